@@ -9,6 +9,7 @@
 #include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/queue.hpp"
+#include "cpu/slice.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -23,8 +24,12 @@ void Queue::advance() noexcept {
     constexpr int deepest = 32, most = 256;
     if (depth == deepest) return executor().schedule(*this);
     ++depth;
+    Slice slice(level());
     Next next = Next::more;
-    for (int i = 0; i < most && next == Next::more; ++i) next = step();
+    for (int i = 0; i < most && next == Next::more; ++i) {
+        if (i % 32 == 31 && slice.is_over()) break;
+        next = step();
+    }
     --depth;
     if (next != Next::idle && next != Next::suspended) executor().schedule(*this);
 }
@@ -290,15 +295,14 @@ Queue::Next Queue::step() noexcept {
 }
 
 void Queue::drain(const Completion* until) noexcept {
-    constexpr int batch = 512;  // operations before equally urgent work gets its turn
     // How often to look for more before releasing the queue: cheaper than being scheduled again.
     constexpr int looks = 10;
     // Pauses between two looks, about 1 µs in all. Each look takes the cache line away from the
     // pushing threads.
     constexpr int rest = 16;
     int looked = 0;
-    bool first = true;
-    for (int ran = 0;; first = false) {
+    Slice slice(level());
+    for (bool first = true;; first = false) {
         // Having caught up, it lets the pushing threads get ahead before it looks again.
         if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
             for (int i = 0; i < rest; ++i) pause();
@@ -306,8 +310,7 @@ void Queue::drain(const Completion* until) noexcept {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
         } else {
             looked = 0;
-            if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
-                (++ran > batch && executor().anything_ready()))
+            if ((until != nullptr && until->is_done()) || slice.is_over())
                 return executor().schedule(*this);
         }
         switch (step()) {

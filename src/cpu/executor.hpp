@@ -61,6 +61,15 @@ public:
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
     }
 
+    /// What is ready that is as urgent as a level, or more so.
+    enum class Rivals : std::uint8_t { none, equal, more_urgent };
+    Rivals rivals(int level) const noexcept {
+        const std::uint32_t ready = ready_.load(std::memory_order_relaxed) & ((2u << level) - 1);
+        if (ready == 0) [[likely]]
+            return Rivals::none;
+        return ready == 1u << level ? Rivals::equal : Rivals::more_urgent;
+    }
+
     /// Runs one ready item on the calling thread. Returns false if none is ready. Call only after
     /// close().
     bool run_one() noexcept;

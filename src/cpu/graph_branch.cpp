@@ -2,6 +2,8 @@
 // thread blocks until it is done.
 #include "cpu/graph_order.hpp"
 
+#include "cpu/slice.hpp"
+
 namespace heddle::detail::cpu {
 
 const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
@@ -19,10 +21,10 @@ const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
 }
 
 bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
-    constexpr int batch = 512;  // number of passes before equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;
     Pass& pass = passes_[branch.index];
     if (pass.has_run && order() != nullptr) fiber(index)->acquire(pass.done->order());
+    Slice slice(level());
     for (int passes = 0;; ++passes) {
         if (is_failed(index)) return true;
         if (branch.kind == ConditionalKind::while_loop) {
@@ -33,8 +35,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
         const std::shared_ptr<const Plan>* body = branch.chosen(fiber(index));
         if (body == nullptr) return true;
-        if (passes != 0 && (executor().more_urgent_ready(level()) ||
-                            (passes >= batch && executor().anything_ready()))) {
+        if (passes != 0 && slice.is_over()) {
             push(ready, index);
             ready.leave = true;
             return false;

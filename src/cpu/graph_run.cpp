@@ -9,6 +9,7 @@
 #include "core/observe/activity.hpp"
 #include "core/observe/calls.hpp"
 #include "cpu/backend.hpp"
+#include "cpu/slice.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -60,9 +61,10 @@ void GraphRun::start() noexcept {
         ask_for_help();
     const InHostFunction mark;
     const RunsOperation parent(launch_id_);
+    Slice slice(level());
     while (has_more(ready)) {
         run_next(ready);
-        if (!ready.leave && !executor().more_urgent_ready(level())) continue;
+        if (!ready.leave && !slice.is_over()) continue;
         leave(ready);  // other threads continue, or a worker does later
         break;
     }
@@ -82,10 +84,11 @@ void GraphRun::join() noexcept {
     const InHostFunction mark;
     const RunsOperation parent(launch_id_);
     Ready ready;
+    Slice slice(level());
     while (has_more(ready)) {
         run_next(ready);
         // Other threads continue, or this one does later.
-        if (ready.leave || executor().more_urgent_ready(level())) return leave(ready);
+        if (ready.leave || slice.is_over()) return leave(ready);
     }
 }
 

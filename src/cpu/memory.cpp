@@ -316,7 +316,7 @@ void CpuBackend::set_pool_release_threshold(int device, std::size_t, const Sourc
         {"set_pool_release_threshold", where, Access::device(DeviceKind::cpu, device)},
         "CPU devices have no pool: their memory goes back to the machine as it is freed");
 }
-void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
+void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) { chunks().give_back(); }
 
 Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     return {allocate_host(

@@ -53,6 +53,21 @@ public:
         ::operator delete(chunk, std::align_val_t(64));
     }
 
+    /// Frees the chunks that no queue has.
+    void give_back() noexcept {
+        Chunk* chunk = nullptr;
+        {
+            const std::lock_guard lock(lock_);
+            chunk = std::exchange(free_, nullptr);
+            count_ = 0;
+        }
+        while (chunk != nullptr) {
+            Chunk* const next = chunk->next;
+            ::operator delete(chunk, std::align_val_t(64));
+            chunk = next;
+        }
+    }
+
 private:
     SpinLock lock_;
     Chunk* free_ = nullptr;

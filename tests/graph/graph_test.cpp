@@ -156,6 +156,11 @@ TEST_CASE("nodes are found by name, and may be changed through what is found") {
     graph.launch();
     CHECK(to_host(x) == Ints(10, 1));
     CHECK(mentions(error_of([&] { (void)graph.node("nobody"); }), "no node is named 'nobody'"));
+    again.name("second");
+    CHECK(graph.node("second") == again);
+    CHECK(mentions(error_of([&] { (void)graph.node("again"); }), "no node is named 'again'"));
+    again.name("add");
+    CHECK(mentions(error_of([&] { (void)graph.node("add"); }), "several nodes are named 'add'"));
 }
 
 TEST_CASE("what cannot be a graph is refused when it is built, by name") {

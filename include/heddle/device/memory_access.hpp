@@ -89,7 +89,7 @@ std::size_t pool_release_threshold(Device device, Where where = {});
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
 /// Returns to the pool the memory that streams keep for later arrays, then releases the pool's
 /// unused memory to the device, except for `keep` bytes. Memory counts as used until its stream has
-/// reached the free.
+/// reached the free. Ends the idle streams that fork_join() keeps for the device.
 ///
 /// Also releases the memory of destroyed shareable and imported arrays, once a background thread
 /// has seen that their work is done, and that of destroyed graphs with conditional nodes. If there

@@ -1,7 +1,7 @@
 // fork_join(): branches on streams that are kept for the next one.
 #include <heddle/concurrency/fork_join.hpp>
 
-#include <bit>
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -10,7 +10,9 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/concurrency/returned_streams.hpp"
 #include "core/observe/calls.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
@@ -30,31 +32,25 @@ public:
         {
             const std::lock_guard lock(mutex_);
             Lane& lane = lanes_[key(device, base.priority)];
-            std::vector<Idle>& idle = lane.idle;
+            ReturnedStreams& idle = lane.idle;
             // Reserves room for all streams that may be returned, so that give() never allocates.
-            if (idle.capacity() < idle.size() + lane.out + 1)
-                idle.reserve(std::bit_ceil(idle.size() + lane.out + 1));
-            const std::uint64_t base_id = base.id.load();
-            std::erase_if(idle, [](const Idle& one) {
-                if (!one.stream->has(stream_flag::slow_order)) return false;
-                close_stream(*one.stream);  // it failed after its return
-                return true;
-            });
-            constexpr std::size_t few = 16, plenty = 64;
-            const std::size_t looked_at = std::min(idle.size(), few);
-            for (std::size_t back = 0; back < looked_at; ++back) {
-                const std::size_t i = idle.size() - 1 - back;
-                if (idle[i].base_id == base_id && idle[i].joined_at <= forked_at)
-                    return remove(lane, i);
-            }
+            idle.reserve(idle.size() + lane.out + 1);
+            if (StreamRecord* const found = take_joined(idle, base, forked_at))
+                return taken(lane, *found);
+            const auto has_failed = [](const StreamRecord& one) {  // after its return
+                return one.has(stream_flag::slow_order);
+            };
+            StreamRecord* const found = idle.take(
+                has_failed, close_stream, [&](StreamRecord& one) { return is_idle(one, where); });
+            if (found != nullptr) return taken(lane, *found);
             // A busy stream of another base would pass its failure on to the new branch. On CUDA
             // devices, where streams cost more, those that can fail are not kept.
-            const bool has_plenty = idle.size() >= plenty;
-            const bool takes_busy = has_plenty && device.is_cuda();
-            const std::size_t asked = has_plenty && !takes_busy ? idle.size() : looked_at;
-            for (std::size_t i = 0; i < asked; ++i)
-                if (is_idle(*idle[i].stream, where)) return remove(lane, i);
-            if (takes_busy) return remove(lane, 0);
+            constexpr std::size_t plenty = 64;
+            while (device.is_cuda() && idle.size() >= plenty) {
+                StreamRecord& busy = idle.remove(0);
+                if (!has_failed(busy)) return taken(lane, busy);
+                close_stream(busy);
+            }
             ++lane.out;  // before it is made, so that its place stays reserved
         }
         StreamRecord* made = nullptr;
@@ -80,8 +76,8 @@ public:
             if (found != lanes_.end()) {  // else it was taken before a fork()
                 Lane& lane = found->second;
                 if (lane.out != 0) --lane.out;
-                if (!is_spoilt && lane.idle.size() < lane.idle.capacity()) {
-                    lane.idle.push_back({&stream, base.id.load(), base.submissions.load()});
+                if (!is_spoilt && lane.idle.size() < std::min(most_idle, lane.idle.capacity())) {
+                    lane.idle.give({&stream, base.id.load(), base.submissions.load()});
                     return;
                 }
             }
@@ -89,27 +85,52 @@ public:
         close_stream(stream);
     }
 
+    /// Ends the idle streams of the device, except for those that have work.
+    void trim(Device device) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (auto& [of, lane] : lanes_) {
+            if (of[0] != device.index() || of[1] != static_cast<int>(device.kind())) continue;
+            const auto is_over = [](StreamRecord& one) noexcept {
+                try {
+                    return one.has(stream_flag::slow_order) || is_idle(one, {});
+                } catch (...) {
+                    return false;  // the device is lost
+                }
+            };
+            for (std::size_t i = 0; i < lane.idle.size();)
+                if (is_over(*lane.idle[i].stream)) close_stream(lane.idle.remove(i));
+                else ++i;
+        }
+    }
     void forget() noexcept { lanes_.clear(); }
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    struct Idle {
-        StreamRecord* stream;
-        std::uint64_t base_id;    ///< of the stream that joined it
-        std::uint64_t joined_at;  ///< that stream's submissions then
-    };
+    /// So many wait for the next fork; a wider one costs more and leaves nothing behind.
+    static constexpr std::size_t most_idle = 1024;
     struct Lane {
-        std::vector<Idle> idle;
+        ReturnedStreams idle;
         std::size_t out = 0;  ///< taken and not yet returned
     };
     static std::array<int, 3> key(Device device, int priority) noexcept {
         return {device.index(), static_cast<int>(device.kind()), priority};
     }
-    static StreamRecord& remove(Lane& lane, std::size_t i) {
-        StreamRecord& stream = *lane.idle[i].stream;
-        lane.idle.erase(lane.idle.begin() + static_cast<std::ptrdiff_t>(i));
+    static StreamRecord& taken(Lane& lane, StreamRecord& stream) noexcept {
         ++lane.out;
         return stream;
+    }
+    /// Takes one whose work so far is before the fork, if one of the last few is such.
+    static StreamRecord* take_joined(ReturnedStreams& idle, const StreamRecord& base,
+                                     std::uint64_t forked_at) noexcept {
+        const std::uint64_t base_id = base.id.load();
+        const std::size_t looked_at = std::min(idle.size(), ReturnedStreams::few);
+        for (std::size_t back = 1; back <= looked_at; ++back) {
+            const ReturnedStream& one = idle[idle.size() - back];
+            if (one.base_id == base_id && one.joined_at <= forked_at &&
+                !one.stream->has(stream_flag::slow_order))
+                return &idle.remove(idle.size() - back);
+        }
+        return nullptr;
     }
     std::mutex mutex_;
     std::map<std::array<int, 3>, Lane> lanes_;
@@ -194,6 +215,8 @@ void throw_no_streams(Where where) {
 }
 
 namespace {
+const TrimStep branch_streams{[](Device device) noexcept { branches().trim(device); }};
+
 void forget_branches() noexcept { branches().forget(); }
 const ForkStepRegistration branches_in_children{ForkStep::branches, &forget_branches};
 }  // namespace

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/base/errors.hpp"
+#include "core/concurrency/returned_streams.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/usable.hpp"
@@ -19,8 +20,8 @@ using detail::StreamRecord;
 struct StreamPoolState {
     /// Streams of one priority, clamped to the device's range.
     struct Lane {
-        /// Oldest first: the likeliest to be idle. Those that a batch still has to send are in use.
-        std::vector<StreamRecord*> returned;
+        /// Those that a batch still has to send are in use.
+        detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
     };
@@ -36,7 +37,7 @@ struct StreamPoolState {
     StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
     ~StreamPoolState() {
         for (auto& [priority, lane] : lanes) {
-            for (StreamRecord* stream : lane.returned) detail::close_stream(*stream);
+            while (lane.returned.size() != 0) detail::close_stream(lane.returned.remove(0));
             for (StreamRecord* stream : lane.shared) detail::close_stream(*stream);
         }
     }
@@ -51,8 +52,7 @@ struct StreamPoolState {
             detail::open_stream(device, priority, "pool stream", where, detail::Naming::with_id);
         try {
             // Reserves room for its return, so that give() never allocates.
-            lanes[stream.priority].returned.reserve(
-                std::bit_ceil(static_cast<std::size_t>(made) + 1));
+            lanes[stream.priority].returned.reserve(static_cast<std::size_t>(made) + 1);
         } catch (...) {
             detail::close_stream(stream);
             throw;
@@ -73,11 +73,10 @@ struct StreamPoolState {
         return stream.has(detail::stream_flag::captured) &&
                stream.recorder.load() != detail::record_of(current_stream(device)).recorder.load();
     }
-    bool drop(StreamRecord& stream) noexcept {
+    void drop(StreamRecord& stream) noexcept {
         detail::close_stream(stream);
         --exclusive;
         --made;
-        return true;
     }
 
     static bool is_idle(StreamRecord& stream) {
@@ -92,19 +91,14 @@ struct StreamPoolState {
         const std::lock_guard lock(mutex);
         Lane& lane = lanes[priority];
         StreamRecord* stream = nullptr;
-        const auto drop_spoilt = [&] {
-            std::erase_if(lane.returned,
-                          [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
+        const auto drops = [this](StreamRecord& one) { drop(one); };
+        // One that takes part in a capture must not be asked.
+        const auto is_free = [](StreamRecord& one) {
+            return !detail::is_recorded(one) && is_idle(one);
         };
-        drop_spoilt();  // first: a stream that takes part in a capture must not be asked
-        const auto take_first = [&](auto&& condition) {
-            const auto found = std::ranges::find_if(lane.returned, condition);
-            if (found == lane.returned.end()) return;
-            stream = *found;
-            lane.returned.erase(found);
-        };
-        take_first([](StreamRecord* one) { return !detail::is_recorded(*one) && is_idle(*one); });
-        if (stream == nullptr) drop_spoilt();  // those that have failed since
+        stream = lane.returned.take(is_spoilt, drops, is_free);
+        if (stream == nullptr && exclusive >= options.max_streams)
+            stream = lane.returned.take_any(is_spoilt, drops, is_free);
         if (stream == nullptr && exclusive < options.max_streams) {
             stream = &make(priority, where);
             ++exclusive;
@@ -112,7 +106,7 @@ struct StreamPoolState {
         // A busy one: the new lease's work comes after the earlier work, in the calling thread's
         // own batch too.
         if (stream == nullptr)
-            take_first([](StreamRecord* one) { return detail::stay_in_own_batch(*one); });
+            stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
         ++held;
         return *stream;
@@ -135,8 +129,8 @@ struct StreamPoolState {
     int count_unsent() const {
         std::ptrdiff_t count = 0;
         for (const auto& [priority, lane] : lanes)
-            count += std::ranges::count_if(
-                lane.returned, [](StreamRecord* one) { return detail::is_recorded(*one); });
+            for (std::size_t i = 0; i < lane.returned.size(); ++i)
+                count += detail::is_recorded(*lane.returned[i].stream) ? 1 : 0;
         return static_cast<int>(count);
     }
 
@@ -149,7 +143,7 @@ struct StreamPoolState {
             drop(stream);
             return;
         }
-        lanes.find(stream.priority)->second.returned.push_back(&stream);
+        lanes.find(stream.priority)->second.returned.give({.stream = &stream});
     }
 };
 

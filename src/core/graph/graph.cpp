@@ -109,7 +109,11 @@ std::string GraphNode::name() const try { return data().display_name(); } catch 
 }
 Device GraphNode::device() const { return data().device; }
 bool GraphNode::is_enabled() const { return data().enabled; }
-void GraphNode::set_name(std::string name) const { data().name = std::move(name); }
+void GraphNode::set_name(std::string name) const {
+    NodeData& node = data();
+    node.name = std::move(name);
+    if (node.graph != nullptr) node.graph->names.forget();
+}
 
 void GraphNode::enable(bool on, Where where) try {
     NodeData& node = data();
@@ -154,6 +158,27 @@ Graph build(std::initializer_list<GraphNode> ends, Where where) try {
 // Graphs ------------------------------------------------------------------------------------------
 
 namespace detail {
+std::uint32_t NodeNames::find(const std::vector<std::shared_ptr<NodeData>>& nodes,
+                              const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (!known_) {
+        all_.clear();
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto [place, is_new] =
+                all_.try_emplace(nodes[i]->display_name(), static_cast<std::uint32_t>(i));
+            if (!is_new) place->second = several;
+        }
+        known_ = true;
+    }
+    const auto found = all_.find(name);
+    return found != all_.end() ? found->second : none;
+}
+
+void NodeNames::forget() noexcept {
+    const std::lock_guard lock(mutex_);
+    known_ = false;
+}
+
 GraphData::~GraphData() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i]->graph = nullptr;
@@ -344,20 +369,17 @@ std::vector<NodeInfo> Graph::nodes(Where where) const try {
 }
 
 GraphNode Graph::node(std::string_view name, Where where) const try {
-    GraphNode found;
-    for (const auto& node : data(where).nodes) {
-        if (node->display_name() != name) continue;
-        if (found)
-            detail::usage_error({"node", where},
-                                "several nodes are named '{}': give them names of their own with "
-                                "name(), or take the one that you made",
-                                name);
-        found = detail::Access::make<GraphNode>(node);
-    }
-    if (!found) {
+    const detail::GraphData& graph = data(where);
+    const std::uint32_t found = graph.names.find(graph.nodes, std::string(name));
+    if (found == detail::NodeNames::several)
+        detail::usage_error({"node", where},
+                            "several nodes are named '{}': give them names of their own with "
+                            "name(), or take the one that you made",
+                            name);
+    if (found == detail::NodeNames::none) {
         std::string names;
         std::size_t shown = 0;
-        for (const auto& node : data(where).nodes) {
+        for (const auto& node : graph.nodes) {
             if (shown++ == 8) {
                 names += ", ...";
                 break;
@@ -366,7 +388,7 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
         }
         detail::usage_error({"node", where}, "no node is named '{}'; there are: {}", name, names);
     }
-    return found;
+    return detail::Access::make<GraphNode>(graph.nodes[found]);
 } catch (...) {
     detail::rethrow_as_error("node", where);
 }

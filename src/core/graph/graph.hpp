@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/exec.hpp"
@@ -18,6 +21,22 @@ inline std::uint64_t gpu_bit(Device device) noexcept {
     static_assert(max_devices <= 64);
     return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
 }
+
+/// Finds a graph's nodes by name: a table that is made when it is first needed. Thread-safe.
+class NodeNames {
+public:
+    enum : std::uint32_t { none = ~0u, several = none - 1 };
+    /// Returns the index of the node with this name; or `none`, or `several`.
+    std::uint32_t find(const std::vector<std::shared_ptr<NodeData>>& nodes,
+                       const std::string& name);
+    /// A node has another name now.
+    void forget() noexcept;
+
+private:
+    std::mutex mutex_;
+    bool known_ = false;
+    std::unordered_map<std::string, std::uint32_t> all_;
+};
 
 struct GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -34,6 +53,7 @@ struct GraphData {
     bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date
     std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made anew
     std::uint64_t uid = 0;                   ///< for observers; 0 before it has a shape
+    mutable NodeNames names;
 
     GraphData() = default;
     GraphData(const GraphData&) = delete;

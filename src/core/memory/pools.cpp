@@ -1,5 +1,6 @@
 // The pools of devices, together with what streams keep of their memory.
 #include <algorithm>
+#include <utility>
 
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/statistics.hpp>
@@ -10,6 +11,20 @@
 #include "core/stream/freed_memory.hpp"
 
 namespace heddle {
+
+namespace detail {
+namespace {
+/// Filled before main() begins, or while a library is loaded.
+constinit TrimStep* first_step = nullptr;
+}  // namespace
+
+TrimStep::TrimStep(void (*run)(Device) noexcept) noexcept
+    : run_(run), next_(std::exchange(first_step, this)) {}
+
+void TrimStep::run_all(Device device) noexcept {
+    for (const TrimStep* step = first_step; step != nullptr; step = step->next_) step->run_(device);
+}
+}  // namespace detail
 
 using detail::backend_of;
 
@@ -37,6 +52,7 @@ void reset_pool_high_water(Device device, Where where) try {
 }
 
 void trim_pool(Device device, std::size_t keep, Where where) try {
+    detail::TrimStep::run_all(device);
     detail::give_memory_back(device);
     backend_of(device.kind()).trim_pool(device.index(), keep, where);
 } catch (...) {

@@ -13,4 +13,16 @@ void give_memory_back(StreamRecord& stream) noexcept;
 /// Gives back what all streams of the device keep. Returns whether there was any. Thread-safe.
 bool give_memory_back(Device device) noexcept;
 
+/// What trim_pool() calls for what is kept of a device besides memory. Define one at namespace
+/// scope, beside what is kept.
+class TrimStep {
+public:
+    explicit TrimStep(void (*run)(Device device) noexcept) noexcept;
+    static void run_all(Device device) noexcept;
+
+private:
+    void (*run_)(Device) noexcept;
+    TrimStep* next_;
+};
+
 }  // namespace heddle::detail

@@ -1,0 +1,104 @@
+// Streams that have come back and wait to be taken again.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/stream/registry.hpp"
+
+namespace heddle::detail {
+
+struct ReturnedStream {
+    StreamRecord* stream = nullptr;
+    std::uint64_t base_id = 0;    ///< of the stream that joined it; 0 if none did
+    std::uint64_t joined_at = 0;  ///< that stream's submissions then
+};
+
+/// Nearly in the order of their return, the oldest first: it is the likeliest to be idle. Nothing
+/// but reserve() costs more for more streams, so a program that once had many does not pay for them
+/// for ever. Not thread-safe.
+class ReturnedStreams {
+public:
+    /// So many are looked at in one place.
+    static constexpr std::size_t few = 16;
+
+    std::size_t size() const noexcept { return size_; }
+    /// Returns how many there may be until give() needs another reserve().
+    std::size_t capacity() const noexcept { return ring_.size(); }
+    /// Makes room, so that give() need not.
+    void reserve(std::size_t count) {
+        if (count <= ring_.size()) return;
+        std::vector<ReturnedStream> larger(std::bit_ceil(count));
+        for (std::size_t i = 0; i < size_; ++i) larger[i] = (*this)[i];
+        ring_.swap(larger);
+        first_ = 0;
+    }
+
+    ReturnedStream& operator[](std::size_t i) noexcept {
+        return ring_[(first_ + i) & (ring_.size() - 1)];
+    }
+    const ReturnedStream& operator[](std::size_t i) const noexcept {
+        return ring_[(first_ + i) & (ring_.size() - 1)];
+    }
+    /// Call only with room for it.
+    void give(const ReturnedStream& one) noexcept { (*this)[size_++] = one; }
+    StreamRecord& remove(std::size_t i) noexcept {
+        StreamRecord& stream = *(*this)[i].stream;
+        if (size_ - 1 - i < few) {
+            for (; i + 1 < size_; ++i) (*this)[i] = (*this)[i + 1];
+        } else {
+            if (i >= few) (*this)[i] = (*this)[0];
+            else
+                for (; i > 0; --i) (*this)[i] = (*this)[i - 1];
+            ++first_;
+        }
+        --size_;
+        return stream;
+    }
+
+    /// Removes the first of the few oldest, and then of a few others, for which `is_wanted` is
+    /// true; each time others, so that none is forgotten while the oldest have long work. Those for
+    /// which `is_spoilt` is true are removed and passed to `drop`. Returns null if there is none.
+    template <class IsSpoilt, class Drop, class IsWanted>
+    StreamRecord* take(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
+        for (const bool is_oldest : {true, false}) {
+            std::size_t i = is_oldest ? 0 : few + next_;
+            for (std::size_t looked = 0; looked < few && i < size_; ++looked) {
+                StreamRecord& stream = *(*this)[i].stream;
+                if (is_spoilt(stream)) {
+                    drop(remove(i));
+                } else if (is_wanted(stream)) {
+                    if (!is_oldest) next_ = i - few;
+                    return &remove(i);
+                } else {
+                    ++i;
+                }
+            }
+            if (!is_oldest) next_ = i < size_ ? i - few : 0;
+        }
+        return nullptr;
+    }
+
+    /// The same, but looks at all of them.
+    template <class IsSpoilt, class Drop, class IsWanted>
+    StreamRecord* take_any(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
+        for (std::size_t i = 0; i < size_;) {
+            StreamRecord& stream = *(*this)[i].stream;
+            if (is_spoilt(stream)) drop(remove(i));
+            else if (is_wanted(stream)) return &remove(i);
+            else ++i;
+        }
+        return nullptr;
+    }
+
+private:
+    std::vector<ReturnedStream> ring_;  ///< its size is 0, or a power of two
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+    std::size_t next_ = 0;  ///< behind the few oldest: where take() looks next
+};
+
+}  // namespace heddle::detail

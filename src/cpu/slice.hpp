@@ -1,0 +1,42 @@
+// How long one stream, or graph, keeps a worker while others of its priority are ready.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/clock.hpp"
+#include "cpu/executor.hpp"
+
+namespace heddle::detail::cpu {
+
+/// The time that who runs one operation after the other has for them. It begins with the object, or
+/// later, when an equal becomes ready: until then no clock is read. Not thread-safe.
+class Slice {
+public:
+    static constexpr std::int64_t ns = 1'000'000;
+
+    explicit Slice(int level) noexcept : level_(level) {
+        if (executor().rivals(level) == Executor::Rivals::equal) [[unlikely]]
+            begun_ns_ = decision_ns();
+    }
+    /// Returns whether others come first now. Call it between two operations.
+    bool is_over() noexcept {
+        const Executor::Rivals rivals = executor().rivals(level_);
+        if (rivals == Executor::Rivals::none) [[likely]] {
+            begun_ns_ = none;
+            return false;
+        }
+        if (rivals == Executor::Rivals::more_urgent) return true;
+        return has_passed();
+    }
+
+private:
+    static constexpr std::int64_t none = -1;
+
+    bool has_passed() noexcept;
+
+    int level_;
+    std::int64_t begun_ns_ = none;
+    std::uint64_t asked_at_ = 0;  ///< in ticks
+};
+
+}  // namespace heddle::detail::cpu

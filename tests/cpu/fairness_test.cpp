@@ -1,0 +1,109 @@
+// Streams of one priority take turns, by the time that their operations take.
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "child.hpp"
+#include "core/base/clock.hpp"
+#include "cpu/slice.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+/// Time that passes only where the test lets it.
+class SetClock final : public detail::DecisionClock {
+public:
+    std::int64_t now_ns() noexcept override { return now.load(); }
+    void wait(std::atomic<std::uint32_t>&, std::uint32_t, std::int64_t) noexcept override {
+        std::this_thread::yield();
+    }
+    std::int64_t spin_ns(std::int64_t) noexcept override { return 0; }
+
+    std::atomic<std::int64_t> now{0};
+};
+SetClock set_clock;
+
+/// The sole worker, held until open() is called.
+class HeldWorker {
+public:
+    HeldWorker() {
+        launch_host(stream_, [inside = inside_, opened = opened_] {
+            inside.set();
+            (void)opened.wait();
+        });
+        CHECK(inside_.wait());
+    }
+    void open() const { opened_.set(); }
+
+private:
+    Stream stream_{cpu_device()};
+    Flag inside_, opened_;
+};
+
+using Enqueue = void (*)(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran);
+constexpr int many = 2000;
+
+/// Returns how many operations of `streams` busy streams run before that of another stream, which
+/// becomes ready last.
+int run_before(Enqueue enqueue, int streams, std::int64_t ns) {
+    const Drained drained;
+    std::atomic<int> ran{0};
+    std::deque<Stream> bulk;
+    const Stream small(cpu_device());
+    const Flag done;
+    int before = -1;
+    const HeldWorker worker;
+    for (int i = 0; i < streams; ++i) enqueue(bulk.emplace_back(cpu_device()), ns, ran);
+    launch_host(small, [&] {
+        before = ran;
+        done.set();
+    });
+    worker.open();
+    CHECK(done.wait());
+    synchronize_device(cpu_device());
+    CHECK(ran == many * streams);
+    return before;
+}
+
+void add_host_functions(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran) {
+    for (int i = 0; i < many; ++i)
+        launch_host(bulk, [ns, &ran] {
+            set_clock.now += ns;
+            ++ran;
+        });
+}
+
+void add_graph(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran) {
+    const auto step = [ns, &ran] {
+        set_clock.now += ns;
+        ++ran;
+    };
+    capture(bulk, [&] {
+        for (int i = 0; i < many; ++i) launch_host(bulk, step);
+    }).launch(bulk);
+}
+
+}  // namespace
+
+TEST_CASE("child: streams of one priority", "[.child]") {
+    detail::DecisionClock::set(&set_clock);
+    constexpr std::int64_t slice = detail::cpu::Slice::ns;
+    for (const Enqueue enqueue : {&add_host_functions, &add_graph}) {
+        // A slice ends with the operation in which its time has passed.
+        CHECK(run_before(enqueue, 1, 2 * slice) == 1);
+        CHECK(run_before(enqueue, 1, slice / 10) == 10);
+        CHECK(run_before(enqueue, 3, 2 * slice) == 3);
+        CHECK(run_before(enqueue, 3, slice / 10) == 30);
+        // What takes no time is not left.
+        CHECK(run_before(enqueue, 1, 0) == many);
+    }
+}
+TEST_CASE("a stream waits for a slice, or an operation, of each other one of its priority", "[cpu]") {
+    const ChildResult child = run_test_case("child: streams of one priority",
+                                            {"HEDDLE_CPU_THREADS=1", "HEDDLE_TEST_DEVICE=cpu"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+}
