@@ -101,7 +101,8 @@ TEST_CASE("child: streams of one priority", "[.child]") {
         CHECK(run_before(enqueue, 1, 0) == many);
     }
 }
-TEST_CASE("a stream waits for a slice, or an operation, of each other one of its priority", "[cpu]") {
+TEST_CASE("a stream waits for a slice, or an operation, of each other one of its priority",
+          "[cpu]") {
     const ChildResult child = run_test_case("child: streams of one priority",
                                             {"HEDDLE_CPU_THREADS=1", "HEDDLE_TEST_DEVICE=cpu"});
     INFO(child.output);
