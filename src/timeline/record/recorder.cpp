@@ -14,6 +14,7 @@
 #include "core/stream/notify.hpp"
 #include "timeline/record/collect.hpp"
 #include "timeline/record/live.hpp"
+#include "timeline/record/read_lock.hpp"
 
 namespace heddle::detail {
 
@@ -185,14 +186,15 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
 }
 
 Trace TimelineRecorder::trace() const {
-    if (end_ns_.load() == 0) tell_ended_runs();
+    // A copy of the process cannot ask a driver.
+    if (end_ns_.load() == 0 && !is_end_copy.load()) tell_ended_runs();
     Trace trace;
     trace.base_ns = base_ns_;
     trace.base_realtime_ns = base_realtime_ns_;
     const std::int64_t end = end_ns_.load();
     trace.end = (end != 0 ? end : now_ns()) - base_ns_;
     trace.program = program_name();
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     TraceCollector collector(trace, tables_, memory_names_);
     for (const auto& log : logs_) {
         const auto given = thread_names_.find(log.get());

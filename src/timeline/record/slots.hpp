@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "timeline/record/read_lock.hpp"
 #include "timeline/trace.hpp"
 
 namespace heddle::detail {
@@ -120,7 +121,7 @@ public:
 
     /// Calls use(slots, count) for each chunk, oldest first.
     template <class F> void read(F&& use) const {
-        const std::lock_guard lock(mutex_);
+        const ReadLock lock(mutex_);
         for (std::size_t i = 0; i < chunks_.size(); ++i) {
             const Chunk& chunk = *chunks_[(first_ + i) % chunks_.size()];
             use(chunk.slots, static_cast<std::size_t>(chunk.used.load(std::memory_order_acquire)));

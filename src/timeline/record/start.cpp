@@ -77,31 +77,31 @@ Wish read(std::string_view text, const ErrorSite& site) {
 /// Never destroyed: threads may enqueue until the process is gone.
 timeline::Recording* recording = nullptr;
 std::string file;
+std::string own_file;      ///< its name until it gets that one
 bool is_own_file = false;  ///< the name has the process's number
 int process = 0;
 constinit std::atomic<bool> is_written{false};
 
-/// Writes the file once, in the process that is recorded.
-void write_recording() noexcept {
+/// Writes the file once, for the process that is recorded.
+void write_recording() {
     if (forks() != process || is_written.exchange(true)) return;
-    try {
-        // What is no file is refused by name, and a link stays.
-        std::error_code none;
-        const auto status = std::filesystem::symlink_status(file, none);
-        const bool is_special = std::filesystem::exists(status) && !is_regular_file(status);
-        if (is_own_file || is_special) return recording->write(file, SourceLocation{});
-        const std::string own = process_file(file);
-        recording->write(own, SourceLocation{});
-        (void)take_file_name(own, file);
-    } catch (...) {
-        report(std::current_exception());
-    }
+    // What is no file is refused by name, and a link stays.
+    std::error_code none;
+    const auto status = std::filesystem::symlink_status(file, none);
+    const bool is_special = std::filesystem::exists(status) && !is_regular_file(status);
+    if (is_own_file || is_special) return recording->write(file, SourceLocation{});
+    recording->write(own_file, SourceLocation{});
+    (void)take_file_name(own_file, file);
 }
 
 void write_at_exit() noexcept {
     if (forks() != process) return;
     if (!is_written.load()) recording->stop();
-    write_recording();
+    try {
+        write_recording();
+    } catch (...) {
+        report(std::current_exception());
+    }
 }
 
 void start_timeline(std::string_view text) {
@@ -111,10 +111,11 @@ void start_timeline(std::string_view text) {
     const std::string name = name_for_process(wish.file);
     is_own_file = name != wish.file;
     file = std::filesystem::absolute(name).string();  // the program may change its folder
+    own_file = process_file(file);
     process = forks();
     recording = made.release();
     (void)std::atexit(&write_at_exit);
-    write_at_bad_end([] { write_recording(); });
+    write_at_bad_end(&write_recording);
 }
 
 /// Calls function(value) if the variable is set, and reports what it throws.

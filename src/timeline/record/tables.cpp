@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "timeline/record/read_lock.hpp"
+
 namespace heddle::detail {
 
 StringTable::StringTable() { keep(""); }
@@ -22,7 +24,7 @@ StringTable::Kept StringTable::keep(std::string_view text) {
 }
 
 std::vector<std::string> StringTable::all() const {
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     return {texts_.begin(), texts_.end()};
 }
 
@@ -60,12 +62,12 @@ TraceIndex StreamRows::index_of(Device device) {
 }
 
 std::vector<TraceStream> StreamRows::streams() const {
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     return streams_;
 }
 
 std::vector<TraceDevice> StreamRows::devices() const {
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     return devices_;
 }
 
@@ -105,7 +107,7 @@ TraceIndex GraphTable::keep(const GraphShape& shape, bool is_batch) {
 }
 
 void GraphTable::write(Trace& trace) const {
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     const auto before = static_cast<std::uint32_t>(trace.accesses.size());
     trace.graphs = graphs_;
     for (TraceGraph& graph : trace.graphs)

@@ -1,0 +1,32 @@
+// Locks of what is recorded, for those who read it.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+namespace heddle::detail {
+
+/// This process is a copy of one that ends badly (end_writer.hpp). It has one thread: a lock that
+/// another one held when the copy was made stays locked.
+inline constinit std::atomic<bool> is_end_copy{false};
+
+/// Holds a lock. In a copy it is only tried: nothing changes there any more, and what its owner
+/// was changing is read as it is.
+class ReadLock {
+public:
+    explicit ReadLock(std::mutex& mutex) : mutex_(mutex) {
+        if (is_end_copy.load(std::memory_order_relaxed)) is_held_ = mutex.try_lock();
+        else mutex.lock();
+    }
+    ~ReadLock() {
+        if (is_held_) mutex_.unlock();
+    }
+    ReadLock(const ReadLock&) = delete;
+    ReadLock& operator=(const ReadLock&) = delete;
+
+private:
+    std::mutex& mutex_;
+    bool is_held_ = true;
+};
+
+}  // namespace heddle::detail
