@@ -1,0 +1,279 @@
+// Watching changes nothing: programs do under HEDDLE_CHECK, HEDDLE_TIMELINE and HEDDLE_WATCH what
+// they do alone, to their ends. (docs/guide/14-observing.md has the table.)
+#include "child.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/check.hpp>
+#include <heddle/observe/watch.hpp>
+#include <heddle/timeline.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <malloc.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+using namespace heddle_test;
+
+namespace {
+
+/// What a program has printed in lines that begin so, and how it ended.
+std::string told_by(const ChildResult& child) {
+    std::string told =
+        "status " + std::to_string(child.status) + ", signal " + std::to_string(child.signal);
+    std::istringstream lines(child.output);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("= ")) told += "\n" + line;
+    return told;
+}
+
+/// Has the program called `name` run alone, and with each that watches.
+void check_unchanged(const std::string& name) {
+    std::string folder = (std::filesystem::temp_directory_path() / "heddle.XXXXXX").string();
+    REQUIRE(mkdtemp(folder.data()) != nullptr);
+    const std::string check = "HEDDLE_CHECK=strict,summary",
+                      timeline = "HEDDLE_TIMELINE=" + folder + "/run-%p.html",
+                      watch = "HEDDLE_WATCH=20ms,file=" + folder + "/report-%p.txt";
+    const auto run = [&](std::vector<std::string> environment) {
+        for (const char* one : {"HEDDLE_CHECK=0", "HEDDLE_TEST_DEVICE=cpu"})
+            environment.insert(environment.begin(), one);
+        return run_test_case(name, environment);
+    };
+    const ChildResult alone = run({});
+    INFO(name << " alone: " << alone.output);
+    for (const std::vector<std::string>& environment : std::vector<std::vector<std::string>>{
+             {check}, {timeline}, {watch}, {"HEDDLE_WATCH=0"}, {check, timeline, watch}}) {
+        const ChildResult watched = run(environment);
+        INFO(environment.front() << ": " << watched.output);
+        CHECK(told_by(watched) == told_by(alone));
+    }
+    std::filesystem::remove_all(folder);
+}
+
+void write_nowhere() {
+    void* const none = mmap(nullptr, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *static_cast<volatile int*>(none) = 1;
+}
+
+void work_a_little() {
+    const Stream s(cpu_device());
+    launch_host(s, [] {});
+    s.synchronize();
+}
+
+}  // namespace
+
+// Results, errors, errno, system calls, memory ---------------------------------------------------
+
+TEST_CASE("child: results in order", "[.child]") {
+    const Stream a(cpu_device()), b(cpu_device()), c(cpu_device());
+    std::vector<int> order;  // guarded by the order of the streams
+    const auto note = [&](const Stream& s, int what) {
+        launch_host(s, [&order, what] { order.push_back(what); });
+    };
+    for (int i = 0; i < 200; ++i) {
+        note(a, 3 * i);
+        b.wait_stream(a);
+        note(b, 3 * i + 1);
+        const Event event = b.record_event();
+        c.wait_event(event);
+        note(c, 3 * i + 2);
+        a.wait_stream(c);
+    }
+    Array<int> x = zeros<int>(a, 1000);
+    for (int i = 0; i < 10; ++i) launch(a, Add{}, dim(1000), x, i);
+    const std::vector<int> back = to_host(a, x);
+    std::printf("= %zu in order: %d, x[999] = %d\n", order.size(),
+                static_cast<int>(std::ranges::is_sorted(order)), back[999]);
+}
+
+TEST_CASE("child: errors", "[.child]") {
+    const Stream s(cpu_device(), {.name = "fails"});
+    Array<int> x(s, 10), y(s, 20);
+    std::printf("= %s\n", error_of([&] { copy(s, x, y); })->what());
+    launch_host(s, [] { throw std::runtime_error("on purpose"); });
+    launch_host(s, [] { std::printf("= this should be dropped\n"); });
+    std::printf("= %s\n", error_of([&] { s.synchronize(); })->what());
+    (void)s.clear_error();
+    launch_host(s, [] { std::printf("= this should run\n"); });
+    s.synchronize();
+}
+
+TEST_CASE("child: errno", "[.child]") {
+    const Stream s(cpu_device());
+    Array<int> x(s, 10);
+    errno = EDOM;
+    for (int i = 0; i < 1000; ++i) {
+        fill(s, x, i);
+        (void)s.record_event();
+    }
+    std::printf("= errno %d\n", errno == EDOM ? 0 : errno);
+    int inside = 0;
+    launch_host(s, [&] {
+        errno = ERANGE;
+        inside = errno;
+    });
+    s.synchronize();
+    std::printf("= errno in a host function %d\n", inside == ERANGE ? 0 : inside);
+}
+
+TEST_CASE("child: system calls that block", "[.child]") {
+    int ends[2] = {-1, -1};
+    REQUIRE(pipe(ends) == 0);
+    const Stream s(cpu_device());
+    int polled = -2, slept = -2, error = 0;
+    launch_host(s, [&] {
+        const timespec pause{0, 100'000'000};  // longer than the watch's limit
+        slept = nanosleep(&pause, nullptr);
+        pollfd one{ends[0], POLLIN, 0};
+        polled = poll(&one, 1, -1);
+        error = polled < 0 ? errno : 0;
+    });
+    char byte = 0;
+    std::thread reader([&] {  // of the program, and no worker
+        std::printf("= read %d\n", static_cast<int>(read(ends[0], &byte, 1)));
+    });
+    for (int i = 0; i < 100; ++i) work_a_little();
+    const timespec pause{0, 150'000'000};
+    std::printf("= slept %d\n", nanosleep(&pause, nullptr));
+    CHECK(write(ends[1], "xy", 2) == 2);
+    reader.join();
+    s.synchronize();
+    std::printf("= polled %d, slept %d, error %d\n", polled, slept, error);
+}
+
+TEST_CASE("child: memory", "[.child]") {
+    {
+        const Stream s(cpu_device());
+        for (int i = 0; i < 50; ++i) {
+            const Array<int> x = zeros<int>(s, std::size_t{1} << (i % 20));
+        }
+        s.synchronize();
+    }
+    trim_pool(cpu_device());
+    const MemoryStatistics left = statistics(cpu_device());
+    std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
+}
+
+TEST_CASE("what a program computes and is told is the same when it is watched") {
+    check_unchanged(GENERATE("child: results in order", "child: errors", "child: errno",
+                             "child: system calls that block", "child: memory"));
+}
+
+// Ends -------------------------------------------------------------------------------------------
+
+TEST_CASE("child: ends by exit", "[.child]") {
+    work_a_little();
+    std::atexit([] { std::printf("= a handler of exit()\n"); });
+    std::exit(7);
+}
+TEST_CASE("child: ends by exit in a host function", "[.child]") {
+    const Stream s(cpu_device());
+    launch_host(s, [] { std::exit(6); });
+    for (;;) ::pause();
+}
+TEST_CASE("child: ends by _exit", "[.child]") {
+    work_a_little();
+    _exit(9);
+}
+TEST_CASE("child: ends by quick_exit", "[.child]") {
+    work_a_little();
+    std::quick_exit(5);
+}
+TEST_CASE("child: ends by an exception", "[.child]") {
+    work_a_little();
+    std::thread([] { throw std::runtime_error("nobody catches it"); }).join();
+}
+TEST_CASE("child: ends by abort", "[.child]") {
+    work_a_little();
+    std::abort();
+}
+TEST_CASE("child: ends by a fault", "[.child]") {
+    work_a_little();
+    write_nowhere();
+}
+TEST_CASE("child: ends by a fault in a host function", "[.child]") {
+    const Stream s(cpu_device());
+    launch_host(s, [] { write_nowhere(); });
+    for (;;) ::pause();
+}
+TEST_CASE("child: ends by a signal", "[.child]") {
+    work_a_little();
+    (void)std::signal(SIGTERM, SIG_DFL);
+    (void)std::raise(SIGTERM);
+}
+TEST_CASE("child: ends with work that is pending and a failure that nobody saw", "[.child]") {
+    static const Stream s(cpu_device());
+    launch_host(s, [] { throw std::runtime_error("nobody sees it"); });
+    for (int i = 0; i < 100; ++i) launch_host(s, [] {});
+}
+
+TEST_CASE("a program's end is the same when it is watched") {
+    const std::string name =
+        GENERATE("child: ends by exit", "child: ends by exit in a host function",
+                 "child: ends by _exit", "child: ends by quick_exit", "child: ends by an exception",
+                 "child: ends by abort", "child: ends by a fault",
+                 "child: ends by a fault in a host function", "child: ends by a signal",
+                 "child: ends with work that is pending and a failure that nobody saw");
+    check_unchanged(name);
+}
+
+// Memory of those that watch ---------------------------------------------------------------------
+
+namespace {
+std::size_t allocated() { return mallinfo2().uordblks; }
+
+void work_much(const Stream& s, Array<int>& x) {
+    for (int i = 0; i < 20'000; ++i) {
+        fill(s, x, i);
+        if (i % 100 == 0) s.synchronize();  // queues keep what they once needed
+    }
+    s.synchronize();
+}
+}  // namespace
+
+TEST_CASE("who has watched gives the memory back") {
+    if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("a sanitizer replaces malloc()");
+    const Drained drained;
+    const Stream s(cpu_device());
+    Array<int> x(s, 10);
+    const auto watch_once = [&](const std::string& how) {
+        if (how == "timeline") {
+            const timeline::Recording recording;
+            work_much(s, x);
+            return allocated();
+        }
+        if (how == "check") check::start();
+        else watch({.limit = std::chrono::milliseconds(0), .on_signal = false});
+        work_much(s, x);
+        const std::size_t most = allocated();
+        if (how == "check") (void)check::stop();
+        else end_watch();
+        return most;
+    };
+    const std::string how = GENERATE("timeline", "check", "watch");
+    INFO(how);
+    if (how == "check" && std::getenv("HEDDLE_CHECK") != nullptr)
+        HEDDLE_SKIP("the suite is checked already");
+    (void)watch_once(how);  // what is kept for the next time
+    const std::size_t before = allocated();
+    std::size_t most = 0;
+    for (int i = 0; i < 3; ++i) most = std::max(most, watch_once(how));
+    constexpr std::size_t noise = 100'000;
+    CHECK(allocated() < before + noise);
+    if (how == "timeline") CHECK(most > before + 20'000 * 64);
+}
