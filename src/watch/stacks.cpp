@@ -51,9 +51,9 @@ extern "C" void heddle_answer_with_stack(int) {
 
 /// Waits until is_done() returns true, a quarter of a second at most.
 template <class F> bool wait_a_little(F&& is_done) noexcept {
-    constexpr std::int64_t pause = 1'000'000;
-    constexpr int pauses = 250;
-    for (int i = 0; i < pauses && !is_done(); ++i) decision_pause(pause);
+    constexpr std::int64_t patience = 250'000'000, pause = 1'000'000;
+    const std::int64_t until = decision_ns() + patience;
+    while (!is_done() && decision_ns() < until) decision_pause(pause);
     return is_done();
 }
 

@@ -107,11 +107,12 @@ void Watcher::ask() noexcept {
 }
 
 void Watcher::ask_at_end() noexcept {
-    constexpr std::int64_t pause = 1'000'000;
-    constexpr int most_pauses = 2'000;
+    constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
     is_at_end_.store(true);
     ask();
-    for (int i = 0; i < most_pauses && !has_written_end_.load(); ++i) decision_pause(pause);
+    // By the clock: on a busy machine a pause takes far longer.
+    const std::int64_t until = decision_ns() + patience;
+    while (!has_written_end_.load() && decision_ns() < until) decision_pause(pause);
 }
 
 void Watcher::run() noexcept {
