@@ -111,6 +111,8 @@ public:
     /// Makes it the run of a batch. Copies what it needs. Call it before start(). `done` then
     /// completes with the failure of the first part.
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
+    /// Notes what looks follow. Call it after set_parts(), before the run is enqueued.
+    void note_facts() noexcept;
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -183,8 +185,9 @@ private:
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// What looks follow, without a lock. It stays as it is while `serial` does: the run is gone,
-    /// or has not begun, if that is not the one that the queue has noted.
+    /// What looks follow, without a lock. It stays as it is while `serial` does. That is 0 until
+    /// the run begins, while an operation of the queue has its address; then the queue has noted
+    /// both. If it is another one the run is gone.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key
@@ -198,7 +201,6 @@ private:
         const CompletionRef* records = nullptr;
         const TaskState* states = nullptr;
     };
-    void note_facts() noexcept;
 
     void join() noexcept;
     void push(Tasks& tasks, std::uint32_t task) noexcept;

@@ -49,7 +49,6 @@ void GraphRun::note_facts() noexcept {
     facts_.tasks = plan_->tasks.data();
     facts_.records = records_.data();
     facts_.states = states_.get();
-    facts_.serial.store(queue_of(stream_).note_run(this), std::memory_order_release);
 }
 
 void GraphRun::set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins) {

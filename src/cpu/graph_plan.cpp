@@ -1,5 +1,6 @@
 // How graphs on CPU devices become plans, and how they are launched.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "cpu/graph_order.hpp"
 
 namespace heddle::detail::cpu {
+
+constinit std::atomic<int> batches_being_sent{0};
 
 namespace {
 
@@ -37,6 +40,22 @@ struct StartOp {
     static void go(void* self, std::size_t, std::size_t) {
         static_cast<StartOp*>(self)->run->start();
     }
+};
+
+/// Until the launch is enqueued, nothing promises what a batch's other streams wait for.
+class SendsBatch {
+public:
+    explicit SendsBatch(int count) noexcept : count_(count) {
+        if (count_ != 0) batches_being_sent.fetch_add(count_);
+    }
+    ~SendsBatch() {
+        if (count_ != 0) batches_being_sent.fetch_sub(count_);
+    }
+    SendsBatch(const SendsBatch&) = delete;
+    SendsBatch& operator=(const SendsBatch&) = delete;
+
+private:
+    const int count_;
 };
 
 }  // namespace
@@ -154,6 +173,7 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
     StreamRecord& stream = *parts.front().stream;
     // The waits come first, since they can be taken back if the launch throws.
     const auto others = parts.subspan(1);
+    const SendsBatch mark(others.empty() ? 0 : 1);
     try {
         for (StreamPart& one : others)
             if (one.stream != nullptr) one.after = make_completion();
@@ -180,6 +200,7 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
     run->tell_observers(function_id(), timed_id() != 0);
     run->set_parts(parts, begins);
+    run->note_facts();
     run->order_after_caller();
     StartOp op{run.get()};
     CompletionRef last = last_;

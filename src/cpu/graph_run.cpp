@@ -25,7 +25,8 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 
 void GraphRun::start() noexcept {
     timed_from_ = time();
-    if (parent_ == nullptr) note_facts();
+    if (parent_ == nullptr)
+        facts_.serial.store(queue_of(stream_).note_run(this), std::memory_order_release);
     Ready ready;
     if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
     start_failed();

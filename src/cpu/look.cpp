@@ -33,8 +33,13 @@ public:
         return looked;
     }
 
+    /// Whether the stream has launched a graph.
+    bool has_run() const noexcept { return words_.run != nullptr; }
+
     Looked look(StreamLook& to) {
-        if (const Looked copied = copy(words_); copied != Looked::seen) return copied;
+        const Looked copied = copy(words_);
+        to.counts = words_.counts;
+        if (copied != Looked::seen) return copied;
         // The first copy may be torn. What it has behind the place, and the second has before it,
         // was there together with the place.
         Words again;
@@ -194,6 +199,7 @@ private:
         if (op.step() == Step::work) to.type = op.type_address();
         if (op.step() != Step::wait) return;
         to.awaited = found.completion;
+        if (batches_being_sent.load() != 0) to.is_whole = false;
         // It has none while the thread steps over it.
         const bool is_over = to.awaited == nullptr || is_done(to.awaited);
         to.at = words_.is_queued || is_over ? StreamAt::ready : StreamAt::wait;
@@ -230,11 +236,28 @@ private:
             const bool completes = op.step() == Step::signal || op.step() == Step::recover;
             if (completes && found.completion != nullptr)
                 to.promises.push_back({found.completion, to.pending});
+            const bool starts = op.step() == Step::work && op.type_address() == &start_type;
+            if (starts && !look_at_start(offset, to)) return false;
             if (op.step() == Step::work || op.step() == Step::wait) ++to.pending;
             offset += op.bytes();
             ++seen;
         }
         return true;
+    }
+
+    /// A run that has not begun promises what it will complete. Returns false if the queue has
+    /// moved.
+    bool look_at_start(std::size_t offset, StreamLook& to) {
+        const std::byte* const bytes = at(offset, sizeof(Operation) + sizeof(void*));
+        if (bytes == nullptr) return false;
+        const GraphRun* run = nullptr;
+        std::memcpy(reinterpret_cast<void*>(&run), bytes + sizeof(Operation), sizeof(void*));
+        Facts facts;
+        const bool is_known = read_facts(run, facts) && facts.key == words_.place.key;
+        // Once it has begun look_at_run() follows it.
+        if (is_known && facts.serial == 0) promise(to, facts, to.pending);
+        else if (to.pending != 0) return false;
+        return has_stayed();
     }
 
     /// Returns false if the queue has moved.
@@ -254,10 +277,8 @@ private:
         to.graph.is_there = true;
         to.graph.left = run.at<std::size_t>(offsetof(GraphRun, left_));
         to.graph.has_shared = run.at<std::size_t>(offsetof(GraphRun, shared_count_)) != 0;
-        to.promises.push_back({facts.done, 0});
-        to.promises.push_back({facts.over, 0});
-        look_at_parts(to, facts);
-        look_at_events(to, facts);
+        promise(to, facts, 0);
+        look_at_waits(to, facts);
         return is_there(address);
     }
 
@@ -276,11 +297,13 @@ private:
     static_assert(sizeof(Facts) == sizeof(GraphRun::Facts));
     static_assert(offsetof(Facts, states) == offsetof(GraphRun::Facts, states));
 
-    bool copy_facts(const GraphRun* run, Facts& to) noexcept {
+    bool read_facts(const GraphRun* run, Facts& to) noexcept {
         return run != nullptr &&
                read_(reinterpret_cast<const std::byte*>(run) + offsetof(GraphRun, facts_), &to,
-                     sizeof to) &&
-               to.serial == words_.run_serial && to.key == words_.place.key;
+                     sizeof to);
+    }
+    bool copy_facts(const GraphRun* run, Facts& to) noexcept {
+        return read_facts(run, to) && to.serial == words_.run_serial && to.key == words_.place.key;
     }
     /// Whether the run is the one that the queue has noted, and has not gone.
     bool is_there(const GraphRun* run) noexcept {
@@ -292,36 +315,42 @@ private:
         return reinterpret_cast<const std::byte*>(first) + index * sizeof(T);
     }
 
-    /// A batch's other streams wait for their parts.
-    void look_at_parts(StreamLook& to, const Facts& facts) {
-        const std::size_t count = std::min<std::size_t>(facts.part_count, 256);
-        for (std::size_t i = 0; i < count; ++i)
-            if (const void* const after = pointer_at<const void>(address_of(facts.parts, i) +
-                                                                 offsetof(GraphRun::Part, after)))
-                to.promises.push_back({after, 0});
-    }
+    static constexpr std::size_t most_parts = 256, most_events = 1024;
 
-    void look_at_events(StreamLook& to, const Facts& facts) {
-        const std::size_t count = std::min<std::size_t>(facts.event_count, 1024);
-        for (std::size_t i = 0; i < count; ++i) {
-            std::uint32_t index = 0;
-            NodeKind kind{};
-            const void* const completion = pointer_at<const void>(address_of(facts.records, i));
-            if (completion == nullptr || !read_(facts.events + i, &index, sizeof index) ||
-                !read_(address_of(facts.tasks, index) + offsetof(Plan::Task, kind), &kind,
-                       sizeof kind))
-                continue;
-            if (kind == NodeKind::record_event) {
-                to.promises.push_back({completion, 0});
-                continue;
-            }
+    /// Promises all that the run completes. A batch's other streams wait for their parts.
+    void promise(StreamLook& to, const Facts& facts, std::size_t after) {
+        to.promises.push_back({facts.done, after});
+        to.promises.push_back({facts.over, after});
+        if (facts.part_count > most_parts || facts.event_count > most_events) to.is_whole = false;
+        for (std::size_t i = 0; i < std::min(facts.part_count, most_parts); ++i)
+            if (const void* const part = pointer_at<const void>(address_of(facts.parts, i) +
+                                                                offsetof(GraphRun::Part, after)))
+                to.promises.push_back({part, after});
+        for_each_event(facts, [&](NodeKind kind, std::uint32_t, const void* completion) {
+            if (kind == NodeKind::record_event) to.promises.push_back({completion, after});
+        });
+    }
+    void look_at_waits(StreamLook& to, const Facts& facts) {
+        for_each_event(facts, [&](NodeKind kind, std::uint32_t index, const void* completion) {
             // One arrival is left: the event's. The tasks before it are done.
             std::int32_t waits_for = 0;
-            if (!is_done(completion) &&
+            if (kind == NodeKind::wait_event && !is_done(completion) &&
                 read_(address_of(facts.states, index) + offsetof(GraphRun::TaskState, waits_for),
                       &waits_for, sizeof waits_for) &&
                 waits_for == 1)
                 to.graph.awaited.push_back(completion);
+        });
+    }
+    /// Calls use(kind, task, completion) for the tasks that record or await one.
+    template <class F> void for_each_event(const Facts& facts, F&& use) {
+        for (std::size_t i = 0; i < std::min(facts.event_count, most_events); ++i) {
+            std::uint32_t index = 0;
+            NodeKind kind{};
+            const void* const completion = pointer_at<const void>(address_of(facts.records, i));
+            if (completion != nullptr && read_(facts.events + i, &index, sizeof index) &&
+                read_(address_of(facts.tasks, index) + offsetof(Plan::Task, kind), &kind,
+                      sizeof kind))
+                use(kind, index, completion);
         }
     }
 
@@ -334,14 +363,18 @@ private:
 Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
     constexpr int tries = 4;
     Looked looked = Looked::moved;
+    bool has_run = false;
     for (int i = 0; i < tries && looked == Looked::moved; ++i) {
         to = {};
-        looked = QueueLook(stream, read).look(to);
+        QueueLook look(stream, read);
+        looked = look.look(to);
+        has_run = look.has_run();
     }
     if (looked != Looked::seen) {
         const StreamCounts counts = to.counts;
         to = {};
         to.counts = counts;
+        to.is_whole = !has_run;  // runs of graphs complete more than is counted
     }
     return looked;
 }

@@ -19,6 +19,8 @@ namespace heddle::detail::cpu {
 
 /// The type of the operation that starts a graph (graph_plan.cpp).
 extern const OpType start_type;
+/// How many batches are being sent whose streams wait already for what is not yet enqueued.
+extern std::atomic<int> batches_being_sent;
 
 enum class Step : std::uint8_t {
     work,     ///< run the closure

@@ -29,15 +29,22 @@ bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
 }
 
-/// Returns the entry of the operation that the stream is at.
+/// Returns the entry of the operation that the stream is at, or null if that is not certain: of two
+/// threads that enqueue on one line, each may have noted its operation after the other's.
 const FlightEntry* find_entry(const StreamFacts& stream) {
     const bool is_anywhere = stream.look.at == StreamAt::between;
-    for (const FlightEntry& one : stream.flight)
-        if (one.mode == OpMode::run && one.kind != OpKind::record &&
-            one.submissions >= stream.look.next &&
-            (is_anywhere || is_same_place(one.where, stream.look.where)))
-            return &one;
-    return nullptr;
+    const auto may_be = [&](const FlightEntry& one) {
+        return one.mode == OpMode::run && one.kind != OpKind::record &&
+               one.submissions >= stream.look.next &&
+               (is_anywhere || is_same_place(one.where, stream.look.where));
+    };
+    const auto first = std::ranges::find_if(stream.flight, may_be);
+    if (first == stream.flight.end()) return nullptr;
+    const bool is_certain =
+        is_anywhere || std::none_of(first + 1, stream.flight.end(), [&](const FlightEntry& one) {
+            return one.submissions <= first->submissions && one.kind == first->kind && may_be(one);
+        });
+    return is_certain ? &*first : nullptr;
 }
 
 void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
@@ -50,10 +57,12 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     const bool is_pending =
         facts.looked == Looked::moved || facts.look.pending != 0 || facts.look.at != StreamAt::idle;
     if (facts.looked == Looked::refused) to.is_whole = false;
-    if (!facts.look.is_whole || facts.looked == Looked::moved) to.is_whole = false;
-    const void* native = nullptr;  // which the stream's end changes
-    (void)peek_pointer(reinterpret_cast<const void*>(&stream.native), native);
-    if (facts.looked == Looked::moved && native == nullptr) return;  // it has ended
+    if (facts.looked == Looked::seen && !facts.look.is_whole) to.is_whole = false;
+    if (facts.looked == Looked::moved) {
+        const void* native = nullptr;  // which the stream's end changes
+        (void)peek_pointer(reinterpret_cast<const void*>(&stream.native), native);
+        if (native == nullptr) return;  // it has ended
+    }
     const bool is_held = facts.recording.is_locked || facts.is_recorded();
     const bool has_flown = idle && stream.flight.load(std::memory_order_acquire) != nullptr;
     if ((facts.looked == Looked::refused || !is_pending) && !is_held && !has_flown) return;
@@ -153,36 +162,73 @@ bool is_same(const StreamLook& a, const StreamLook& b) noexcept {
            a.graph.is_there == b.graph.is_there && a.graph.left == b.graph.left &&
            a.graph.awaited == b.graph.awaited;
 }
-bool is_as_it_was(const StreamFacts& facts, StreamLook& now) {
-    const std::uint64_t key = facts.record->key.load();
-    return facts.record->backend->look(*facts.record, now) == facts.looked && key == facts.key &&
+bool is_as_it_was(const StreamFacts& facts, Looked looked, const StreamLook& now) {
+    return looked == facts.looked && facts.record->key.load() == facts.key &&
            is_same(now, facts.look);
+}
+
+/// A stream that moves too fast to be seen whole. `pushed`: what it had been given at the second
+/// look.
+struct Moving {
+    StreamRecord* stream;
+    std::uint64_t key, pushed;
+};
+
+/// Returns whether streams that move have done all that they had been given: then they have
+/// completed what they had promised. Waits a moment for it.
+bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
+    constexpr int tries = 50;
+    constexpr std::int64_t pause = 100'000;
+    for (int i = 0; i < tries && !moving.empty(); ++i) {
+        if (i != 0) decision_pause(pause);
+        std::erase_if(moving, [&](const Moving& one) {
+            StreamLook look;
+            const Looked looked = one.stream->backend->look(*one.stream, look);
+            if (one.stream->key.load() != one.key || !look.is_whole) return false;
+            // One more is done: the signal before that has completed what it does.
+            if (looked == Looked::moved) return look.counts.done > one.pushed;
+            for (const StreamLook::Promise& promise : look.promises)
+                to.promised_again.insert(promise.completion);
+            return looked == Looked::seen;
+        });
+    }
+    return moving.empty();
+}
+
+bool has_lost_wait(const Snapshot& to) {
+    return std::ranges::any_of(to.streams, [&](const StreamFacts& one) {
+        return one.is_steady && one.look.at == StreamAt::wait && to.is_lost(one.look.awaited);
+    });
 }
 
 /// What a stream waits for was promised before: it is in one of the second looks, or done.
 void look_again_at_streams(Snapshot& to) {
+    std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;
     for (StreamFacts& one : to.streams) facts_of.emplace(one.record, &one);
     for_each_stream([&](StreamRecord& stream) {
         if (stream.has(stream_flag::forked | stream_flag::ended)) return;
         StreamLook look;
-        const auto found = facts_of.find(&stream);
-        if (found != facts_of.end()) {
+        const std::uint64_t key = stream.key.load();
+        const Looked looked = stream.backend->look(stream, look);
+        if (const auto found = facts_of.find(&stream); found != facts_of.end()) {
             StreamFacts& facts = *found->second;
-            facts.is_steady = is_as_it_was(facts, look);
+            facts.is_steady = is_as_it_was(facts, looked, look);
             if (look_at_recording(stream).id != facts.recording.id) facts.recording = {};
-            if (facts.looked != Looked::seen) look.is_whole = false;
-        } else if (stream.backend->look(stream, look) != Looked::seen) {
-            look.is_whole = false;
         }
-        if (!look.is_whole) to.is_whole = false;
+        if (looked == Looked::moved && look.is_whole)
+            moving.push_back({&stream, key, look.counts.pushed});
+        else if (looked != Looked::seen || !look.is_whole) to.is_whole = false;
         for (const StreamLook::Promise& one : look.promises)
             to.promised_again.insert(one.completion);
     });
+    if (!moving.empty() && !(has_lost_wait(to) && have_passed(moving, to))) to.is_whole = false;
     for (StreamFacts& one : to.streams)
-        if (StreamLook look;
-            one.is_steady && one.look.at == StreamAt::wait && to.is_lost(one.look.awaited))
-            one.is_steady = is_as_it_was(one, look);
+        if (one.is_steady && one.look.at == StreamAt::wait && to.is_lost(one.look.awaited)) {
+            StreamLook look;
+            const Looked looked = one.record->backend->look(*one.record, look);
+            one.is_steady = is_as_it_was(one, looked, look);
+        }
 }
 
 void look_again_at_threads(Snapshot& to) {

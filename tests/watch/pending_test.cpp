@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "child.hpp"
+#include "core/seam/records.hpp"
 #include "watch/held.hpp"
 
 using namespace heddle_test;
@@ -151,6 +152,94 @@ TEST_CASE("a lost wait", "[.]") {
     gate.hold(held);
     launch_host(held, [] {});
     CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "nothing under way reaches"));
+}
+
+TEST_CASE("a lost wait is found beside a stream that never rests", "[watch]") {
+    const ChildResult result = run_test_case("a lost wait beside a stream that never rests");
+    INFO(result.output);
+    CHECK(result.status == 0);
+}
+TEST_CASE("a lost wait beside a stream that never rests", "[.]") {
+    const Drained drained;
+    const Flag is_enough;
+    std::thread working([is_enough] {
+        const Stream s = named("never rests");
+        while (!is_enough.is_set()) {
+            for (int i = 0; i < 100; ++i) launch_host(s, [] {});
+            (void)s.record_event();
+        }
+    });
+    const Stream held = named("held by a gate");
+    Gate gate;
+    gate.hold(held);
+    launch_host(held, [] {});
+    CHECK(eventually([&] {
+        return has_cause(what_is_pending(), CauseKind::nothing_reaches,
+                         "nothing under way reaches");
+    }));
+    is_enough.set();
+    working.join();
+}
+
+// What a graph will complete is promised before it begins, too.
+TEST_CASE("no wait is lost for work of a graph that has not begun", "[watch]") {
+    const ChildResult result = run_test_case("waits for work of a graph that has not begun");
+    INFO(result.output);
+    CHECK(result.status == 0);
+}
+TEST_CASE("waits for work of a graph that has not begun", "[.]") {
+    const Drained drained;
+    const Stream a = named("a"), b = named("b"), c = named("c");
+    Event event(cpu_device());
+    Graph graph = host_node(cpu_device(), [] {}).build();
+    const Held held(a);
+    held.await();
+    SECTION("a stream of a batch") {
+        Batch batch({.on_cpu = true});
+        const ScopedBatch in(batch, a);
+        launch_host(a, [] {});
+        b.wait_stream(a);
+        launch_host(b, [] {});
+    }
+    SECTION("a graph that is launched on two streams") {
+        graph.launch(a);
+        graph.launch(b);
+    }
+    SECTION("an event that a graph records") {
+        Graph records = capture(c, [&] {
+            launch_host(c, [] {});
+            record_external(c, event);
+        });
+        records.launch(a);
+        b.wait_event(event);
+    }
+    const PendingWork work = what_is_pending();
+    REQUIRE(find(work, "b") != nullptr);
+    for (const PendingCause& one : work.causes) {
+        INFO(one.text);
+        CHECK(one.kind != CauseKind::nothing_reaches);
+    }
+}
+
+TEST_CASE("a wait that may be another thread's is told without its record", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream a = named("records"), b = named("waits");
+    const Held held(a);
+    held.await();
+    const Event event = a.record_event();
+    b.wait_event(event, SourceLocation{"both.cpp", 5});
+    REQUIRE(has(find(what_is_pending(), "waits")->text, "waits for record 1 of event"));
+    // Another thread enqueued a wait on the same line, and noted it before this one was noted.
+    detail::StreamRecord& record = detail::record_of(StreamRef(b));
+    record.flight.load()->put(record.noted.fetch_add(1) + 1, record.submissions.load(),
+                              {.kind = OpKind::wait,
+                               .name = "wait_event",
+                               .where = SourceLocation{"both.cpp", 5},
+                               .event = {.event = 77, .record = 9}});
+    const PendingWork work = what_is_pending();
+    CHECK(!has(find(work, "waits")->text, "of event"));
+    CHECK(has(find(work, "waits")->text, "waits for 'records'"));
 }
 
 TEST_CASE("an open batch says who opened it, where, and what it holds back", "[watch]") {
