@@ -244,6 +244,7 @@ bool Queue::is_done() noexcept {
             head_offset_ = 0;
         }
         scheduled_ = ends;  // a queue that ends must not be scheduled again
+        if (!closes_ && run_.load(std::memory_order_relaxed) == nullptr) set_at_rest(true);
     }
     if (ends) end();
     else chunks().give(large);

@@ -386,10 +386,17 @@ Looked count_queue(StreamRecord& stream, StreamCounts& to, PeekFunction read) no
 }
 
 bool CpuBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept {
+    to = {};
+    if (at_rest(stream).load(std::memory_order_acquire) != 0) return true;
     return count_queue(stream, to) != Looked::refused;
 }
 
-Looked CpuBackend::look(StreamRecord& stream, StreamLook& to) { return look_at_queue(stream, to); }
+Looked CpuBackend::look(StreamRecord& stream, StreamLook& to) {
+    if (at_rest(stream).load(std::memory_order_acquire) == 0) return look_at_queue(stream, to);
+    to = {};
+    to.next = stream.submissions.load(std::memory_order_relaxed) + 1;
+    return Looked::seen;
+}
 
 int CpuBackend::worker_count() noexcept {
     Executor* const made = executor_if_made();

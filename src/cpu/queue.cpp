@@ -38,6 +38,7 @@ Queue::Queue(StreamRecord& stream, int level)
     waiting_.wake = [](Waiter& self, const Completion&) noexcept {
         static_cast<Waiting&>(self).queue->resume();
     };
+    set_at_rest(true);
 }
 
 Queue::~Queue() {
@@ -90,7 +91,9 @@ inline bool Queue::note_pushed(std::size_t count, std::size_t submissions) noexc
     if (submissions != 0)
         stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + submissions,
                                   std::memory_order_release);
-    return !std::exchange(scheduled_, true);
+    if (std::exchange(scheduled_, true)) return false;
+    set_at_rest(false);
+    return true;
 }
 
 inline bool Queue::append(Step step, const OpType& type, void* self, std::size_t count,

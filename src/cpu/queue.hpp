@@ -98,6 +98,13 @@ struct TimeWish {
 
 class GraphRun;
 
+/// Not 0 while a CPU stream has nothing to do, and nobody waits for it: what looks ask first. The
+/// queue, which may go at any time, changes it under its lock. A stream that has launched a graph
+/// always has 0: the run ends behind the operations.
+inline std::atomic<std::uint64_t>& at_rest(StreamRecord& stream) noexcept {
+    return stream.seen_complete;
+}
+
 class Queue final : public Runnable {
 public:
     Queue(StreamRecord& stream, int level);
@@ -115,6 +122,12 @@ public:
                                   const SourceLocation& where);
     /// Waits until every push that has begun has ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
+    /// Is called before anybody can wait for final(): from then on the queue has that to complete.
+    void begin_to_close() noexcept {
+        const std::lock_guard lock(lock_);
+        closes_ = true;
+        set_at_rest(false);
+    }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
     /// Appends a signal without running anything, for callers that hold locks. Returns true if the
@@ -231,6 +244,9 @@ private:
                 const SourceLocation& where, bool counts);
     bool append_all(std::initializer_list<Entry> entries);
     bool note_pushed(std::size_t count, std::size_t submissions) noexcept;
+    void set_at_rest(bool rests) noexcept {
+        at_rest(stream_).store(rests ? 1 : 0, std::memory_order_release);
+    }
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
     /// Steps over the operation, then completes.
@@ -273,6 +289,7 @@ private:
     Chunk* tail_ = nullptr;
     std::size_t tail_offset_ = 0;
     bool retired_ = false;
+    bool closes_ = false;
     std::atomic<std::uint64_t> pushed_{0};
     std::atomic<Chunk*> spare_{nullptr};
 

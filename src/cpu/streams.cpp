@@ -23,6 +23,7 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
     Queue& queue = queue_of(stream);
     {
         const std::lock_guard lock(stream.life);
+        queue.begin_to_close();
         stream.final_event = &queue.final();
     }
     queue.retire();  // outside the lock: an idle queue ends at once, on this thread

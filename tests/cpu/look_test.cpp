@@ -276,3 +276,37 @@ TEST_CASE("a look counts the chunks that it follows", "[watch]") {
     tearing.is_empty = true;
     CHECK(detail::cpu::look_at_queue(stepped.record(), look, &endless_peek) == Looked::moved);
 }
+
+TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
+    const Drained drained;
+    const auto rests = [](const Stream& s) {
+        return detail::cpu::at_rest(detail::record_of(StreamRef(s))).load() != 0;
+    };
+    const Stream s = named("rests"), of_graph = named("of a graph");
+    CHECK(rests(s));
+    {
+        const Held held(s);
+        held.await();
+        CHECK(!rests(s));
+    }
+    s.synchronize();
+    CHECK(eventually([&] { return rests(s); }));
+    (void)s.record_event();
+    CHECK(eventually([&] { return rests(s); }));
+    StreamLook look;
+    CHECK(detail::record_of(StreamRef(s)).backend->look(detail::record_of(StreamRef(s)), look) ==
+          Looked::seen);
+    CHECK(look.at == StreamAt::idle);
+    CHECK(look.next == 2);
+    // A run of a graph completes more behind the operations.
+    Graph graph = host_node(cpu_device(), [] {}).build();
+    graph.launch(of_graph);
+    of_graph.synchronize();
+    detail::cpu::queue_of(detail::record_of(StreamRef(of_graph))).finish_pushes();
+    CHECK(!rests(of_graph));
+    // From when its end can be waited for, it has that to complete.
+    Stepped closing(1);
+    CHECK(detail::cpu::at_rest(closing.record()).load() != 0);
+    closing.queue().begin_to_close();
+    CHECK(detail::cpu::at_rest(closing.record()).load() == 0);
+}

@@ -69,8 +69,8 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CUDA: while not 0, the record is not reused and keeps `final_event`. Held by notifications,
     /// which will ask for its failure, and by synchronize_device().
     std::atomic<std::uint32_t> pins{0};
-    /// CUDA: submissions known to have completed. If the device is lost, only later ones fail, and
-    /// the message names streams that have some.
+    /// CUDA: submissions known to have completed: if the device is lost, only later ones fail, and
+    /// the message names streams that have some. CPU: not 0 while the stream is at rest.
     std::atomic<std::uint64_t> seen_complete{0};
 
     /// How many of its operations observers have been told of. It never falls, also when the record
