@@ -34,6 +34,7 @@ struct BlockPast {
     std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
+    bool is_special = true;  ///< new, or in a group
     /// Whether work that the order has not noted may have been given to its own streams.
     bool is_new = true;
     /// Whether the readers may have written. Only before the first writer that is noted.

@@ -116,10 +116,14 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
     const std::size_t index = past_.find(block);
-    if (past_[index].is_new) [[unlikely]]
-        begin_past(index);
     add_use(index, writes);
-    if (const std::uint32_t group = past_[index].group; group != BlockPast::none) [[unlikely]]
+    if (past_[index].is_special) [[unlikely]]
+        look_at_special(index, writes);
+}
+
+void DataOrder::look_at_special(std::size_t index, bool writes) {
+    if (past_[index].is_new) begin_past(index);
+    if (const std::uint32_t group = past_[index].group; group != BlockPast::none)
         add_use(group, writes);
 }
 
@@ -133,12 +137,13 @@ void DataOrder::use_address(const void* address) {
 // What was made within a task has work on the order's own streams that no operation has declared:
 // the newest task of such a stream, or one before it, may have written it.
 void DataOrder::begin_past(std::size_t index) {
-    past_[index].is_new = false;
+    past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
     if (block == nullptr) return;
     if (block->origin == MemoryOrigin::imported) {
         const std::uint32_t group = past_.find_group(imported_memory(past_[index].serial));
         past_[index].group = group;
+        past_[index].is_special = true;
     }
     if (!had_tasks_) return;
     BlockPast& past = past_[index];

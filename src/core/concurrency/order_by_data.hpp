@@ -92,6 +92,7 @@ private:
     void add_use(std::size_t index, bool writes) {
         uses_.push_back({static_cast<std::uint32_t>(index), writes});
     }
+    void look_at_special(std::size_t index, bool writes);
     void begin_past(std::size_t index);
     void collect_needed();
     void need(std::uint32_t lane, std::uint64_t position);
