@@ -4,6 +4,7 @@
 // memory and outside streams that end, and reads on the host. They come to what their statements
 // come to one after the other. The environment of random_programs_test.cpp counts here too; the
 // mode is `by_data`.
+#include "check/checked.hpp"
 #include "environment.hpp"
 #include "kernels.hpp"
 #include "random.hpp"
@@ -439,18 +440,21 @@ private:
 std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode by_data"; }
 
 /// Runs programs for a share of the time, one after the other.
-void run_programs(double part) {
+template <class Around> void run_programs(double part, std::uint64_t step, const Around& around) {
     if (!is_mode_wanted("by_data")) return;
-    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part = 1;  // alone it has all the time
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 5;  // alone they have all the time
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
-    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; seed = next(seed, 1)) {
+    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end;
+         seed = next(seed, step)) {
         const Program program = generate(seed);
         const Watch watch(title(seed), [&] { return text_of(program, program.statements.size()); });
         INFO(title(seed) << "\n" << text_of(program, program.statements.size()));
-        const std::size_t wrong = Run(program).first_wrong();
-        CAPTURE(wrong);
-        REQUIRE(wrong == 0);
+        around([&] {
+            const std::size_t wrong = Run(program).first_wrong();
+            CAPTURE(wrong);
+            REQUIRE(wrong == 0);
+        });
         ++runs;
     }
     say_runs(runs);
@@ -459,7 +463,18 @@ void run_programs(double part) {
 }  // namespace
 
 TEST_CASE("random programs by data, beside all else, come to what they say", "[random]") {
-    run_programs(0.1);
+    run_programs(0.1, 1, [](const auto& run) { run(); });
+}
+
+TEST_CASE("by data: the checker is silent over random programs beside all else", "[random]") {
+    run_programs(0.1, 7, [](const auto& run) {
+        Checked checked({.strict = true});
+        run();
+        const check::Summary found = checked.end();
+        for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
+        CHECK(found.certain == 0);
+        CHECK(found.possible == 0);
+    });
 }
 
 }  // namespace heddle_test::programs::by_data
