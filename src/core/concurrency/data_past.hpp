@@ -32,6 +32,8 @@ struct BlockPast {
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
     OutsideUser outside[Block::inline_users] = {};
+    /// A bit for each lane of which observers know that it comes after streams that have ended.
+    std::uint64_t told = 0;
 };
 
 /// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there

@@ -87,13 +87,14 @@ private:
     void order(std::size_t lane, const SourceLocation& where);
     void order_after_outside(std::size_t lane, const SourceLocation& where);
     void look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where);
+    void tell_ended(BlockPast& past, std::size_t lane, const SourceLocation& where) noexcept;
     void give_load(std::size_t lane) noexcept;
 
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
-    std::size_t lane_ = 0;        ///< of the present operation
-    std::size_t bytes_ = 0;       ///< that it uses
+    std::size_t lane_ = 0;   ///< of the present operation
+    std::size_t bytes_ = 0;  ///< that it uses
     ShortCalls::Index call_ = 0;  ///< that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
