@@ -94,7 +94,11 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     if (data == nullptr || bytes == 0) return;
     bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
-    uses_.push_back({static_cast<std::uint32_t>(past_.find(block)), writes});
+    const std::size_t index = past_.find(block);
+    uses_.push_back({static_cast<std::uint32_t>(index), writes});
+    BlockPast& past = past_[index];
+    past.is_written = writes || (past.used_by == this_call_ && past.is_written);
+    past.used_by = this_call_;
 }
 
 void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
@@ -162,9 +166,8 @@ void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
         const bool wrote = past.writer == newest && past.writer_lane == lane;
         const bool read =
             (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
-        return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
-                   return now.past == before.past && (now.writes || !wrote);
-               });
+        const bool is_replaced = past.used_by == this_call_ && (past.is_written || !wrote);
+        return (wrote || read) && !is_replaced;
     });
     if (!is_wanted) return;
     (void)lanes_[lane].record(where);

@@ -38,6 +38,7 @@ public:
         check(call, where);
         uses_.clear();
         bytes_ = 0;
+        ++this_call_;
     }
     /// Adds memory that the operation uses. Without a block it is looked up by its address.
     void use(Block* block, const void* data, std::size_t bytes, bool writes);
@@ -95,6 +96,7 @@ private:
     bool is_in_task_ = false;
     std::size_t lane_ = 0;   ///< of the present operation
     std::size_t bytes_ = 0;  ///< that it uses
+    std::uint64_t this_call_ = 0;
     ShortCalls::Index call_ = 0;  ///< that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
