@@ -60,8 +60,10 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
     raise_floor(reaches, op.site);
 }
 
-/// What heddle does after it has waited for the memory's users.
+/// What heddle does after it has waited for the memory's users. An order_by_data names its first
+/// stream: what its own streams did is left out, as the waits between them order that.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
+    if (stream != nullptr && op.other != 0) stream->by_data = op.other;
     Clock users;
     for (const CheckAccess& one : op.accesses) {
         // Without an allocation: of whoever had the memory before.
@@ -70,7 +72,9 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
         if (memory == nullptr) continue;
         memory->history.for_each_mark([&](const Mark& mark) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
-            if (user != nullptr && memory->knows(mark)) users.join(user->clock, mark.epoch, floor_);
+            if (user == nullptr || !memory->knows(mark)) return;
+            if (op.other != 0 && user->by_data == op.other) return;
+            users.join(user->clock, mark.epoch, floor_);
         });
     }
     if (stream != nullptr) stream->clock.join(users, floor_);

@@ -39,6 +39,7 @@ struct StreamTrack {
     SiteId leak = 0;             ///< its handle was handed out here: it may do what cannot be seen
     SiteId poisoned = 0;         ///< an operation was dropped here
     bool in_collective = false;  ///< it took part in one
+    std::uint64_t by_data = 0;   ///< the first stream of the order_by_data that it belongs to
     std::vector<OrderNote> notes;
     KnownOrder fork;                    ///< the newest fork that it is a branch of
     std::vector<GraphLaunch> launches;  ///< the newest ones, for reports, as a ring

@@ -60,6 +60,7 @@ private:
     struct Operation {
         OpSet before;
         std::uint64_t position = 0;
+        std::uint64_t stream = 0;
     };
     struct Access {
         std::size_t place;
@@ -68,12 +69,14 @@ private:
     struct Stream {
         std::uint32_t device = 0;
         std::vector<std::size_t> ops;
+        std::uint64_t by_data = 0;  ///< the first stream of the order_by_data that it belongs to
     };
 
     std::size_t begin(const CheckOp& op) {
         Operation& made = ops_.emplace_back();
         made.before = host_;
         made.position = op.position;
+        made.stream = op.stream;
         if (const auto found = functions_.find(op.parent); found != functions_.end())
             made.before.insert(found->second);
         return ops_.size() - 1;
@@ -86,7 +89,7 @@ private:
     bool add_on_host(const CheckOp& op) {
         using heddle::OpKind;
         if (op.kind == OpKind::after_users) {
-            for (const CheckAccess& one : op.accesses) host_.insert(users_of(one));
+            for (const CheckAccess& one : op.accesses) host_.insert(users_of(one, op.other));
             return false;
         }
         if (op.kind == OpKind::free) forget(op);
@@ -115,7 +118,8 @@ private:
             return false;
         case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
         case OpKind::after_users:
-            for (const CheckAccess& one : op.accesses) before.insert(users_of(one));
+            if (op.other != 0) stream.by_data = op.other;
+            for (const CheckAccess& one : op.accesses) before.insert(users_of(one, op.other));
             return false;
         case OpKind::free: forget(op); return false;
         case OpKind::hand_out:
@@ -247,12 +251,17 @@ private:
         }
     }
 
-    OpSet users_of(const CheckAccess& memory) const {
+    /// Without the streams of the order_by_data that has this first stream, if it is not 0.
+    OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
+        const auto is_own = [&](std::size_t place) {
+            const auto stream = streams_.find(ops_[place].stream);
+            return order != 0 && stream != streams_.end() && stream->second.by_data == order;
+        };
         OpSet users;
         const auto found = accesses_.find(key_of(memory));
         if (found == accesses_.end()) return users;
         for (const Access& one : found->second)
-            if (one.access.allocation != 0) insert(users, one.place);
+            if (one.access.allocation != 0 && !is_own(one.place)) insert(users, one.place);
         return users;
     }
 

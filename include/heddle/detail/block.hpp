@@ -34,7 +34,8 @@ struct alignas(128) Block {
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
     std::atomic<bool> alive{false};
-    /// A bit for each of `users` that may write the memory. Those in the table all may.
+    /// A bit for each of `users` that may write the memory (all in the table may), and
+    /// `lost_users`.
     std::atomic<std::uint8_t> writers{0};
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because

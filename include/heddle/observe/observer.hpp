@@ -35,8 +35,8 @@ enum class OpKind : std::uint8_t {
     import_event,        ///< an event of another process was imported
     hand_out,            ///< a stream's native handle was handed out: its work cannot all be seen
     wrap,                ///< a native stream was wrapped, or a native event
-    /// The stream, or without one the host, comes after all earlier uses of this memory that heddle
-    /// knows: it waited for those that were not done.
+    /// The stream, or the host, comes after all earlier uses of this memory that heddle knows. Told
+    /// by an order_by_data, whose first stream `other` is: after those of streams not its own.
     after_users,
     used_on,  ///< Array::used_on(): what the stream has done so far may have used this memory
     abandon,  ///< a batch ended by a failure: what it had recorded and not sent will not run

@@ -40,6 +40,11 @@ struct BlockPast {
     /// Whether the readers may have written. Only before the first writer that is noted.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
+    /// A bit for each lane of which observers know that it comes after streams that have ended.
+    std::uint64_t told = 0;
+    /// The newest call that uses it, by DataOrder's count, and whether that writes.
+    std::uint64_t used_by = 0;
+    bool is_written = false;
 };
 
 /// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there

@@ -225,9 +225,8 @@ void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
             const bool wrote = past.writer == newest && past.writer_lane == lane;
             const bool read =
                 (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
-            return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
-                       return now.past == before.past && (now.writes || !wrote);
-                   });
+            const bool is_replaced = past.used_by == this_call_ && (past.is_written || !wrote);
+            return (wrote || read) && !is_replaced;
         });
     if (!is_wanted) return;
     (void)lanes_[lane].record(where);
@@ -276,7 +275,18 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
         }
         if (!is_known) [[unlikely]]
             look_at_outside(past, lane, where);
+        if (is_observed()) [[unlikely]]
+            tell_ended(past, lane, where);
     }
+}
+
+// Streams that have ended were not waited for. Others may have their place among the users.
+void DataOrder::tell_ended(BlockPast& past, std::size_t lane,
+                           const SourceLocation& where) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << lane;
+    if ((past.told & bit) != 0 || !has_ended_users(*past.block)) return;
+    notify_after_others(lanes_[lane].stream, *lanes_[0].stream, *past.block, where);
+    past.told |= bit;
 }
 
 void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where) {
@@ -286,12 +296,17 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
     for (int i = 0; i < Block::inline_users; ++i) {
         const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
         OutsideUser& user = past.outside[i];
+        if (user.key != key) past.told = 0;
         if (failure_left_by(key) != nullptr) {
             user = {};  // to be asked at each operation
             continue;
         }
-        // Observers are told that what has ended came before, as of a wait.
-        if (key == 0 || lanes_.find(key) != nullptr || (has_ended(key) && !is_observed())) {
+        if (key == 0 || lanes_.find(key) != nullptr) {
+            user = {.key = key};
+            continue;
+        }
+        if (has_ended(key)) {
+            if (user.stream != nullptr) past.told = 0;
             user = {.key = key};
             continue;
         }
@@ -303,6 +318,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
         user = {key, use.stream, given, (same ? user.lanes : 0) | bit};
     }
     if (past.block->more_users.load(std::memory_order_acquire) != nullptr) {
+        past.told = 0;
         const Users users(*past.block);
         for (const StreamUse& use : users.all())
             if (lanes_.find(use.stream->key.load(std::memory_order_relaxed)) == nullptr)
@@ -381,6 +397,8 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
             user.stream->backend->synchronize_use(user, where);
             wait.end();
         }
+        if (is_observed() && has_ended_users(*block))
+            notify_after_others(nullptr, *lanes_[0].stream, *block, where);
         // Of the order's own streams the positions matter, and have been asked.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }

@@ -40,6 +40,7 @@ public:
         uses_.clear();
         found_.clear();
         bytes_ = 0;
+        ++this_call_;
     }
     /// Adds memory that the operation uses. Without a block it is looked up by its address.
     void use(Block* block, const void* data, std::size_t bytes, bool writes);
@@ -91,6 +92,9 @@ private:
     [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
     void add_use(std::size_t index, bool writes) {
         uses_.push_back({static_cast<std::uint32_t>(index), writes});
+        BlockPast& past = past_[index];
+        past.is_written = writes || (past.used_by == this_call_ && past.is_written);
+        past.used_by = this_call_;
     }
     void look_at_special(std::size_t index, bool writes);
     void begin_past(std::size_t index);
@@ -102,15 +106,17 @@ private:
     void order(std::size_t lane, const SourceLocation& where);
     void order_after_outside(std::size_t lane, const SourceLocation& where);
     void look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where);
+    void tell_ended(BlockPast& past, std::size_t lane, const SourceLocation& where) noexcept;
     void give_load(std::size_t lane) noexcept;
 
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
     bool had_tasks_ = false;
-    std::uint64_t task_id_ = 0;   ///< taken when the present task began, or the last one
-    std::size_t lane_ = 0;        ///< of the present operation
-    std::size_t bytes_ = 0;       ///< that it uses
+    std::uint64_t task_id_ = 0;  ///< taken when the present task began, or the last one
+    std::size_t lane_ = 0;       ///< of the present operation
+    std::size_t bytes_ = 0;      ///< that it uses
+    std::uint64_t this_call_ = 0;
     ShortCalls::Index call_ = 0;  ///< that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;

@@ -64,12 +64,13 @@ OpAccess all_of(const Block& block) noexcept {
 }
 
 /// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
-/// for the host.
+/// for the host. `first`: see notify_after_others().
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
-                        const SourceLocation& where) noexcept {
+                        const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
     const OpInfo op{.kind = OpKind::after_users,
                     .reason = reason,
                     .name = "wait for the memory's users",
+                    .other = first != nullptr ? Access::stream(*first) : StreamRef{},
                     .accesses = {&memory, 1},
                     .where = where};
     if (stream != nullptr) notify_on(*stream, op);
@@ -312,6 +313,11 @@ void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
     for (const StreamUse& use : users.all()) order_after_use(stream, use, where, reason);
     if (is_observed()) notify_after_users(&stream, all_of(block), reason, where);
     take_over(stream, failure_of(block), where);
+}
+
+void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
+                         const SourceLocation& where) noexcept {
+    notify_after_users(stream, all_of(block), WaitReason::data, where, &first);
 }
 
 void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where) {

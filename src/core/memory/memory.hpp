@@ -23,6 +23,10 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
 /// batches that record a user. `stream` joins no capture or batch.
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
+/// Tells observers that a stream of an order_by_data, or the host if it is null, comes after all
+/// uses of the block by streams that are not the order's. `first` is the order's first stream.
+void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
+                         const SourceLocation& where) noexcept;
 /// Lets work that is enqueued from now on have the failure, as a wait for failed work does. Does
 /// nothing if it is null.
 void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where);

@@ -100,7 +100,9 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
         const std::uint64_t seen = user.load(std::memory_order_relaxed);
         if (seen != key && seen != 0 && !is_over(seen)) continue;
         const unsigned bit = 1u << i;
-        const unsigned others = seen == key ? writers() : writers() & ~bit;
+        const unsigned others = seen == key ? writers()
+                                : seen == 0 ? writers() & ~bit
+                                            : (writers() & ~bit) | lost_users;
         block.writers.store(static_cast<std::uint8_t>(writes ? others | bit : others),
                             std::memory_order_relaxed);
         user.store(key, std::memory_order_release);
@@ -109,6 +111,15 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     add_to_table(block, key);
 } catch (...) {
     rethrow_as_error("", {});  // which call uses the block is not known here
+}
+
+bool has_ended_users(const Block& block) noexcept {
+    if ((block.writers.load(std::memory_order_relaxed) & lost_users) != 0) return true;
+    if (table_of(block) != nullptr) return true;
+    return std::ranges::any_of(block.users, [](const std::atomic<std::uint64_t>& user) {
+        const std::uint64_t key = user.load(std::memory_order_acquire);
+        return key != 0 && has_ended(key);
+    });
 }
 
 Users::Users(const Block& block) {

@@ -27,6 +27,11 @@ private:
     std::vector<StreamUse> many_;
 };
 
+/// In Block::writers: a user may have been removed, because its stream had ended.
+inline constexpr std::uint8_t lost_users = 0x80;
+/// Returns whether a stream that has ended may have used the memory.
+bool has_ended_users(const Block& block) noexcept;
+
 /// Returns why the memory may not hold what it should: the failure of a user, or null. Call it once
 /// the work of the users that matters has completed, or is waited for: what runs is not asked.
 /// Leaves out users for which is_left_out(self, key) returns true.

@@ -1,0 +1,146 @@
+// The ordering checker and order_by_data: streams outside that have ended.
+#include "check/checked.hpp"
+#include "check/engine.hpp"
+#include "check/trace.hpp"
+#include "check/trace_oracle.hpp"
+#include "check/unseen.hpp"
+#include "core/stream/registry.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/by_data.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr std::size_t n = 64;
+
+std::size_t first_race(const Ops& ops) {
+    detail::CheckEngine engine;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        engine.add(ops[i]);
+        for (const detail::Finding& one : engine.findings())
+            if (one.kind < detail::FindingKind::free_before_use) return i;
+        engine.findings().clear();
+    }
+    return ops.size();
+}
+
+/// Arrays, and streams that use them one after the other and end. The checker does not see that
+/// they have ended.
+struct Arrays {
+    Arrays() { current_stream(test_device()).synchronize(); }
+    void write_outside() {
+        use_outside([&](StreamRef outside) { fill(outside, x, 3); });
+    }
+    void read_outside() {
+        use_outside([&](StreamRef outside) { launch(outside, AddTo{}, dim(n), x, sum); });
+    }
+
+    const Here here;
+    Array<int> x = zeros<int>(test_device(), n), sum = zeros<int>(test_device(), n);
+    Array<int> y = zeros<int>(test_device(), n), z = zeros<int>(test_device(), n);
+
+private:
+    template <class F> void use_outside(F&& f) {
+        std::uint64_t key = 0;
+        {
+            Stream outside{test_device()};
+            key = detail::Access::state(outside).key.load();
+            outside.wait_stream(here.stream);
+            outside.wait_stream(between_);
+            f(outside);
+            between_.wait_stream(outside);
+            wait_unseen(outside);
+        }
+        if (test_device().is_cpu()) CHECK(eventually([&] { return detail::has_ended(key); }));
+    }
+
+    Stream between_{test_device()};  // uses no array
+};
+
+constexpr ByDataOptions two_streams{
+    .streams = 2, .waits = DataWaits::exact, .spread = DataSpread::always};
+
+}  // namespace
+
+TEST_CASE("by data: the checker knows that the host comes after streams that have ended",
+          "[by_data]") {
+    Arrays a;
+    Checked checked;
+    order_by_data order(test_device(), two_streams);
+    a.write_outside();
+    SECTION("to_host()") { CHECK(to_host(order, a.x) == Ints(n, 3)); }
+    SECTION("on_host()") {
+        if (test_device().is_cuda()) HEDDLE_SKIP("the host cannot write the elements");
+        for (int& value : on_host(order, a.x)) value += 1;
+    }
+    SECTION("copy() to pageable memory") {
+        auto to = pageable<int>(n);
+        copy(order, to, a.x);
+    }
+    checked.expect_silence();
+}
+
+TEST_CASE("by data: the checker knows that each stream comes after streams that have ended",
+          "[by_data]") {
+    Arrays a;
+    Checked checked;
+    order_by_data order(test_device(), two_streams);
+    a.write_outside();
+    const bool is_reused = GENERATE(false, true);
+    if (is_reused) const Stream another{test_device()};  // in the place of the one that ended
+    launch(order, AddTo{}, dim(n), a.x, a.y);
+    launch(order, AddTo{}, dim(n), a.x, a.z);  // the first one took the place of the writer
+    CHECK(to_host(order, a.y) == Ints(n, 3));
+    CHECK(to_host(order, a.z) == Ints(n, 3));
+    checked.expect_silence();
+}
+
+TEST_CASE("by data: the checker knows that it comes after all that used an array in turn outside",
+          "[by_data]") {
+    Arrays a;
+    Checked checked;
+    order_by_data order(test_device(), two_streams);
+    launch(order, AddTo{}, dim(n), a.x, a.y);
+    launch(order, AddTo{}, dim(n), a.x, a.z);
+    order.join();
+    a.read_outside();
+    a.write_outside();  // its stream has the place of the reader's
+    launch(order, AddTo{}, dim(n), a.x, a.y);
+    launch(order, AddTo{}, dim(n), a.x, a.z);
+    order.join();
+    a.read_outside();
+    fill(order, a.x, 4);
+    launch(order, AddTo{}, dim(n), a.x, a.z);
+    CHECK(to_host(order, a.y) == Ints(n, 3));
+    CHECK(to_host(order, a.z) == Ints(n, 7));
+    CHECK(to_host(order, a.sum) == Ints(n, 3));
+    checked.expect_silence();
+}
+
+TEST_CASE("by data: a wait between its own streams that is left out is found beside outside users",
+          "[by_data]") {
+    Arrays a;
+    Trace trace(1'000);
+    {
+        order_by_data order(test_device(), two_streams);
+        a.write_outside();
+        launch(order, AddTo{}, dim(n), a.y, a.x);
+        launch(order, AddTo{}, dim(n), a.y, a.z);
+        launch(order, AddTo{}, dim(n), a.x, a.z);
+    }
+    current_stream(test_device()).synchronize();
+    const Ops ops = trace.take();
+    REQUIRE(first_race(ops) == ops.size());
+    std::size_t needed = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].kind != OpKind::wait || ops[i].reason != WaitReason::data) continue;
+        Ops without = ops;
+        without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+        CHECK(first_race(without) == first_race_by_oracle(without));
+        needed += first_race(without) != without.size();
+    }
+    CHECK(needed > 0);
+}
