@@ -286,7 +286,8 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
             continue;
         }
         // Observers are told that what has ended came before, as of a wait.
-        if (key == 0 || lanes_.find(key) != nullptr || (has_ended(key) && !is_observed())) {
+        if (key == 0 || lanes_.find(key) != nullptr || is_void_user(key) ||
+            (has_ended(key) && !is_observed())) {
             user = {.key = key};
             continue;
         }

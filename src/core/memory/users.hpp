@@ -12,7 +12,7 @@
 
 namespace heddle::detail {
 
-/// A snapshot of the streams that used a block, without those whose work has ended. Allocates
+/// A snapshot of the streams that used a block, without those whose work has ended or is void. Allocates
 /// nothing for a block with at most Block::inline_users users.
 class Users {
 public:
@@ -26,6 +26,10 @@ private:
     std::size_t count_ = 0;
     std::vector<StreamUse> many_;
 };
+
+/// Returns whether nobody has to wait for this user, since all that it has is being dropped: a CPU
+/// stream that has gone with a failure that was cleared since. A wait would bring that failure.
+bool is_void_user(std::uint64_t key) noexcept;
 
 /// Returns why the memory may not hold what it should: the failure of a user, or null. Call it once
 /// the work of the users that matters has completed, or is waited for: what runs is not asked.
