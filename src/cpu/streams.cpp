@@ -148,6 +148,11 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
     }
     if (idle != nullptr) idle->advance();
     wait_for(static_cast<Queue*>(nullptr), *done);
+    CompletionRef settled;  // of a batch that failed; it goes without the lock
+    {
+        const std::lock_guard lock(stream.life);
+        settled = std::move(stream.settled);
+    }
     return done->failure();
 }
 

@@ -26,12 +26,28 @@ struct SetHeld {
     HEDDLE_FN void operator()(std::size_t i) const { x[i] = 1; }
 };
 
+/// x[i] = 1, as a dependent kernel.
+struct SetAfterPrimary {
+    static constexpr bool waits_for_primary = true;
+    HEDDLE_FN void operator()(std::size_t i, View<int> x) const {
+        wait_for_primary();
+        x[i] = 1;
+    }
+};
+
+/// What calls need. It outlives the failed stream, and what it owns goes when nothing is held.
 struct Arrays {
     Array<int> x = zeros<int>(test_device(), size), from = full<int>(test_device(), size, 1);
     Array<int> pinned_from = pinned<int>(size), pageable_from = pageable<int>(size);
     std::vector<int> host = std::vector<int>(size, 1);
     std::optional<Graph> graph;
     Batch batch{{.on_cpu = true}};
+    std::unique_ptr<Pipeline<int>> pipeline;
+    StreamPool pool{test_device()};
+    ProgrammaticEvent started;
+    /// One stream for each device but the first, and arrays of the group's ranks.
+    std::vector<Stream> others;
+    std::vector<Array<int>> sent, received;
 
     Arrays() {
         std::ranges::fill(pinned_from, 1);
@@ -48,20 +64,88 @@ struct Call {
 
 View2D<int> rows_of(Array<int>& x) { return View2D<int>(x.view(), size / 10, 10); }
 
+/// Enqueues a graph's work on `s`.
+template <class F> void launch_captured(StreamRef s, Arrays& a, F&& body) {
+    Stream capturing(test_device());
+    a.graph = capture(capturing, [&] { body(StreamRef(capturing)); });
+    a.graph->launch(s);
+}
+
+/// Calls collective(group, streams, sent, received) on all devices under test. The first rank's
+/// stream is `s`, and `x` is what the last rank receives.
+template <class F>
+void on_all_devices(StreamRef s, Arrays& a, std::size_t sent, std::size_t received,
+                    F&& collective) {
+    const std::vector<Device> devices = test_devices();
+    DeviceGroup group(devices, {.transport = Transport::copies});
+    std::vector<StreamRef> streams{s};
+    for (const Device device : devices) {
+        if (device != devices[0]) streams.emplace_back(a.others.emplace_back(device));
+        a.sent.push_back(zeros<int>(device, sent));
+        a.received.push_back(zeros<int>(device, received));
+        current_stream(device).synchronize();
+    }
+    std::vector<View<const int>> from;
+    std::vector<View<int>> to;
+    for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+        from.push_back(std::as_const(a.sent[rank]).view());
+        to.push_back(a.received[rank].view());
+    }
+    collective(group, streams, from, to);
+    a.x = std::move(a.received.back());
+}
+
+using Streams = std::vector<StreamRef>;
+using From = std::vector<View<const int>>;
+using To = std::vector<View<int>>;
+
+/// Every public call that enqueues what writes an array: scripts/check_docs says if one is missing.
 constexpr Call calls[] = {
     {"launch", [](StreamRef s, Arrays& a) { launch(s, Set{}, dim(size), a.x, 1); }},
     {"launch, the kernel holds the view",
      [](StreamRef s, Arrays& a) { launch(s, SetHeld{a.x.view()}, dim(size)); }},
+    {"launch of touching()",
+     [](StreamRef s, Arrays& a) {
+         launch(s, Set{}, dim(size), touching(a.x, {a.x.view().first(1)}), 1);
+     }},
     {"prepared launch",
      [](StreamRef s, Arrays& a) {
          auto prepared = prepare(test_device(), Set{}, dim(size), a.x, 1);
          prepared.launch(s);
      }},
+    {"launch_dependent",
+     [](StreamRef s, Arrays& a) { launch_dependent(s, SetAfterPrimary{}, dim(size), a.x); }},
+    {"launch_triggering",
+     [](StreamRef s, Arrays& a) { launch_triggering(s, a.started, Set{}, dim(size), a.x, 1); }},
     {"Graph::launch",
+     [](StreamRef s, Arrays& a) { launch_captured(s, a, [&](StreamRef c) { fill(c, a.x, 1); }); }},
+    {"Graph::launch of nodes",
      [](StreamRef s, Arrays& a) {
-         Stream capturing(test_device());
-         a.graph = capture(capturing, [&] { fill(capturing, a.x, 1); });
+         auto node = kernel_node(test_device(), Set{}, dim(size), a.x, 1);
+         a.graph = fill_node(a.x, 1).after(node).build();
          a.graph->launch(s);
+     }},
+    {"capture_into",
+     [](StreamRef s, Arrays& a) {
+         a.graph = host_node(test_device(), [] {}).build();
+         const Stream capturing(test_device());
+         capture_into(*a.graph, capturing, [&] { fill(capturing, a.x, 1); });
+         a.graph->launch(s);
+     }},
+    {"capture_if in a graph",
+     [](StreamRef s, Arrays& a) {
+         launch_captured(s, a, [&](StreamRef c) {
+             capture_if(c, a.from.view().first(1), [&] { fill(c, a.x, 1); });
+         });
+     }},
+    {"capture_while in a graph",
+     [](StreamRef s, Arrays& a) {
+         launch_captured(s, a, [&](StreamRef c) {
+             capture_while(c, a.from.view().first(1), [&] {
+                 fill(c, a.from, 0);
+                 fill(c, a.x, 1);
+             });
+         });
      }},
     {"batch",
      [](StreamRef s, Arrays& a) {
@@ -71,6 +155,7 @@ constexpr Call calls[] = {
          fill(s, a.x, 1);
      }},
     {"fill", [](StreamRef s, Arrays& a) { fill(s, a.x, 1); }},
+    {"fill_zero", [](StreamRef s, Arrays& a) { fill_zero(s, a.x); }},
     {"fill of a rectangle", [](StreamRef s, Arrays& a) { fill(s, rows_of(a.x), 1); }},
     {"copy", [](StreamRef s, Arrays& a) { copy(s, a.x, a.from); }},
     {"copy_2d", [](StreamRef s, Arrays& a) { copy_2d(s, rows_of(a.x), rows_of(a.from)); }},
@@ -81,17 +166,141 @@ constexpr Call calls[] = {
      [](StreamRef s, Arrays& a) { launch_host(s, [] {}, writes(a.x)); }},
     {"launch_host that holds a view",
      [](StreamRef s, Arrays& a) { launch_host(s, [view = a.x.view()] { (void)view; }); }},
-    {"all_reduce",
+    {"used_on", [](StreamRef s, Arrays& a) { a.x.used_on(s); }},
+    {"all_reduce of one device",
      [](StreamRef s, Arrays& a) {
          DeviceGroup group({test_device()}, {.transport = Transport::copies});
-         const std::vector<StreamRef> streams{s};
-         const std::vector<View<const int>> from{std::as_const(a.from).view()};
-         const std::vector<View<int>> to{a.x.view()};
-         group.all_reduce(streams, ReduceOp::sum, from, to);
+         group.all_reduce(Streams{s}, ReduceOp::sum, From{std::as_const(a.from).view()},
+                          To{a.x.view()});
+     }},
+    {"all_reduce",
+     [](StreamRef s, Arrays& a) {
+         on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.all_reduce(streams, ReduceOp::sum, from, to);
+         });
+     }},
+    {"reduce",
+     [](StreamRef s, Arrays& a) {
+         on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.reduce(streams, ReduceOp::sum, group.size() - 1, from, to.back());
+         });
+     }},
+    {"reduce_scatter",
+     [](StreamRef s, Arrays& a) {
+         const std::size_t all = size * test_devices().size();
+         on_all_devices(s, a, all, size, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.reduce_scatter(streams, ReduceOp::sum, from, to);
+         });
+     }},
+    {"broadcast",
+     [](StreamRef s, Arrays& a) {
+         on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto&, auto& to) {
+             group.broadcast(streams, 0, to);
+             if (group.size() == 1) fill(streams[0], to[0], 1);  // which had nothing to do
+         });
+     }},
+    {"all_gather",
+     [](StreamRef s, Arrays& a) {
+         const std::size_t all = size * test_devices().size();
+         on_all_devices(s, a, size, all, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.all_gather(streams, from, to);
+         });
+     }},
+    {"gather",
+     [](StreamRef s, Arrays& a) {
+         const std::size_t all = size * test_devices().size();
+         on_all_devices(s, a, size, all, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.gather(streams, group.size() - 1, from, to.back());
+         });
+     }},
+    {"scatter",
+     [](StreamRef s, Arrays& a) {
+         const std::size_t all = size * test_devices().size();
+         on_all_devices(s, a, all, size, [](auto& group, auto& streams, auto& from, auto& to) {
+             group.scatter(streams, 0, from.front(), to);
+         });
      }},
     {"full", [](StreamRef s, Arrays& a) { a.x = full<int>(s, size, 1); }},
+    {"zeros", [](StreamRef s, Arrays& a) { a.x = zeros<int>(s, size); }},
     {"from_host", [](StreamRef s, Arrays& a) { a.x = from_host(s, a.host); }},
     {"clone", [](StreamRef s, Arrays& a) { a.x = clone(s, a.from); }},
+    {"fork_join",
+     [](StreamRef s, Arrays& a) { fork_join(s, [&](StreamRef branch) { fill(branch, a.x, 1); }); }},
+    {"fork_join_n",
+     [](StreamRef s, Arrays& a) {
+         fork_join_n(s, 2, [&](std::size_t i, StreamRef branch) {
+             if (i == 0) fill(branch, a.x, 1);
+         });
+     }},
+    {"fork_join_each",
+     [](StreamRef s, Arrays& a) {
+         fork_join_each(s, 1, [&](std::size_t, StreamRef branch) { fill(branch, a.x, 1); });
+     }},
+    {"fork_join_devices",
+     [](StreamRef s, Arrays& a) {
+         fork_join_devices(s, {test_device()},
+                           [&](std::size_t, StreamRef branch) { fill(branch, a.x, 1); });
+     }},
+    {"StreamPool::lease",
+     [](StreamRef s, Arrays& a) {
+         const StreamPool::Lease leased = a.pool.lease();
+         leased.wait_stream(s);
+         fill(leased, a.x, 1);
+     }},
+    {"StreamPool::shared",
+     [](StreamRef s, Arrays& a) {
+         const StreamRef shared = a.pool.shared();
+         shared.wait_stream(s);
+         fill(shared, a.x, 1);
+     }},
+    {"Pipeline::submit",
+     [](StreamRef s, Arrays& a) {
+         a.pipeline = std::make_unique<Pipeline<int>>(
+             test_device(), [s, &a](StreamRef work, View<const int> in) {
+                 work.wait_stream(s);
+                 launch(work, CopyKernel{}, dim(in.size()), in, a.x.view().first(in.size()));
+             });
+         (void)a.pipeline->acquire();
+         a.pipeline->submit(size);
+     }},
+    {"Pipeline::push",
+     [](StreamRef s, Arrays& a) {
+         a.pipeline = std::make_unique<Pipeline<int>>(
+             test_device(), [&a](StreamRef work, View<const int> in) { copy(work, a.x, in); });
+         a.pipeline->work_stream().wait_stream(s);
+         a.pipeline->push(a.host);
+     }},
+};
+
+/// The same through an order by data, which begins with the failure of the stream that is current.
+struct CallByData {
+    const char* name;
+    void (*enqueue)(order_by_data&, Arrays&);
+};
+
+constexpr CallByData calls_by_data[] = {
+    {"launch", [](order_by_data& o, Arrays& a) { launch(o, Set{}, dim(size), a.x, 1); }},
+    {"prepared launch",
+     [](order_by_data& o, Arrays& a) {
+         auto prepared = prepare(test_device(), Set{}, dim(size), a.x, 1);
+         launch(o, prepared);
+     }},
+    {"launch_host", [](order_by_data& o, Arrays& a) { launch_host(o, [] {}, writes(a.x)); }},
+    {"task",
+     [](order_by_data& o, Arrays& a) {
+         o.task({writes(a.x)}, [&](StreamRef stream) { fill(stream, a.x, 1); });
+     }},
+    {"fill", [](order_by_data& o, Arrays& a) { fill(o, a.x, 1); }},
+    {"fill_zero", [](order_by_data& o, Arrays& a) { fill_zero(o, a.x); }},
+    {"copy", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.from); }},
+    {"copy_2d", [](order_by_data& o, Arrays& a) { copy_2d(o, rows_of(a.x), rows_of(a.from)); }},
+    {"copy of pinned memory", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.pinned_from); }},
+    {"copy of pageable memory", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.pageable_from); }},
+    {"copy of a vector", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.host); }},
+    {"full", [](order_by_data& o, Arrays& a) { a.x = full<int>(o, size, 1); }},
+    {"zeros", [](order_by_data& o, Arrays& a) { a.x = zeros<int>(o, size); }},
+    {"from_host", [](order_by_data& o, Arrays& a) { a.x = from_host(o, a.host); }},
+    {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
 /// When a stream fails, and what becomes of it then.
@@ -101,7 +310,9 @@ enum class End { stays, is_destroyed };
 /// Enqueues a call on a stream that fails before it or, held back by a gate, after it was enqueued.
 class Failed {
 public:
-    Failed(Moment moment, End end, const Call& call, Arrays& arrays) {
+    Failed(Moment moment, End end, const Call& call, Arrays& arrays)
+        : Failed(moment, end, [&](StreamRef s) { call.enqueue(s, arrays); }) {}
+    template <class F> Failed(Moment moment, End end, F&& enqueue) {
         Gate gate;
         if (moment == Moment::before) {
             poison(*stream, "first");
@@ -109,7 +320,7 @@ public:
             gate.hold(*stream);
             launch_host(*stream, [] { throw Boom("first"); });
         }
-        call.enqueue(*stream, arrays);
+        enqueue(StreamRef(*stream));
         if (end == End::is_destroyed) stream.reset();
         gate.open();
     }
@@ -177,6 +388,41 @@ TEST_CASE("an array that dropped work should have written throws its failure, fo
                 const Failed failed(moment, end, call, arrays);
                 CHECK(answer(questions[0], arrays) == "first");
             }
+}
+
+TEST_CASE("an array that dropped work of an order should have written throws its failure") {
+    const Reports reports;
+    for (const CallByData& call : calls_by_data)
+        for (const Moment moment : {Moment::before, Moment::later})
+            for (const End end : {End::stays, End::is_destroyed}) {
+                const Cleared cleared;
+                CAPTURE(call.name, moment == Moment::later, end == End::is_destroyed);
+                Arrays arrays;
+                const Failed failed(moment, end, [&](StreamRef s) {
+                    const ScopedStream in(s);
+                    order_by_data order(test_device());
+                    call.enqueue(order, arrays);
+                });
+                CHECK(answer(questions[0], arrays) == "first");
+            }
+}
+
+TEST_CASE("an array throws the failure that a pipeline had, also once that is gone") {
+    const Reports reports;
+    for (const bool has_failed : {true, false}) {
+        const Cleared cleared;
+        CAPTURE(has_failed);
+        Arrays arrays;
+        {
+            Pipeline<int> pipeline(test_device(), [&](StreamRef work, View<const int> in) {
+                if (!has_failed) launch_host(work, [] { throw Boom("first"); });
+                copy(work, arrays.x, in);
+            });
+            if (has_failed) poison(pipeline.work_stream(), "first");
+            pipeline.push(arrays.host);
+        }
+        CHECK(answer(questions[0], arrays) == "first");
+    }
 }
 
 TEST_CASE("an array that dropped work should have written throws its failure however it is asked") {
@@ -247,6 +493,92 @@ TEST_CASE("clear_errors() clears what streams that are gone have left") {
     { const Failed failed(Moment::later, End::is_destroyed, calls[0], arrays); }
     (void)clear_errors(test_device());
     CHECK(to_host(arrays.x) == Ints(size, 0));
+}
+
+TEST_CASE("what a branch or a lease should have written is cleared as of a stream that is gone") {
+    const auto clear_stream = [](StreamRef s) { s.clear_error(); };
+    const auto clear_device = [](StreamRef s) { (void)clear_errors(s.device()); };
+    const auto branch = [](StreamRef s, Arrays& a) {
+        fork_join(s, [&](StreamRef branch) { fill(branch, a.x, 1); });
+    };
+    const auto lease = [](StreamRef s, Arrays& a) {
+        const StreamPool::Lease leased = a.pool.lease();
+        leased.wait_stream(s);
+        fill(leased, a.x, 1);
+    };
+    for (void (*const enqueue)(StreamRef, Arrays&) : {+branch, +lease})
+        for (void (*const clear)(StreamRef) : {+clear_stream, +clear_device})
+            for (const Moment moment : {Moment::before, Moment::later}) {
+                const Cleared cleared;
+                CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
+                Arrays arrays;
+                const Failed failed(moment, End::stays, {"", enqueue}, arrays);
+                settle(test_device());  // while it has work pending, it hands on its failure
+                clear(*failed.stream);
+                CHECK(to_host(arrays.x) == Ints(size, 0));
+            }
+}
+
+TEST_CASE("clear_errors() clears what an open batch has recorded, as without the batch") {
+    const Cleared cleared;
+    const Stream s(test_device());
+    Batch batch({.on_cpu = true});
+    {
+        const ScopedStream in(s);
+        const ScopedBatch recorded(batch);
+        launch_host(s, [] { throw Boom("first"); });
+        (void)clear_errors(test_device());
+    }
+    CHECK_FALSE(error_of([&] { s.synchronize(); }));
+}
+
+TEST_CASE("a batch takes over no failure of an earlier batch that has been cleared") {
+    const Cleared cleared;
+    const Stream first(test_device()), both(test_device()), second(test_device());
+    Batch failing({.on_cpu = true}), batch({.on_cpu = true});
+    {
+        const ScopedBatch recorded(failing, first);
+        launch_host(first, [] { throw Boom("first"); });
+        both.wait_stream(first);
+    }
+    (void)clear_errors(test_device());
+    {
+        const ScopedBatch recorded(batch, second);
+        second.wait_stream(both);
+        launch_host(second, [] {});
+    }
+    CHECK_FALSE(error_of([&] { second.synchronize(); }));
+}
+
+TEST_CASE("a stream that is destroyed with a failure leaves it, whatever was cleared elsewhere") {
+    const Cleared cleared;
+    const Reports reports;
+    Arrays arrays;
+    Failed failed(Moment::before, End::stays, calls[0], arrays);
+    Stream other(test_device());
+    other.wait_stream(*failed.stream);
+    CHECK_THROWS_AS(other.synchronize(), WorkFailed);
+    other.clear_error();
+    failed.stream.reset();
+    settle(test_device());
+    CHECK(answer(questions[0], arrays) == "first");
+}
+
+TEST_CASE("clear_errors() of a device clears no failure that comes to it later") {
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
+    const Cleared cleared;
+    const Reports reports;
+    Arrays arrays;
+    const Stream there(test_devices()[1]);
+    poison(there, "first");
+    (void)clear_errors(test_device());
+    {
+        const Stream here(test_device());
+        here.wait_stream(there);
+        fill(here, arrays.x, 1);
+    }
+    settle(test_device());
+    CHECK(answer(questions[0], arrays) == "first");
 }
 
 TEST_CASE("an array that a failed stream only read is as it was once the stream is gone") {

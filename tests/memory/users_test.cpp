@@ -600,3 +600,20 @@ TEST_CASE("memory of a capture that two threads give back is offered to the capt
     }
     CHECK(kept_back == 0);  // both are used again
 }
+
+TEST_CASE("a stream that reads an array and later writes it is one user of it") {
+    Array<int> x, y = zeros<int>(test_device(), 10);
+    const Stream reader(test_device());
+    {
+        const Stream maker(test_device());
+        x = zeros<int>(maker, 10);
+        copy(reader, y, x);
+    }
+    reader.synchronize();
+    settle(test_device());  // the maker's place is free now
+    fill(reader, x, 1);
+    const detail::Users users(*detail::Access::block(x));
+    CHECK(std::ranges::count_if(users.all(), [&](const detail::StreamUse& use) {
+              return use.stream == &detail::Access::state(reader);
+          }) == 1);
+}

@@ -116,6 +116,7 @@ private:
         return {device.index(), static_cast<int>(device.kind()), priority};
     }
     static StreamRecord& taken(Lane& lane, StreamRecord& stream) noexcept {
+        stream.note_back();
         ++lane.out;
         return stream;
     }

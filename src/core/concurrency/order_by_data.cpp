@@ -305,7 +305,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
             user = {.key = key};
             continue;
         }
-        if (has_ended(key)) {
+        if (is_void_user(key) || has_ended(key)) {
             if (user.stream != nullptr) past.told = 0;
             user = {.key = key};
             continue;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/base/errors.hpp"
-#include "core/base/report.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/usable.hpp"
@@ -22,14 +21,6 @@ std::size_t suitable_bytes(Device device) {
     if (device.is_cuda()) return 8 << 20;  // a copy of 4 MB reaches 98 % of the link's rate
     const auto workers = static_cast<std::size_t>(std::max(1, device.info().processors));
     return std::clamp<std::size_t>(workers << 19, 512 << 10, 8 << 20);
-}
-
-void report_untold(StreamRecord& stream) {
-    if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
-    const Failure failure = stream.known_failure();
-    if (failure == nullptr || failure->is_told()) return;
-    failure->note_told();
-    report(*failure);
 }
 
 }  // namespace
@@ -123,17 +114,10 @@ struct PipelineCore::State {
         released = submitted;
     }
 
-    /// Clears failures of the streams, which belong to the pipeline alone, and reports those that
-    /// nobody was told of. A stream that is destroyed with a failure would leave it for later
-    /// queries.
-    void end_failures() noexcept {
-        for (StreamRecord* const stream : streams()) {
-            try {
-                report_untold(*stream);
-                if (Access::stream(*stream).is_poisoned()) Access::stream(*stream).clear_error();
-            } catch (...) {  // the device is lost
-            }
-        }
+    /// Reports failures that nobody was told of. The streams keep them for the arrays of the work.
+    void end_failures() {
+        for (StreamRecord* const stream : streams())
+            if (const Failure failure = stream->known_failure()) report_untold(*failure);
     }
 
     Slot& slot_of(std::uint64_t piece) {

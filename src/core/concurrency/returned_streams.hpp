@@ -43,8 +43,12 @@ public:
     const ReturnedStream& operator[](std::size_t i) const noexcept {
         return ring_[(first_ + i) & (ring_.size() - 1)];
     }
-    /// Call only with room for it.
-    void give(const ReturnedStream& one) noexcept { (*this)[size_++] = one; }
+    /// Call only with room for it. For its arrays the stream has gone, until whoever takes it says
+    /// note_back().
+    void give(const ReturnedStream& one) noexcept {
+        one.stream->note_gone();
+        (*this)[size_++] = one;
+    }
     StreamRecord& remove(std::size_t i) noexcept {
         StreamRecord& stream = *(*this)[i].stream;
         if (size_ - 1 - i < few) {

@@ -108,6 +108,7 @@ struct StreamPoolState {
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
+        stream->note_back();
         ++held;
         return *stream;
     }

@@ -7,8 +7,6 @@
 
 namespace heddle::detail {
 
-constinit std::atomic<std::uint64_t> FailedWork::newest_{0};
-
 namespace {
 
 /// Needed when memory has run out, so made in advance.
@@ -41,11 +39,13 @@ Failure as_failure(std::exception_ptr error) noexcept {
     }
 }
 
-FailedWork::~FailedWork() {
-    if (state_.load(std::memory_order_acquire) != State::untold) return;
+void report_untold(const FailedWork& failure) {
+    if (!failure.note_reported()) return;
     // This may be any thread, even a worker, so the hook must not wait.
     const InHostFunction mark;
-    report(static_cast<const ErrorInfo&>(*this));
+    report(static_cast<const ErrorInfo&>(failure));
 }
+
+FailedWork::~FailedWork() { report_untold(*this); }
 
 }  // namespace heddle::detail

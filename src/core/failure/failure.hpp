@@ -12,6 +12,12 @@
 
 namespace heddle::detail {
 
+/// Moments number what happens to streams that fail: they go, and calls clear failures.
+inline constinit std::atomic<std::uint64_t> newest_moment{0};
+inline std::uint64_t next_moment() noexcept {
+    return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
 /// Why work failed. Shared by the stream it failed on, by the work that waited for it, and by
 /// everything that may ask for it later. If it poisoned a stream and nobody was told, the last
 /// reference to go calls the report hook. So hold no internal lock when dropping a reference.
@@ -30,24 +36,27 @@ public:
     }
     /// Notes that the user was told: by an exception, a std::exception_ptr, or the report hook.
     void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
+    /// Notes the same for the report hook. Returns false if nobody has to be told.
+    bool note_reported() const noexcept {
+        State untold = State::untold;
+        return state_.compare_exchange_strong(untold, State::told, std::memory_order_acq_rel);
+    }
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
     /// Notes that a call has cleared it: clear_error(), clear_errors(). Streams that have it keep
-    /// it, until it is cleared there. What a stream leaves when it ends is void then.
-    void note_cleared() const noexcept { is_cleared_.store(true, std::memory_order_release); }
-    bool is_cleared() const noexcept { return is_cleared_.load(std::memory_order_acquire); }
-    /// Failures are numbered as they are made.
-    std::uint64_t number() const noexcept { return number_; }
-    static std::uint64_t newest_number() noexcept {
-        return newest_.load(std::memory_order_acquire);
+    /// it until it is cleared there. Streams that had gone before leave it to no array.
+    void note_cleared() const noexcept {
+        cleared_at_.store(next_moment(), std::memory_order_release);
+    }
+    /// Returns the moment of the last note_cleared(), or 0.
+    std::uint64_t cleared_at() const noexcept {
+        return cleared_at_.load(std::memory_order_acquire);
     }
 
 private:
     enum class State : std::uint8_t { fresh, untold, told };
     mutable std::atomic<State> state_{State::fresh};
-    mutable std::atomic<bool> is_cleared_{false};
-    static constinit std::atomic<std::uint64_t> newest_;
-    std::uint64_t number_ = newest_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    mutable std::atomic<std::uint64_t> cleared_at_{0};
 };
 using Failure = std::shared_ptr<const FailedWork>;
 
@@ -55,6 +64,8 @@ inline Failure make_failure(ErrorInfo info) {
     return std::make_shared<const FailedWork>(std::move(info));
 }
 
+/// Passes the failure to the report hook unless somebody has been told of it.
+void report_untold(const FailedWork& failure);
 /// Returns the failure that stands in for one that there was no memory to describe. Made at load.
 const Failure& no_memory_failure() noexcept;
 /// Converts an exception into the failure of the stream whose work it concerns.

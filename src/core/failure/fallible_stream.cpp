@@ -75,7 +75,8 @@ bool FallibleStream::renew_fate() noexcept {
     std::shared_ptr<Fate> old;
     try {
         // Takes over a failure of its dependencies.
-        leave_failure(next_left, key.load(std::memory_order_relaxed), device, known_failure());
+        leave_failure(next_left, key.load(std::memory_order_relaxed), device,
+                      gone_at.load(std::memory_order_acquire), known_failure());
         {
             const std::lock_guard lock(failure_mutex);
             if (fate->is_clean() && fate.use_count() == 1)

@@ -24,6 +24,15 @@ struct FallibleStream : StreamState {
     std::shared_ptr<Fate> next_fate;
     std::unique_ptr<LeftFailure> next_left;  ///< the same for leave_failure()
 
+    /// The moment at which it was closed, or given back to what keeps it for others: a pool,
+    /// fork_join. 0: it is somebody's.
+    std::atomic<std::uint64_t> gone_at{0};
+    void note_gone() noexcept {
+        std::uint64_t here = 0;
+        gone_at.compare_exchange_strong(here, next_moment(), std::memory_order_acq_rel);
+    }
+    void note_back() noexcept { gone_at.store(0, std::memory_order_release); }
+
     bool has(std::uint32_t flag) const noexcept {
         return (flags.load(std::memory_order_acquire) & flag) != 0;
     }

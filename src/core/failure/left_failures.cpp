@@ -1,6 +1,5 @@
 #include "core/failure/left_failures.hpp"
 
-#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,9 +15,9 @@ namespace {
 struct Left {
     SpinLock lock;  ///< guards the rest
     std::unique_ptr<LeftFailure> newest;
-    std::uint64_t cleared[2][max_devices] = {};  ///< up to which number, by device
+    std::uint64_t cleared[2][max_devices] = {};  ///< the moment of clear_errors(), by device
 
-    std::uint64_t& cleared_of(Device device) noexcept {
+    std::uint64_t& cleared_at(Device device) noexcept {
         return cleared[static_cast<int>(device.kind())][device.index()];
     }
 };
@@ -62,19 +61,24 @@ void destroy(std::unique_ptr<LeftFailure> chain) noexcept {
 
 }  // namespace
 
+bool is_void(const FailedWork& failure, Device device, std::uint64_t gone_at) noexcept {
+    if (failure.cleared_at() > gone_at) return true;
+    const std::lock_guard lock(left.lock);
+    return left.cleared_at(device) > gone_at;
+}
+
 void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device device,
-                   const Failure& failure) noexcept {
-    if (failure == nullptr || made == nullptr || failure->is_cleared()) return;
+                   std::uint64_t gone_at, const Failure& failure) noexcept {
+    if (failure == nullptr || made == nullptr) return;
     made->key = key;
     made->device = device;
     made->failure = copy_of(failure);
     made->origin = failure;
-    made->number = failure->number();
     std::unique_ptr<LeftFailure> forgotten;
     {
         const std::lock_guard lock(left.lock);
-        // Asked for again with the lock: forget_failure_left() marks it before it takes that.
-        if (failure->is_cleared() || failure->number() <= left.cleared_of(device)) return;
+        // With the lock: forget_failure_left() marks it before it takes that.
+        if (failure->cleared_at() > gone_at || left.cleared_at(device) > gone_at) return;
         made->older = std::move(left.newest);
         left.newest = std::move(made);
         if (failures_left.fetch_add(1, std::memory_order_release) + 1 > most_failures_left) {
@@ -96,12 +100,14 @@ Failure find_failure_left(std::uint64_t key) noexcept {
 void forget_failure_left(const Failure& cleared) noexcept {
     cleared->note_cleared();
     std::unique_ptr<LeftFailure> forgotten;
+    Failure kept;  // goes without the lock
     {
         const std::lock_guard lock(left.lock);
         // What took the failure over from an array has the copy.
         std::weak_ptr<const FailedWork> origin = cleared;
         for (const LeftFailure* one = left.newest.get(); one != nullptr; one = one->older.get())
             if (one->failure == cleared) origin = one->origin;
+        if ((kept = origin.lock()) != nullptr) kept->note_cleared();
         take_if(forgotten, [&](const LeftFailure& one) {
             return one.failure == cleared ||
                    (!one.origin.owner_before(origin) && !origin.owner_before(one.origin));
@@ -110,15 +116,12 @@ void forget_failure_left(const Failure& cleared) noexcept {
     destroy(std::move(forgotten));
 }
 
-void forget_failures_left(Device device, std::uint64_t number) noexcept {
+void forget_failures_left(Device device) noexcept {
     std::unique_ptr<LeftFailure> forgotten;
     {
         const std::lock_guard lock(left.lock);
-        std::uint64_t& cleared = left.cleared_of(device);
-        cleared = std::max(cleared, number);
-        take_if(forgotten, [&](const LeftFailure& one) {
-            return one.device == device && one.number <= number;
-        });
+        left.cleared_at(device) = next_moment();
+        take_if(forgotten, [&](const LeftFailure& one) { return one.device == device; });
     }
     destroy(std::move(forgotten));
 }

@@ -22,17 +22,19 @@ struct LeftFailure {
     /// A copy, which is told to nobody by itself: the stream's own goes its way (failure.hpp).
     Failure failure;
     std::weak_ptr<const FailedWork> origin;
-    std::uint64_t number = 0;  ///< of the origin
     std::unique_ptr<LeftFailure> older;
 };
 
 /// How many there are.
 inline constinit std::atomic<std::size_t> failures_left{0};
 
-/// Call it before the stream lets go of its failure, with null if it has none. Thread-safe, as the
-/// rest.
+/// Call it before a stream that went at the moment `gone_at` lets go of its failure, with null if
+/// it has none. Thread-safe, as the rest.
 void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device device,
-                   const Failure& failure) noexcept;
+                   std::uint64_t gone_at, const Failure& failure) noexcept;
+/// Returns whether the failure of a stream of the device that went at `gone_at` has been cleared
+/// since.
+bool is_void(const FailedWork& failure, Device device, std::uint64_t gone_at) noexcept;
 /// Returns what the stream with this key left, or null.
 Failure find_failure_left(std::uint64_t key) noexcept;
 inline Failure failure_left_by(std::uint64_t key) noexcept {
@@ -41,10 +43,10 @@ inline Failure failure_left_by(std::uint64_t key) noexcept {
     return find_failure_left(key);
 }
 
-/// For clear_error(): forgets the failure, wherever it was left or will be.
+/// For clear_error(): forgets the failure where streams that have gone left it, or will.
 void forget_failure_left(const Failure& cleared) noexcept;
-/// For clear_errors(): forgets all that streams of the device left or will leave, up to the failure
-/// with this number.
-void forget_failures_left(Device device, std::uint64_t number) noexcept;
+/// For clear_errors(): forgets all that streams of the device left, and what those that have gone
+/// by now will leave.
+void forget_failures_left(Device device) noexcept;
 
 }  // namespace heddle::detail

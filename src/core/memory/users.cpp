@@ -94,21 +94,22 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
-    const auto writers = [&] { return block.writers.load(std::memory_order_relaxed); };
-    for (int i = 0; i < Block::inline_users; ++i) {
-        std::atomic<std::uint64_t>& user = block.users[i];
-        const std::uint64_t seen = user.load(std::memory_order_relaxed);
-        if (seen != key && seen != 0 && !is_over(seen)) continue;
-        const unsigned bit = 1u << i;
-        const unsigned others = seen == key ? writers()
-                                : seen == 0 ? writers() & ~bit
-                                            : (writers() & ~bit) | lost_users;
-        block.writers.store(static_cast<std::uint8_t>(writes ? others | bit : others),
-                            std::memory_order_relaxed);
-        user.store(key, std::memory_order_release);
-        return;
-    }
-    add_to_table(block, key);
+    const auto key_at = [&](int i) { return block.users[i].load(std::memory_order_relaxed); };
+    int place = 0;  // its own, else the first that is free
+    while (place < Block::inline_users && key_at(place) != key) ++place;
+    const bool is_known = place < Block::inline_users;
+    if (!is_known) place = 0;
+    while (!is_known && place < Block::inline_users && key_at(place) != 0 &&
+           !is_over(key_at(place)))
+        ++place;
+    if (place == Block::inline_users) return add_to_table(block, key);
+    const unsigned bit = 1u << place, all = block.writers.load(std::memory_order_relaxed);
+    const unsigned others = is_known             ? all
+                            : key_at(place) == 0 ? all & ~bit
+                                                 : (all & ~bit) | lost_users;
+    block.writers.store(static_cast<std::uint8_t>(writes ? others | bit : others),
+                        std::memory_order_relaxed);
+    block.users[place].store(key, std::memory_order_release);
 } catch (...) {
     rethrow_as_error("", {});  // which call uses the block is not known here
 }
@@ -122,10 +123,19 @@ bool has_ended_users(const Block& block) noexcept {
     });
 }
 
+bool is_void_user(std::uint64_t key) noexcept {
+    const StreamUse use = use_of(key);
+    const std::uint64_t gone_at = use.stream->gone_at.load(std::memory_order_acquire);
+    if (gone_at == 0 || use.stream->device.is_cuda() || !use.stream->has(stream_flag::poisoned))
+        return false;
+    const Failure failure = use.stream->known_failure();
+    return failure != nullptr && use.is_same() && is_void(*failure, use.stream->device, gone_at);
+}
+
 Users::Users(const Block& block) {
     for (const auto& user : block.users)
         if (const std::uint64_t key = user.load(std::memory_order_acquire);
-            key != 0 && !has_ended(key))
+            key != 0 && !has_ended(key) && !is_void_user(key))
             few_[count_++] = use_of(key);
     const UserTable* const table = table_of(block);
     if (table == nullptr) [[likely]]
@@ -134,21 +144,22 @@ Users::Users(const Block& block) {
     const std::lock_guard lock(users_lock);
     for (const auto& slot : table_of(block)->keys)
         if (const std::uint64_t key = slot.load(std::memory_order_relaxed);
-            key != 0 && !has_ended(key))
+            key != 0 && !has_ended(key) && !is_void_user(key))
             many_.push_back(use_of(key));
 }
 
 namespace {
-/// The user's failure, if it concerns what `writes` or reads the memory. Readers of closed streams
+/// The user's failure, if it concerns what `writes` or reads the memory. Readers that have gone
 /// cannot be asked any more, and do not matter.
 Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
     const StreamUse use = use_of(key);
     if (use.stream->has(stream_flag::forked)) return nullptr;
-    const bool is_open = !use.stream->has(stream_flag::dead);
-    if (!writes && !is_open) return nullptr;
+    const std::uint64_t gone_at = use.stream->gone_at.load(std::memory_order_acquire);
+    if (!writes && gone_at != 0) return nullptr;
     if (use.stream->has(stream_flag::poisoned | stream_flag::fallible)) {
         Failure failure = use.stream->known_failure();
-        if (failure != nullptr && use.is_same() && (is_open || !failure->is_cleared()))
+        if (failure != nullptr && use.is_same() &&
+            (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
     // Once the record has another fate it is here.

@@ -12,8 +12,8 @@
 
 namespace heddle::detail {
 
-/// A snapshot of the streams that used a block, without those whose work has ended. Allocates
-/// nothing for a block with at most Block::inline_users users.
+/// A snapshot of the streams that used a block, without those whose work has ended or is void.
+/// Allocates nothing for a block with at most Block::inline_users users.
 class Users {
 public:
     explicit Users(const Block& block);
@@ -31,6 +31,9 @@ private:
 inline constexpr std::uint8_t lost_users = 0x80;
 /// Returns whether a stream that has ended may have used the memory.
 bool has_ended_users(const Block& block) noexcept;
+/// Returns whether nobody has to wait for this user, since all that it has is being dropped: a CPU
+/// stream that has gone with a failure that was cleared since. A wait would bring that failure.
+bool is_void_user(std::uint64_t key) noexcept;
 
 /// Returns why the memory may not hold what it should: the failure of a user, or null. Call it once
 /// the work of the users that matters has completed, or is waited for: what runs is not asked.

@@ -69,12 +69,15 @@ void check_none_captures(Device device, const SourceLocation& where) {
 
 void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLocation& where) {
     Backend& backend = backend_of(device.kind());
+    for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(stream_flag::dead | stream_flag::forked) && stream.device == device)
+            send_batch_of(stream, where);
+    });
     std::vector<Found> all = open_streams(device);
     // Failures of closed streams go to the report hook.
     HostWait wait("clear_errors", device, where);
     (void)backend.synchronize_device(device.index(), where);
     wait.end();
-    const std::uint64_t newest = FailedWork::newest_number();
     cleared.reserve(cleared.size() + all.size());
     for (Found& one : all) {
         const Failure known = failure_of(one);
@@ -88,7 +91,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
         forget_failure_left(failure);
         cleared.push_back({Access::stream(*one.stream), std::move(one.name), std::move(error)});
     }
-    forget_failures_left(device, newest);
+    forget_failures_left(device);
 }
 
 std::vector<Device> used_devices() {

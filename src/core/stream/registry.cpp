@@ -140,6 +140,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name,
         throw;
     }
     record.processors = static_cast<unsigned>(std::max(1, processors));
+    record.note_back();
     record.clear(stream_flag::dead);
     return record;
 }
@@ -149,6 +150,7 @@ void close_stream(StreamRecord& stream) noexcept {
     if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;  // its handle was wrapped: other Stream objects own it too
     leave_recording(stream);
+    stream.note_gone();
     stream.set(stream_flag::dead);
     if (stream.has(stream_flag::forked)) return;
     give_memory_back(stream);
