@@ -72,14 +72,14 @@ public:
             std::size_t i = is_oldest ? 0 : few + next_;
             for (std::size_t looked = 0; looked < few && i < size_; ++looked) {
                 StreamRecord& stream = *(*this)[i].stream;
-                if (is_spoilt(stream)) {
-                    drop(remove(i));
-                } else if (is_wanted(stream)) {
+                const bool is_wrong = is_spoilt(stream);
+                if (!is_wrong && is_wanted(stream)) {
                     if (!is_oldest) next_ = i - few;
                     return &remove(i);
-                } else {
-                    ++i;
                 }
+                // Asked once more: it may have failed meanwhile.
+                if (is_wrong || is_spoilt(stream)) drop(remove(i));
+                else ++i;
             }
             if (!is_oldest) next_ = i < size_ ? i - few : 0;
         }
@@ -91,8 +91,9 @@ public:
     StreamRecord* take_any(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
         for (std::size_t i = 0; i < size_;) {
             StreamRecord& stream = *(*this)[i].stream;
-            if (is_spoilt(stream)) drop(remove(i));
-            else if (is_wanted(stream)) return &remove(i);
+            const bool is_wrong = is_spoilt(stream);
+            if (!is_wrong && is_wanted(stream)) return &remove(i);
+            if (is_wrong || is_spoilt(stream)) drop(remove(i));
             else ++i;
         }
         return nullptr;
