@@ -1,7 +1,5 @@
 #include "model.hpp"
 
-#include "asking.hpp"
-
 #include <algorithm>
 
 namespace heddle_test::programs {
@@ -113,18 +111,6 @@ void Model::copy_here(int statement, int stream, int from, int to) {
     if (up && strictness_ == Strictness::promised) return;
     wait_here(stream);
     if (!up) forget(to);
-}
-
-// It waits for all users of its arrays.
-void Model::by_data(int statement, int stream, int order, const Block& work) {
-    at(streams_, order) = at(streams_, stream);
-    at(streams_, order).set(order, at(given_, order));
-    for (const Statement& w : work) {
-        for (const Point& p : missing(order, w.from, w.to))
-            at(streams_, order).set(p.stream, p.count);
-        if (w.what != What::fail) access(statement, order, w.from, w.to);
-    }
-    wait(stream, order);
 }
 
 bool Model::is_current(const Statement& s) const {
@@ -325,14 +311,13 @@ void Model::statement(const Statement& s, int round) {
         if (!in_capture_) sent();
         if (strictness_ == Strictness::whatever) at(streams_, s.stream).join(at(graphs_, s.event));
         for (const Statement& step : at(program_.graphs, s.event).body)
-            if (is_work(step.what)) access(s.id, s.stream, step.from, step.to);
+            access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
         if (!in_capture_) sent();  // the flushed batch includes the work that holds the stream
         break;
     case What::captured:
         if (!in_capture_) sent();
-        for (const Statement& step : s.bodies[0])
-            if (is_work(step.what)) access(s.id, s.stream, step.from, step.to);
+        for (const Statement& step : s.bodies[0]) access(s.id, s.stream, step.from, step.to);
         block(s.bodies[1], round);
         if (!in_capture_) {
             sent();
@@ -369,11 +354,6 @@ void Model::statement(const Statement& s, int round) {
         forget(s.to);
         access(s.id, s.stream, -1, s.to);
         break;
-    case What::ask:
-        if (ways_to_ask()[s.a].names_stream) access(s.id, s.stream, s.from, -1);
-        break;
-    case What::clear: break;
-    case What::by_data: by_data(s.id, s.stream, s.other, s.bodies[0]); break;
     }
 }
 

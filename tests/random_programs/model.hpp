@@ -74,8 +74,6 @@ public:
     void look(int buffer);
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
-    /// Work through an order by data that is current on `stream`; `order` stands for its streams.
-    void by_data(int statement, int stream, int order, const Block& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
     /// Call it around the bodies of a condition.
