@@ -333,6 +333,25 @@ TEST_CASE("another thread that waits for a stream of an open batch makes it send
     CHECK(ran.is_set());
 }
 
+TEST_CASE("another thread that asks whether a stream of an open batch is complete makes it send") {
+    const Here here;
+    const Drained drained;
+    Batch step = recorded();
+    Flag ran;
+    Event event(test_device());
+    const bool asks_event = GENERATE(false, true);
+    const ScopedBatch in(step);
+    launch_host([ran] { ran.set(); });
+    here.stream.record_event(event);
+    bool is_complete = false;
+    std::thread([&] {
+        is_complete = eventually(
+            [&] { return asks_event ? event.is_complete() : here.stream.is_complete(); });
+    }).join();
+    CHECK(is_complete);  // while the scope is open
+    CHECK(ran.is_set());
+}
+
 TEST_CASE("batches in batches and captures are taken up by what is around them") {
     const Here here;
     Array<int> x = zeros<int>(10);
