@@ -72,14 +72,21 @@ struct Stretch {
     std::int64_t begin, end;
     bool contains(std::int64_t moment) const { return begin <= moment && moment <= end; }
 };
-inline std::map<std::string, std::vector<Stretch>> stretches_by_row(const Json& json) {
+inline std::map<std::string, std::vector<Stretch>> slices_by_row(const Json& json) {
     std::map<std::string, std::vector<Stretch>> rows;
-    for (const char* const phase : {"X", "i"})
-        for (const Json& event : events(json, phase)) {
-            const std::int64_t begin = ns(event, "ts");
-            rows[event["tid"].text].push_back(
-                {begin, phase[0] == 'X' ? begin + ns(event, "dur") : begin});
-        }
+    for (const Json& event : events(json, "X")) {
+        const std::int64_t begin = ns(event, "ts");
+        rows[event["tid"].text].push_back({begin, begin + ns(event, "dur")});
+    }
+    return rows;
+}
+/// With instants.
+inline std::map<std::string, std::vector<Stretch>> stretches_by_row(const Json& json) {
+    std::map<std::string, std::vector<Stretch>> rows = slices_by_row(json);
+    for (const Json& event : events(json, "i")) {
+        const std::int64_t begin = ns(event, "ts");
+        rows[event["tid"].text].push_back({begin, begin});
+    }
     return rows;
 }
 
@@ -116,7 +123,7 @@ inline void check_rows(const Json& json) {
 }
 
 inline void check_flows(const Json& json) {
-    const auto rows = stretches_by_row(json);
+    auto rows = slices_by_row(json);
     std::map<std::string, Json> begun;
     for (const Json& event : events(json, "s"))
         CHECK(begun.emplace(event["id"].text, event).second);
@@ -125,7 +132,7 @@ inline void check_flows(const Json& json) {
         CHECK(end["bp"].text == "e");
         CHECK(ns(begin, "ts") <= ns(end, "ts"));
         for (const Json* one : {&begin, &end}) {
-            const auto& on_row = rows.at((*one)["tid"].text);
+            const auto& on_row = rows[(*one)["tid"].text];
             const std::int64_t at = ns(*one, "ts");
             CHECK(std::ranges::any_of(on_row, [&](const Stretch& s) { return s.contains(at); }));
         }

@@ -54,6 +54,17 @@ TEST_CASE("a host wait that waited is a slice with an arrow, any other an instan
     CHECK(std::ranges::count(ends, "84.999", [](const Json& e) { return e["ts"].text; }) == 1);
 }
 
+TEST_CASE("a host wait whose work had ended has no arrow, which would end in no slice",
+          "[timeline]") {
+    CopyAndHash t;
+    t.synchronize(t.main).called(86'000, 86'700);
+    const Json json = chrome_json(t.trace(0, 100'000));
+    check_all(json);
+    CHECK(events(json, "i").size() == 1);
+    CHECK(events(json, "f").size() == 1);  // of the stream's wait
+    CHECK(json["otherData"]["arrows_left_out"].text == "1");
+}
+
 TEST_CASE("a stream's bars and idle stretches add up to the whole", "[timeline]") {
     const Json json = chrome_json(heddle_test::trace_of_steps(300));
     const auto names = row_names(json);

@@ -86,6 +86,7 @@ private:
     bool find_call(TraceIndex op, FlowEnd& place) const {
         if (op >= calls_.size() || calls_[op] == no_index) return false;
         const HostSlice& slice = host_[calls_[op]];
+        if (slice.is_instant) return false;  // viewers drop arrows that end in no slice
         place = {rows_.of(slice), slice.begin, slice.end};
         return true;
     }
