@@ -167,18 +167,19 @@ bool Queue::run_timed(Operation& wish) noexcept {
     Failure failure;
     if (!execute(op, failure)) return false;
     if (is_timed) {
-        tell_times(1);
+        tell_times();
         if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
     }
     finish_work(op, std::move(failure));
     return true;
 }
 
-void Queue::tell_times(std::uint32_t workers) noexcept {
+void Queue::tell_times() noexcept {
+    const int workers = std::exchange(timed_is_spread_, false) ? executor().workers() : 1;
     notify_run({.id = std::exchange(timed_id_, 0),
                 .start_ns = timed_from_,
                 .end_ns = now_ns(),
-                .workers = workers});
+                .workers = static_cast<std::uint32_t>(workers)});
 }
 
 // Short kernels stay on this thread; longer ones are spread in pieces of at least about 5 µs. A
@@ -208,6 +209,7 @@ bool Queue::run_many(Operation& op) {
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest =
         static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
+    timed_is_spread_ = timed_id_ != 0;  // also if this thread is the last one that works on it
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
     spread_.order_parts();
     learn_cost();
@@ -223,7 +225,7 @@ void Queue::finish_spread() noexcept {
     learn_cost();
     Failure failure = spread_.take_failure();
     if (const std::uint64_t id = timed_id_; id != 0) {
-        tell_times(static_cast<std::uint32_t>(executor().workers()));
+        tell_times();
         if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
     }
     finish_work(next_operation(), std::move(failure));

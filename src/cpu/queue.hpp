@@ -275,7 +275,7 @@ private:
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
     bool execute(Operation& op, Failure& failure) noexcept;
     /// Tells observers when the timed work ran, on so many workers.
-    void tell_times(std::uint32_t workers) noexcept;
+    void tell_times() noexcept;
     bool run_many(Operation& op);
     void learn_cost() noexcept;
     void finish_work(Operation& op, Failure failure) noexcept;
@@ -305,6 +305,7 @@ private:
     std::atomic<const Completion*> completing_{nullptr};
     /// Same as in the stream's record. Only the draining thread changes either, in stream order.
     bool failed_ = false;
+    bool timed_is_spread_ = false;  ///< whether several threads may share what timed_id_ is of
     Waiting waiting_;
     Spread spread_;
     IndexCost cost_;  ///< of the last kernel over several indices

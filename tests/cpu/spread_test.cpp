@@ -1,5 +1,6 @@
 // Kernels that are long enough for several threads. The same must hold on CUDA devices.
 #include "kernels.hpp"
+#include "observe/watch.hpp"
 #include "support.hpp"
 
 namespace heddle_test {
@@ -116,6 +117,20 @@ TEST_CASE("a CPU kernel that was long the last time is given to several workers 
     for (const int time : {1, 2}) launch(s, Meeting{&last_begun, &met}, dim(count), count, time);
     s.synchronize();
     CHECK(met == 1);
+}
+
+TEST_CASE("observers are told that workers shared a CPU kernel, whichever of them finishes it") {
+    if (cpu_workers() < 2) HEDDLE_SKIP("one worker does all of it");
+    const Stream s{cpu_device()};
+    Array<int> y = zeros<int>(s, 16);
+    s.synchronize();
+    Watch watch({.times = true});
+    constexpr int launches = 50;
+    for (int i = 0; i < launches; ++i) launch(s, Worked{}, dim(y.size()), y, 200'000, 200'000);
+    s.synchronize();
+    const auto runs = watch.runs();
+    CHECK(runs.size() == launches);
+    for (const OpRun& run : runs) CHECK(run.workers == static_cast<unsigned>(cpu_workers()));
 }
 
 TEST_CASE("after a CPU kernel failed and its stream was cleared, long kernels run each index once "

@@ -213,7 +213,8 @@ TEST_CASE("the headline counts repeated queries as waits") {
 
 TEST_CASE("a round trip ends at the first launch after the wait") {
     TraceBuilder t;
-    const auto main = t.stream("main");
+    const bool is_on_cuda = GENERATE(true, false);
+    const auto main = t.stream("main", is_on_cuda ? t.cuda_device() : 0);
     Moment now = 0;
     for (int i = 0; i < 6; ++i) {
         for (int k = 0; k < 100; ++k, now += 2 * us)
@@ -228,7 +229,34 @@ TEST_CASE("a round trip ends at the first launch after the wait") {
     INFO(headline);
     CHECK_THAT(headline, contains("First to mend: small operations, enqueued one by one."));
     CHECK_THAT(headline, contains("most at loop.cpp:5"));
-    CHECK_THAT(headline, contains("A graph or a batch makes fewer calls."));
+    CHECK_THAT(headline, contains(is_on_cuda ? "A graph or a batch makes fewer calls."
+                                             : "Larger operations, or a graph, make fewer calls; a "
+                                               "batch records nothing on CPU devices"));
+}
+
+TEST_CASE("small copies of pageable memory are for no graph and no batch") {
+    TraceBuilder t;
+    const bool is_pageable = GENERATE(true, false);
+    const auto main = t.stream("main", t.cuda_device());
+    Moment now = 0;
+    for (int i = 0; i < 600; ++i, now += 2 * us) {
+        t.copy(main, "host to device")
+            .called(now, now + 2 * us)
+            .ran(now + 2 * us, now + 3 * us)
+            .at("loop.cpp", 5)
+            ->bytes = 4000;
+        if (!is_pageable) continue;
+        t.op(OpKind::host_access, no_index, "host reads")
+            .called(now + us, now + 2 * us)
+            .at("loop.cpp", 5)
+            ->reason = WaitReason::copy;
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    CHECK_THAT(headline, contains("First to mend: small operations, enqueued one by one."));
+    CHECK_THAT(headline, contains(is_pageable ? "Neither a graph nor a batch takes copies of "
+                                                "pageable memory: use pinned() memory."
+                                              : "A graph or a batch makes fewer calls."));
 }
 
 TEST_CASE("small operations that the device starts slowly are enqueued one by one") {

@@ -352,7 +352,7 @@ const std::vector<SlowProgram>& slow_programs() {
         {"a host that enqueues one by one",
          host_that_enqueues_one_by_one,
          slow_traces::host_that_enqueues_one_by_one,
-         {enqueuing, "a batch makes fewer calls"},
+         {enqueuing, "fewer calls"},
          {round_trips, pageable}},
         {"a host that waits between launches",
          host_that_waits_between_launches,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "timeline/solve/fewer_calls.hpp"
 #include "timeline/solve/lone_streams.hpp"
 #include "timeline/solve/needless_waits.hpp"
 #include "timeline/solve/pageable_copies.hpp"
@@ -392,8 +393,8 @@ std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
     case Cause::Kind::enqueuing:
         return formatted("First to mend: small operations, enqueued one by one. To enqueue and "
                          "start {} of them, "
-                         "most at {}, takes {}. A graph or a batch makes fewer calls.",
-                         cause.count, place, share);
+                         "most at {}, takes {}. {}",
+                         cause.count, place, share, fewer_calls_text(trace, cause.op));
     case Cause::Kind::pageable_copies:
         return formatted(
             "First to mend: copies of pageable memory, most at {}. The host takes part "

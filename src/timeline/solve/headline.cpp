@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/format.hpp"
+#include "timeline/solve/fewer_calls.hpp"
 #include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
@@ -51,8 +52,8 @@ std::string host_text(const Trace& trace, const PathShares& path) {
     if (path.host_waiting >= path.host_calling)
         return formatted(" Meanwhile the host waited itself for {}: enqueue more before waiting.",
                          duration_text(path.host_waiting));
-    return formatted(" Meanwhile the host was in calls for {}: a graph or a batch makes fewer.",
-                     duration_text(path.host_calling));
+    return formatted(" Meanwhile the host was in calls for {}. {}",
+                     duration_text(path.host_calling), fewer_calls_text(trace));
 }
 
 std::string loading_text(const Trace& trace, const PathShares& path, Moment time) {
