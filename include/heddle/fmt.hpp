@@ -10,14 +10,17 @@
 
 #include <heddle/print.hpp>
 
-// Formats as a string: `fmt::format("{:>30}", stream)`.
-template <heddle::detail::Printable T>
-struct fmt::formatter<T, char> : fmt::formatter<std::string_view, char> {
+// Formats as a string: `fmt::format("{:>30}", stream)`. In ranges without the quotes of strings.
+template <heddle::detail::Printable T> struct fmt::formatter<T, char> {
+    template <class Context> constexpr auto parse(Context& context) { return text_.parse(context); }
     template <class Context> auto format(const T& value, Context& context) const {
-        return fmt::formatter<std::string_view, char>::format(heddle::to_string(value), context);
+        return text_.format(heddle::to_string(value), context);
     }
+
+private:
+    fmt::formatter<std::string_view, char> text_;
 };
 
-// Else fmt would format arrays and views as ranges, by reading their elements.
-template <class T> struct fmt::is_range<heddle::Array<T>, char> : std::false_type {};
-template <class T> struct fmt::is_range<heddle::View<T>, char> : std::false_type {};
+// Else fmt would format arrays and views, and classes derived from them, as ranges, by reading
+// their elements.
+template <heddle::detail::Printable T> struct fmt::is_range<T, char> : std::false_type {};

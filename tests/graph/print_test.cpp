@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <vector>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -129,6 +130,15 @@ TEST_CASE("graphs, nodes and shapes have texts") {
     CHECK(text(dim(7, 8, 9)) == "dim(7, 8, 9)");
     CHECK(text(grid(4, {16, 16})) == "grid({4, 1, 1}, {16, 16, 1})");
     CHECK(text(grid(4, 32, 1024)) == "grid({4, 1, 1}, {32, 1, 1}, 1024)");
+}
+
+TEST_CASE("fmt formats what is derived from views, and ranges without quotes") {
+    struct Derived : View<int> {};
+    Derived derived;
+    Array<int> x = zeros<int>(test_device(), 3);
+    static_cast<View<int>&>(derived) = x.view();
+    CHECK(fmt::format("{}", derived) == to_string(x.view()));
+    CHECK(fmt::format("{}", std::vector{cpu_device(), cpu_device()}) == "[cpu:0, cpu:0]");
 }
 
 TEST_CASE("texts are padded as strings are") {
