@@ -10,12 +10,12 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <vector>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 using namespace heddle_test;
 
