@@ -97,6 +97,10 @@ TEST_CASE("child: a writer that aborts", "[.child]") {
     detail::write_at_bad_end([] { std::abort(); });
     (void)std::raise(SIGILL);
 }
+TEST_CASE("child: a writer that exits", "[.child]") {
+    detail::write_at_bad_end([] { _exit(4); });
+    (void)std::raise(SIGILL);
+}
 TEST_CASE("child: a writer that throws", "[.child]") {
     detail::write_at_bad_end([] { throw std::runtime_error("there is no room"); });
     (void)std::raise(SIGILL);
@@ -106,6 +110,7 @@ TEST_CASE("a program that crashes ends by its own signal, whatever its recording
     if (detail::tsan::is_compiled_in) HEDDLE_SKIP("the writer is a thread of the program");
     const auto [name, said] = GENERATE(table<const char*, const char*>(
         {{"child: a writer that aborts", "should write the file has failed"},
+         {"child: a writer that exits", "should write the file has failed"},
          {"child: a writer that throws", "there is no room"}}));
     const ChildResult child = run_test_case(name);
     INFO(child.output);
