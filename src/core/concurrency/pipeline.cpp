@@ -117,7 +117,7 @@ struct PipelineCore::State {
     /// Reports failures that nobody was told of. The streams keep them for the arrays of the work.
     void end_failures() {
         for (StreamRecord* const stream : streams())
-            if (const Failure failure = stream->known_failure()) report_untold(*failure);
+            if (const Failure failed = stream->known_failure()) report_untold(*failed);
     }
 
     Slot& slot_of(std::uint64_t piece) {
