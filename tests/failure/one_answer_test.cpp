@@ -499,7 +499,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
     const auto clear_stream = [](StreamRef s) { s.clear_error(); };
     const auto clear_device = [](StreamRef s) { (void)clear_errors(s.device()); };
     const auto branch = [](StreamRef s, Arrays& a) {
-        fork_join(s, [&](StreamRef branch) { fill(branch, a.x, 1); });
+        fork_join(s, [&](StreamRef forked) { fill(forked, a.x, 1); });
     };
     const auto lease = [](StreamRef s, Arrays& a) {
         const StreamPool::Lease leased = a.pool.lease();
