@@ -313,7 +313,9 @@ void Queue::drain(const Completion* until) noexcept {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
         } else {
             looked = 0;
-            if ((until != nullptr && until->is_done()) || slice.is_over())
+            // Whatever the clock says, a turn has one operation.
+            const bool leaves = first ? executor().more_urgent_ready(level()) : slice.is_over();
+            if (leaves || (until != nullptr && until->is_done()))
                 return executor().schedule(*this);
         }
         switch (step()) {

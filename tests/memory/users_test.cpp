@@ -607,6 +607,8 @@ TEST_CASE("a stream that reads an array and later writes it is one user of it") 
     {
         const Stream maker(test_device());
         x = zeros<int>(maker, 10);
+        reader.wait_stream(maker);
+        reader.wait_stream(default_stream(test_device()));
         copy(reader, y, x);
     }
     reader.synchronize();
