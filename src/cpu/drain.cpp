@@ -297,6 +297,14 @@ Queue::Next Queue::step() noexcept {
     return Next::more;
 }
 
+namespace {
+/// Returns whether others come before the next operation. Whatever the clock says, a turn has one.
+inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcept {
+    if (first ? slice.is_urgent_ready() : slice.is_over()) return true;
+    return until != nullptr && until->is_done();
+}
+}  // namespace
+
 void Queue::drain(const Completion* until) noexcept {
     // How often to look for more before releasing the queue: cheaper than being scheduled again.
     constexpr int looks = 10;
@@ -313,10 +321,7 @@ void Queue::drain(const Completion* until) noexcept {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
         } else {
             looked = 0;
-            // Whatever the clock says, a turn has one operation.
-            const bool leaves = first ? executor().more_urgent_ready(level()) : slice.is_over();
-            if (leaves || (until != nullptr && until->is_done()))
-                return executor().schedule(*this);
+            if (gives_way(slice, first, until)) return executor().schedule(*this);
         }
         switch (step()) {
         case Next::more: break;

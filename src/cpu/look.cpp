@@ -233,15 +233,22 @@ private:
                 has_first = true;
                 set_first(to, found);
             }
-            const bool completes = op.step() == Step::signal || op.step() == Step::recover;
-            if (completes && found.completion != nullptr)
-                to.promises.push_back({found.completion, to.pending});
-            const bool starts = op.step() == Step::work && op.type_address() == &start_type;
-            if (starts && !look_at_start(offset, to)) return false;
-            if (op.step() == Step::work || op.step() == Step::wait) ++to.pending;
+            if (!count_in(found, offset, to)) return false;
             offset += op.bytes();
             ++seen;
         }
+        return true;
+    }
+
+    /// Adds what the operation promises, and counts it. Returns false if the queue has moved.
+    bool count_in(const Found& found, std::size_t offset, StreamLook& to) {
+        const Operation& op = found.operation;
+        const bool completes = op.step() == Step::signal || op.step() == Step::recover;
+        if (completes && found.completion != nullptr)
+            to.promises.push_back({found.completion, to.pending});
+        const bool starts = op.step() == Step::work && op.type_address() == &start_type;
+        if (starts && !look_at_start(offset, to)) return false;
+        if (op.step() == Step::work || op.step() == Step::wait) ++to.pending;
         return true;
     }
 

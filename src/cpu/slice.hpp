@@ -18,6 +18,8 @@ public:
         if (executor().rivals(level) == Executor::Rivals::equal) [[unlikely]]
             begun_ns_ = decision_ns();
     }
+    /// Returns whether something more urgent is ready.
+    bool is_urgent_ready() const noexcept { return executor().more_urgent_ready(level_); }
     /// Returns whether others come first now. Call it between two operations.
     bool is_over() noexcept {
         const Executor::Rivals rivals = executor().rivals(level_);

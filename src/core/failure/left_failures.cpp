@@ -107,7 +107,8 @@ void forget_failure_left(const Failure& cleared) noexcept {
         std::weak_ptr<const FailedWork> origin = cleared;
         for (const LeftFailure* one = left.newest.get(); one != nullptr; one = one->older.get())
             if (one->failure == cleared) origin = one->origin;
-        if ((kept = origin.lock()) != nullptr) kept->note_cleared();
+        kept = origin.lock();
+        if (kept != nullptr) kept->note_cleared();
         take_if(forgotten, [&](const LeftFailure& one) {
             return one.failure == cleared ||
                    (!one.origin.owner_before(origin) && !origin.owner_before(one.origin));
