@@ -16,13 +16,18 @@ struct Closing final : detail::cpu::Runnable {
     std::atomic<bool> others_have_ended{false};
     Flag is_closed;
 };
+
+/// Returns an executor that is never destroyed, as that of the process is not: its threads end
+/// after the test.
+detail::cpu::Executor& kept_executor(int workers) {
+    static auto& kept = *new std::vector<detail::cpu::Executor*>;
+    return *kept.emplace_back(new detail::cpu::Executor(workers));
+}
 }  // namespace
 
 TEST_CASE("a worker that calls exit() waits for the other workers, and not for itself", "[cpu]") {
     for (const int workers : {1, 3}) {
-        // Its threads end after the test: it is never destroyed, as that of the process is not.
-        static std::vector<detail::cpu::Executor*> kept;
-        detail::cpu::Executor& own = *kept.emplace_back(new detail::cpu::Executor(workers));
+        detail::cpu::Executor& own = kept_executor(workers);
         Closing closing(own);
         own.schedule(closing);
         REQUIRE(closing.is_closed.wait());
@@ -31,6 +36,5 @@ TEST_CASE("a worker that calls exit() waits for the other workers, and not for i
 }
 
 TEST_CASE("a thread that calls exit() waits for all workers", "[cpu]") {
-    static std::vector<detail::cpu::Executor*> kept;
-    CHECK(kept.emplace_back(new detail::cpu::Executor(2))->close());
+    CHECK(kept_executor(2).close());
 }
