@@ -54,13 +54,22 @@ start() {
     set +m
     opens "$file"
 }
-# opens FILE: waits until $child has opened the file, or has ended.
+# opens FILE: waits until $child has opened the file, which has to be large, and reads it, or has
+# ended. A program that has only opened it may not have asked for its size.
 opens() {
+    local before
     until find "/proc/$child/fd" -lname "$1" 2>/dev/null | grep -q .; do
-        if ! kill -0 "$child" 2>/dev/null; then break; fi
+        if ! kill -0 "$child" 2>/dev/null; then return; fi
+        sleep 0.01
+    done
+    before=$(has_read)
+    until [ "$(has_read)" -ge $((before + 1000000)) ]; do
+        if ! kill -0 "$child" 2>/dev/null; then return; fi
         sleep 0.01
     done
 }
+# has_read: prints how many bytes $child has read.
+has_read() { sed -n 's/^rchar: //p' "/proc/$child/io" 2>/dev/null || echo 0; }
 # ended: waits for $child; leaves $status, $out and $err.
 ended() {
     status=0
