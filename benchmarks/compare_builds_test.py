@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of compare_builds, with made-up builds. Their programs measure nothing: they hand out figures that
-the test has written, with noise from a fixed seed, so nothing here depends on time."""
+"""Tests of compare_builds, with made-up builds. Their programs measure nothing: they hand out
+figures that the test has written, with noise from a fixed seed, so nothing here depends on time."""
 
 import contextlib
 import json

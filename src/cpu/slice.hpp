@@ -1,4 +1,4 @@
-// How long one stream, or graph, keeps a worker while others of its priority are ready.
+// How long a stream or a graph keeps a worker while others of its priority are ready.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace heddle::detail::cpu {
 
-/// The time that who runs one operation after the other has for them. It begins with the object, or
-/// later, when an equal becomes ready: until then no clock is read. Not thread-safe.
+/// The time for which a thread may run the operations of one stream or graph while another one of
+/// the same priority is ready. It begins with the object if one is ready then, else when one
+/// becomes ready: until then no clock is read. Not thread-safe.
 class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;

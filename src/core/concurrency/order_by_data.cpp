@@ -64,9 +64,6 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
     return {&stream, stream.id.load(std::memory_order_relaxed)};
 }
 
-}  // namespace
-
-namespace {
 /// Returns `device`. Throws UsageError in a host function, before anything is made.
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)

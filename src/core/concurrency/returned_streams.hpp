@@ -43,8 +43,8 @@ public:
     const ReturnedStream& operator[](std::size_t i) const noexcept {
         return ring_[(first_ + i) & (ring_.size() - 1)];
     }
-    /// Call only with room for it. For its arrays the stream has gone, until whoever takes it says
-    /// note_back().
+    /// Call only with room for it. For its arrays the stream has gone, until the caller of take()
+    /// or remove() calls note_back() for it.
     void give(const ReturnedStream& one) noexcept {
         one.stream->note_gone();
         (*this)[size_++] = one;

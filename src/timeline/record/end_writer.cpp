@@ -97,7 +97,7 @@ void on_terminate() {
 
 // The copy ------------------------------------------------------------------------------------
 
-/// Whoever reads the program's output to its end does not wait for the copy.
+/// A program that reads this one's output to its end must not wait for the copy.
 void close_files() noexcept {
     constexpr long close_range = 436;  // the same on all machines, since Linux 5.9
     if (syscall(close_range, 0U, ~0U, 0U) != 0) {

@@ -1,4 +1,4 @@
-// Locks of what is recorded, for those who read it.
+// Locks of the recorded data, for threads that only read it.
 #pragma once
 
 #include <atomic>
