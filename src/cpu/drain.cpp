@@ -1,4 +1,5 @@
 // The draining side of queues: one thread at a time, without the lock.
+#include <optional>
 #include <utility>
 
 #include "core/base/host_function_mark.hpp"
@@ -24,11 +25,13 @@ void Queue::advance() noexcept {
     constexpr int deepest = 32, most = 256;
     if (depth == deepest) return executor().schedule(*this);
     ++depth;
-    Slice slice(level());
+    std::optional<Slice> slice;  // a few steps need no clock
     Next next = Next::more;
-    for (int i = 0; i < most && next == Next::more; ++i) {
-        if (i % 32 == 31 && slice.is_over()) break;
+    for (int i = 1; i <= most && next == Next::more; ++i) {
         next = step();
+        if (i % 32 != 0) continue;
+        if (!slice) slice.emplace(level());
+        else if (slice->is_over()) break;
     }
     --depth;
     if (next != Next::idle && next != Next::suspended) executor().schedule(*this);
