@@ -487,12 +487,18 @@ TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken
     CHECK(to_host(arrays.x) == Ints(size, 0));
 }
 
+/// What calls[0] leaves on a stream that has failed by then, or fails later: work that a GPU was
+/// given behind a host function runs, whatever becomes of that one (guide, chapter 13).
+Ints after(Moment moment) {
+    return Ints(size, test_device().is_cuda() && moment == Moment::later ? 1 : 0);
+}
+
 TEST_CASE("clear_errors() clears what streams that are gone have left") {
     const Reports reports;
     Arrays arrays;
     { const Failed failed(Moment::later, End::is_destroyed, calls[0], arrays); }
     (void)clear_errors(test_device());
-    CHECK(to_host(arrays.x) == Ints(size, 0));
+    CHECK(to_host(arrays.x) == after(Moment::later));
 }
 
 TEST_CASE("what a branch or a lease should have written is cleared as of a stream that is gone") {
@@ -515,7 +521,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
                 settle(test_device());  // while it has work pending, it hands on its failure
                 clear(*failed.stream);
-                CHECK(to_host(arrays.x) == Ints(size, 0));
+                CHECK(to_host(arrays.x) == after(moment));
             }
 }
 
