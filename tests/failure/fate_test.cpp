@@ -70,3 +70,36 @@ TEST_CASE("who has completed knows that what it waited for has, too") {
     for (std::size_t i = 100; i < 200; ++i) third->depend_on(w.others[i], 1, 2);
     CHECK(w.held() <= 100);  // third's newest ones
 }
+
+TEST_CASE("what is inherited in any order leaves the newest wait for a stream in force") {
+    const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
+    own->depend_on(other, 15, 1);
+    // Each has waited for less of it, and inherits what those before it know.
+    auto between = std::make_shared<Fate>();
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        between->depend_on(other, 1 + i % 14, i);
+        own->depend_on(between, i + 1, 2 + i);
+    }
+    other->fail(a_failure(), 15);
+    CHECK(own->failure_up_to(1) != nullptr);
+    CHECK(own->failure_up_to(0) == nullptr);
+}
+
+TEST_CASE("a wait that stands for older ones is not forgotten before it has completed") {
+    const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
+    for (std::uint64_t i = 1; i <= 100; ++i) own->depend_on(other, i, i);
+    own->forget_dependencies(50);
+    other->fail(a_failure(), 60);
+    CHECK(own->failure_up_to(100) != nullptr);
+}
+
+TEST_CASE("a fate that another stream gets knows nothing of what the first has completed") {
+    Waits w(100);
+    for (const auto& one : w.others) {
+        one->forget_dependencies(1);
+        one->begin_anew();
+    }
+    for (std::size_t i = 0; i < 100; ++i) w.wait_for(i);
+    w.others[3]->fail(a_failure(), 1);
+    CHECK(w.own->failure_up_to(w.now) != nullptr);
+}

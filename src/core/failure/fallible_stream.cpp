@@ -84,8 +84,10 @@ bool FallibleStream::renew_fate() noexcept {
                       gone_at.load(std::memory_order_acquire), known_failure());
         {
             const std::lock_guard lock(failure_mutex);
-            if (fate->is_clean() && fate.use_count() == 1)
+            if (fate->is_clean() && fate.use_count() == 1) {
+                fate->begin_anew();
                 return true;  // no other holder, and none can appear without the lock
+            }
         }
         prepare_fate();  // again, if another thread has taken hold of the one made before
         const std::lock_guard lock(failure_mutex);

@@ -59,7 +59,7 @@ void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
     const std::lock_guard lock(mutex_);
     for (auto one = dependencies_.begin(); one != dependencies_.end();) {
         const auto here = one++;
-        if (here->at > up_to) continue;
+        if (here->until > up_to) continue;
         here->on->note_done(here->submissions);
         forgotten.splice(forgotten.end(), dependencies_, here);
     }
@@ -75,6 +75,36 @@ void Fate::forget_done(std::list<Dependency>& to) noexcept {
     }
 }
 
+void Fate::add(std::list<Dependency>& added, std::uint64_t now,
+               std::list<Dependency>& left) noexcept {
+    constexpr std::size_t many = 64;
+    if (dependencies_.size() >= many) forget_done(left);
+    while (!added.empty()) {
+        Dependency& one = added.front();
+        one.at = one.until = now;
+        const auto same = [&](const Dependency& d) { return d.on == one.on; };
+        // Streams that wait for each other inherit again what they have.
+        if (std::ranges::any_of(dependencies_, [&](const Dependency& d) {
+                return same(d) && d.submissions >= one.submissions;
+            })) {
+            left.splice(left.begin(), added, added.begin());
+            continue;
+        }
+        // Waits in a loop must not grow the list without bound. Beyond 16 for one stream, the
+        // oldest two are merged, which may blame a failure on too much work, never on too little.
+        constexpr std::ptrdiff_t exact = 16;
+        if (std::ranges::count_if(dependencies_, same) >= exact) {
+            const auto oldest = std::ranges::find_if(dependencies_, same);
+            const auto next = std::find_if(std::next(oldest), dependencies_.end(), same);
+            next->at = std::min(next->at, oldest->at);
+            next->until = std::max(next->until, oldest->until);
+            next->submissions = std::max(next->submissions, oldest->submissions);
+            left.splice(left.begin(), dependencies_, oldest);
+        }
+        dependencies_.splice(dependencies_.end(), added, added.begin());
+    }
+}
+
 void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std::uint64_t now) {
     if (other.get() == this) return;
     std::list<Dependency> added;
@@ -83,27 +113,10 @@ void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std
         for (const Dependency& one : other->dependencies_)
             if (one.at <= upto && one.on.get() != this) added.push_back(one);
     }
-    added.push_back({other, upto, 0});
+    added.push_back({other, upto, 0, 0});
     std::list<Dependency> merged;
     const std::lock_guard lock(mutex_);
-    // Nothing below throws.
-    constexpr std::size_t many = 64;
-    if (dependencies_.size() >= many) forget_done(merged);
-    while (!added.empty()) {
-        Dependency& one = added.front();
-        one.at = now;
-        // Waits in a loop must not grow the list without bound. Beyond 16 for one stream, the
-        // oldest two are merged, which may blame a failure on too much work, never on too little.
-        constexpr std::ptrdiff_t exact = 16;
-        const auto same = [&](const Dependency& d) { return d.on == one.on; };
-        if (std::ranges::count_if(dependencies_, same) >= exact) {
-            const auto oldest = std::ranges::find_if(dependencies_, same);
-            const auto next = std::find_if(std::next(oldest), dependencies_.end(), same);
-            next->at = oldest->at;
-            merged.splice(merged.end(), dependencies_, oldest);
-        }
-        dependencies_.splice(dependencies_.end(), added, added.begin());
-    }
+    add(added, now, merged);
     clean_.store(false, std::memory_order_release);
 }
 
@@ -117,7 +130,7 @@ void Fate::end(Fate* next, std::uint64_t submissions) noexcept {
         note_clean();
     }
     if (next == nullptr) return;
-    std::erase_if(left, [&](const Dependency& d) { return d.at <= submissions; });
+    std::erase_if(left, [&](const Dependency& d) { return d.until <= submissions; });
     const std::lock_guard lock(next->mutex_);
     next->dependencies_.splice(next->dependencies_.begin(), left);
     next->note_clean();

@@ -36,6 +36,8 @@ public:
     /// Drops all dependencies: the work has completed. If `next` is not null, moves those of work
     /// after the first `submissions` submissions to it. A failure stays.
     void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
+    /// Makes a clean fate that nobody shares that of another stream, whose count begins at 0.
+    void begin_anew() noexcept { done_.store(0, std::memory_order_relaxed); }
 
 private:
     /// A wait for the first `submissions` submissions of another stream.
@@ -44,7 +46,13 @@ private:
         std::uint64_t submissions;
         /// The stream's own submission count at the wait: earlier work is not affected.
         std::uint64_t at;
+        /// The same at the newest wait that this stands for: once that has completed, so has what
+        /// was waited for.
+        std::uint64_t until;
     };
+    /// Adds dependencies of the stream at its submission count `now`, as few as tell the same. Moves
+    /// what is not needed any more to `left`. Call with `mutex_` held. Does not throw.
+    void add(std::list<Dependency>& added, std::uint64_t now, std::list<Dependency>& left) noexcept;
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
     /// Notes that the first `submissions` submissions are known to have completed.
     void note_done(std::uint64_t submissions) noexcept;
