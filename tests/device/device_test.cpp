@@ -135,12 +135,3 @@ TEST_CASE("a thread starts on the default device") {
     std::thread([&] { seen = current_device(); }).join();
     CHECK(seen == default_device());
 }
-
-TEST_CASE(
-    "the default device is HEDDLE_DEVICE, else the first CUDA device, else the first CPU device") {
-    if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr) {
-        CHECK(default_device() == Device(wanted));
-    } else {
-        CHECK(default_device() == devices().front());
-    }
-}

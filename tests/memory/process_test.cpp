@@ -198,6 +198,11 @@ TEST_CASE("HEDDLE_DEVICE names the default device") {
     CHECK_THAT(child.output, contains("works"));
 }
 
+TEST_CASE("without HEDDLE_DEVICE the default is the first CUDA device, else the first CPU device") {
+    const auto child = run_test_case("child: says what devices there are", {"HEDDLE_DEVICE="});
+    CHECK_THAT(child.output, contains("default:" + to_string(devices().front()) + "\n"));
+}
+
 TEST_CASE("a HEDDLE_DEVICE that is none is an error where the default device is asked for, and no "
           "crash") {
     for (const char* value :
