@@ -50,8 +50,8 @@ private:
         /// was waited for.
         std::uint64_t until;
     };
-    /// Adds dependencies of the stream at its submission count `now`, as few as tell the same. Moves
-    /// what is not needed any more to `left`. Call with `mutex_` held. Does not throw.
+    /// Adds dependencies of the stream at its submission count `now`, as few as tell the same.
+    /// Moves what is not needed any more to `left`. Call with `mutex_` held. Does not throw.
     void add(std::list<Dependency>& added, std::uint64_t now, std::list<Dependency>& left) noexcept;
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
     /// Notes that the first `submissions` submissions are known to have completed.
