@@ -1,8 +1,7 @@
 // Watching changes nothing: programs do under HEDDLE_CHECK, HEDDLE_TIMELINE and HEDDLE_WATCH what
 // they do alone, to their ends. (docs/guide/14-observing.md has the table.)
-#include "child.hpp"
 #include "kernels.hpp"
-#include "support.hpp"
+#include "observe/unchanged.hpp"
 
 #include <heddle/check.hpp>
 #include <heddle/observe/watch.hpp>
@@ -15,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -31,48 +29,9 @@ using namespace heddle_test;
 
 namespace {
 
-/// What a program has printed in lines that begin so, and how it ended.
-std::string told_by(const ChildResult& child) {
-    std::string told =
-        "status " + std::to_string(child.status) + ", signal " + std::to_string(child.signal);
-    std::istringstream lines(child.output);
-    for (std::string line; std::getline(lines, line);)
-        if (line.starts_with("= ")) told += "\n" + line;
-    return told;
-}
-
-/// Has the program called `name` run alone, and with each that watches.
-void check_unchanged(const std::string& name) {
-    std::string folder = (std::filesystem::temp_directory_path() / "heddle.XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
-    const std::string check = "HEDDLE_CHECK=strict,summary",
-                      timeline = "HEDDLE_TIMELINE=" + folder + "/run-%p.html",
-                      watch = "HEDDLE_WATCH=20ms,file=" + folder + "/report-%p.txt";
-    const auto run = [&](std::vector<std::string> environment) {
-        for (const char* one : {"HEDDLE_CHECK=0", "HEDDLE_TEST_DEVICE=cpu"})
-            environment.insert(environment.begin(), one);
-        return run_test_case(name, environment);
-    };
-    const ChildResult alone = run({});
-    INFO(name << " alone: " << alone.output);
-    for (const std::vector<std::string>& environment : std::vector<std::vector<std::string>>{
-             {check}, {timeline}, {watch}, {"HEDDLE_WATCH=0"}, {check, timeline, watch}}) {
-        const ChildResult watched = run(environment);
-        INFO(environment.front() << ": " << watched.output);
-        CHECK(told_by(watched) == told_by(alone));
-    }
-    std::filesystem::remove_all(folder);
-}
-
 void write_nowhere() {
     void* const none = mmap(nullptr, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *static_cast<volatile int*>(none) = 1;
-}
-
-void work_a_little() {
-    const Stream s(cpu_device());
-    launch_host(s, [] {});
-    s.synchronize();
 }
 
 }  // namespace
@@ -169,9 +128,32 @@ TEST_CASE("child: memory", "[.child]") {
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 
-TEST_CASE("what a program computes and is told is the same when it is watched") {
-    check_unchanged(GENERATE("child: results in order", "child: errors", "child: errno",
-                             "child: system calls that block", "child: memory"));
+// Named by the rows of the table, which scripts/check_docs compares.
+TEST_CASE("unchanged: results, and the order of work") {
+    check_unchanged("child: results in order");
+}
+TEST_CASE("unchanged: errors that it gets, errno") {
+    check_unchanged(GENERATE("child: errors", "child: errno"));
+}
+TEST_CASE("unchanged: system calls (EINTR)") { check_unchanged("child: system calls that block"); }
+TEST_CASE("unchanged: memory") { check_unchanged("child: memory"); }
+
+// What runs here alone has no observer, and the others have theirs.
+TEST_CASE("programs that should be observed are") {
+    const Observers observers;
+    const auto recordings = [&](const Strings& with) {
+        const ChildResult child = observers.run("child: results in order", with);
+        INFO(child.output);
+        CHECK((child.output.find("heddle check: ") != std::string::npos) ==
+              (std::ranges::find(with, observers.check()) != with.end()));
+        std::ptrdiff_t count = 0;
+        for (const auto& one : std::filesystem::directory_iterator(observers.folder()))
+            count += one.path().filename().string().starts_with("run-") ? 1 : 0;
+        return count;
+    };
+    CHECK(recordings({}) == 0);
+    CHECK(recordings({observers.check()}) == 0);
+    CHECK(recordings({observers.check(), observers.timeline(), observers.watch()}) == 1);
 }
 
 // Ends -------------------------------------------------------------------------------------------
@@ -222,7 +204,7 @@ TEST_CASE("child: ends with work that is pending and a failure that nobody saw",
     for (int i = 0; i < 100; ++i) launch_host(s, [] {});
 }
 
-TEST_CASE("a program's end is the same when it is watched") {
+TEST_CASE("unchanged: exit status, signal") {
     const std::string name =
         GENERATE("child: ends by exit", "child: ends by exit in a host function",
                  "child: ends by _exit", "child: ends by quick_exit", "child: ends by an exception",
@@ -246,7 +228,7 @@ void work_much(const Stream& s, Array<int>& x) {
 }
 }  // namespace
 
-TEST_CASE("who has watched gives the memory back") {
+TEST_CASE("unchanged: memory, which who has watched gives back") {
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("a sanitizer replaces malloc()");
     const Drained drained;
     const Stream s(cpu_device());
