@@ -10,7 +10,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Who waits for whom: streams first, then threads.
+/// Who waits for whom: streams first, then threads. Nobody waits for what a capture or a batch
+/// holds back: waits are for what was enqueued before it, or send the batch.
 class Waits {
 public:
     explicit Waits(const Snapshot& picture) : picture_(picture) {
@@ -36,11 +37,6 @@ private:
         if (stream.look.at == StreamAt::wait && !stream.look.graph.is_there)
             add(stream.look.awaited);
         for (const void* one : stream.look.graph.awaited) add(one);
-        if (!stream.is_recorded()) return;
-        for (std::size_t t = 0; t < picture_.threads.size(); ++t)
-            if (picture_.threads[t].id == stream.recording.owner && picture_.threads[t].waits() &&
-                picture_.steady_threads[t])
-                to_[i].push_back(node_of_thread(t));
     }
     void add_thread(std::size_t t) {
         const ThreadActivity::Seen& thread = picture_.threads[t];
@@ -219,7 +215,7 @@ private:
     }
 
     void find_cause(const StreamFacts& stream) {
-        if (stream.is_recorded()) return find_open_recording(stream);
+        if (stream.is_recorded()) find_open_recording(stream);
         if (stream.looked != Looked::seen) return;
         for (const std::size_t one : stream.runners) add_operation(stream, picture_.threads[one]);
         if (stream.runners.empty() && stream.look.at == StreamAt::work &&
@@ -354,8 +350,7 @@ private:
     SourceLocation where_of(std::size_t node) const {
         if (node >= picture_.streams.size())
             return picture_.threads[node - picture_.streams.size()].wait.where;
-        const StreamFacts& stream = picture_.streams[node];
-        return stream.is_recorded() ? stream.recording.began_at : stream.look.where;
+        return picture_.streams[node].look.where;
     }
     void add_cycle(const std::vector<std::size_t>& members) {
         std::string text = "these wait for each other: ";

@@ -29,11 +29,11 @@ public:
         made_.name = plain(stream_.name);
         made_.id = stream_.record->id.load();
         made_.device = stream_.device;
-        made_.pending = std::max<std::size_t>(look_.pending, stream_.recording.operations);
+        made_.pending = look_.pending;
         made_.since = std::chrono::nanoseconds(stream_.still_ns);
         made_.where = place_of(look_.where);
         if (look_.at == StreamAt::idle && !stream_.is_recorded()) made_.text.clear();
-        else if (stream_.is_recorded()) describe_recording();
+        else if (look_.at == StreamAt::idle) describe_recording();
         else if (stream_.looked != Looked::seen)
             made_.text = formatted("{} has work pending that cannot be looked at", stream_.name);
         else if (look_.graph.is_there) describe_graph(place_words(made_.where));
@@ -41,6 +41,8 @@ public:
         else if (look_.at == StreamAt::between) describe_between();
         else describe_operation();
         add_rest();
+        if (look_.at != StreamAt::idle && stream_.is_recorded())
+            made_.text += formatted("; {}", recording_words());
         for (const FlightEntry& one : stream_.flight)
             made_.recent.push_back({one.kind, one.mode, name_words(one.kind, one.name),
                                     place_of(one.where), is_done(one)});
@@ -61,15 +63,19 @@ private:
 
     void describe_recording() {
         made_.is = StreamIs::recording;
+        made_.operation = stream_.recording.is_capture ? "capture" : "batch";
+        made_.where = place_of(stream_.recording.began_at);
+        made_.pending = stream_.recording.operations;
+        made_.text = formatted("{} has {}", stream_.name, recording_words());
+    }
+    std::string recording_words() const {
         const RecordingLook& look = stream_.recording;
         const unsigned number = ThreadActivity::number_of(look.owner);
-        made_.operation = look.is_capture ? "capture" : "batch";
-        made_.where = place_of(look.began_at);
-        made_.text = formatted("{} has {} in the {} that {} {} at {}", stream_.name,
-                               count_words(look.operations, "operation"), made_.operation,
-                               number != 0 ? formatted("thread {}", number) : "another thread",
-                               std::string_view(look.is_capture ? "began" : "opened"),
-                               place_words(look.began_at));
+        return formatted("{} in the {} that {} {} at {}", count_words(look.operations, "operation"),
+                         std::string_view(look.is_capture ? "capture" : "batch"),
+                         number != 0 ? formatted("thread {}", number) : "another thread",
+                         std::string_view(look.is_capture ? "began" : "opened"),
+                         place_words(look.began_at));
     }
 
     void describe_operation() {

@@ -259,6 +259,39 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
 }
 
+// What a stream got before is not what the batch holds back, and nobody waits for the latter.
+TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream a = named("batched"), b = named("waits");
+    Held held(a, SourceLocation{"held.cpp", 3});
+    held.await();
+    b.wait_stream(a);
+    std::thread owner([&] {
+        Batch batch({.on_cpu = true});
+        const ScopedBatch in(batch, a, SourceLocation{"batch.cpp", 4});
+        launch_host(a, [] {});
+        b.synchronize(SourceLocation{"owner.cpp", 5});
+    });
+    PendingWork work;
+    CHECK(eventually([&] {
+        work = what_is_pending();
+        return !work.threads.empty();
+    }));
+    held.open();
+    owner.join();
+    const PendingStream* const stream = find(work, "batched");
+    REQUIRE(stream != nullptr);
+    CHECK(stream->is == StreamIs::running);
+    CHECK(stream->pending == 1);
+    CHECK(has(stream->text, "enqueued at held.cpp:3"));
+    CHECK(has(stream->text, "; 1 operation in the batch that thread"));
+    CHECK(has(find(work, "waits")->text, "'waits' waits for 'batched'"));
+    CHECK(has_cause(work, CauseKind::operation_runs, "at held.cpp:3 has not returned"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
+    CHECK(!has_cause(work, CauseKind::cycle, ""));
+}
+
 TEST_CASE("a node that runs is named with its graph", "[watch]") {
     const Drained drained;
     const Stream s = named("of a graph");
