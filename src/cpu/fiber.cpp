@@ -210,10 +210,10 @@ void Fiber::make_call() noexcept {
 void Fiber::run_work() {
     const InHostFunction mark;
     const RunsOperation parent(parent_);
-    const std::int64_t start = now_ns();
+    const std::int64_t start = decision_ns();
     if (call_ == Call::complete) type_->complete(self_, std::exchange(failure_, nullptr));
     else type_->run(self_, begin_, end_);
-    took_ns_ = now_ns() - start;
+    took_ns_ = decision_ns() - start;
 }
 
 /// Orders both ways: the exception, and thrown_, are memory that both sides use.

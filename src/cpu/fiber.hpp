@@ -31,8 +31,8 @@ public:
     void release(const void* address) noexcept;
     /// Calls type.run(). What that throws, this throws: the calling thread is ordered after it.
     void run(const OpType& type, void* self, std::size_t begin, std::size_t end);
-    /// Returns how long the last run() took, without what it takes to get there. Not inline: the
-    /// sanitizer would see the caller read what another thread has made.
+    /// Returns how long the last run() took, by the clock of decisions, without what it takes to
+    /// get there. Not inline: the sanitizer would see the caller read what another thread has made.
     std::int64_t took_ns() const noexcept;
     /// Calls type.complete(). Orders like run(), and if there is a failure both ways.
     void complete(const OpType& type, void* self, std::exception_ptr failure);

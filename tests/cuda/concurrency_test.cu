@@ -13,15 +13,20 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Increments *arrived and waits, for some seconds at most, until it is `all`. Then sets met[self]
-/// to 1, unless the time was up.
-__global__ void meet(int* arrived, int all, int* met, int self) {
+/// Increments *arrived and waits, for limit_ns at most, until it is `all`. Then sets met[self] to
+/// 1, unless the time was up.
+__global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t limit_ns) {
     atomicAdd(arrived, 1);
-    constexpr std::uint64_t patience_ns = 10'000'000'000;
     const std::uint64_t begin = now_on_gpu();
     while (atomicAdd(arrived, 0) < all)
-        if (now_on_gpu() - begin > patience_ns) return;
+        if (now_on_gpu() - begin > limit_ns) return;
     met[self] = 1;
+}
+
+/// Bounds kernels that would hang.
+std::uint64_t limit_ns() {
+    return static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(patience(std::chrono::seconds(10))).count());
 }
 
 }  // namespace
@@ -32,8 +37,8 @@ TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
     const Stream a(gpu()), b(gpu());
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 2);
     b.wait_stream(a);
-    launch(a, meet, grid(1, 1), arrived, 2, met, 0);
-    launch(b, meet, grid(1, 1), arrived, 2, met, 1);
+    launch(a, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
+    launch(b, meet, grid(1, 1), arrived, 2, met, 1, limit_ns());
     a.wait_stream(b);
     CHECK(to_host(a, met) == std::vector<int>{1, 1});
 }
@@ -45,7 +50,7 @@ TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
     constexpr int branches = 6;  // fewer than a GPU's hardware queues
     Array<int> arrived = zeros<int>(base, 1), met = zeros<int>(base, branches);
     fork_join_n(base, branches, [&](std::size_t i) {
-        launch(meet, grid(1, 1), arrived, branches, met, static_cast<int>(i));
+        launch(meet, grid(1, 1), arrived, branches, met, static_cast<int>(i), limit_ns());
     });
     CHECK(to_host(base, met) == std::vector<int>(branches, 1));
 }
@@ -57,10 +62,10 @@ TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]"
     Array<int> arrived = zeros<int>(outer, 1), met = zeros<int>(outer, 2);
     outer.synchronize();
     const ScopedStream in{outer};
-    launch(meet, grid(1, 1), arrived, 2, met, 0);
+    launch(meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     {
         const ScopedStream in_inner{inner, {.wait_on_enter = false, .wait_on_exit = true}};
-        launch(meet, grid(1, 1), arrived, 2, met, 1);
+        launch(meet, grid(1, 1), arrived, 2, met, 1, limit_ns());
     }
     CHECK(to_host(outer, met) == std::vector<int>{1, 1});
 }
@@ -74,7 +79,7 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
     a.synchronize();
     int self = 0;
     for (StreamRef s : {StreamRef(a), StreamRef(b), StreamRef(c)})
-        launch(s, meet, grid(1, 1), arrived, 3, met, self++);
+        launch(s, meet, grid(1, 1), arrived, 3, met, self++, limit_ns());
     b.synchronize();
     c.synchronize();
     CHECK(to_host(a, met) == std::vector<int>(3, 1));
@@ -92,7 +97,8 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
     std::fill(in.data(), in.data() + 1000, 3);
     compute.synchronize();
-    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);  // waits for the second arrival
+    // Waits for the second arrival.
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     copy(up, x, in);
     copy(down, out, y);
     up.synchronize();  // would return at the kernel's time limit if copies waited for kernels
@@ -113,7 +119,7 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
     { const Array<int> warm = pinned<int>(100'000); }
     compute.synchronize();
-    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     for (int i = 0; i < 10; ++i) {
         const Array<int> staging = pinned<int>(100'000);
     }
@@ -130,7 +136,7 @@ TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU", 
     const Stream compute(gpu()), other(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
     compute.synchronize();
-    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     {
         const Stream waits(gpu());
         waits.wait_stream(compute);
