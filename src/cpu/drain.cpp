@@ -30,7 +30,7 @@ void Queue::advance() noexcept {
     for (int i = 1; i <= most && next == Next::more; ++i) {
         next = step();
         if (i % 32 != 0) continue;
-        if (!slice) slice.emplace(level());
+        if (!slice) slice.emplace(*this);
         else if (slice->is_over()) break;
     }
     --depth;
@@ -105,6 +105,8 @@ void Queue::step_over(Operation& op, const CompletionRef& done, Failure failure,
     step_over(op);
     done->complete(std::move(failure), time_ns, Completion::Told::already);
     completing_.store(nullptr, std::memory_order_relaxed);
+    if (has_loans_.load()) [[unlikely]]
+        end_loans();
 }
 
 void Queue::finish_work(Operation& op, Failure failure) noexcept {
@@ -273,17 +275,22 @@ Queue::Next Queue::step() noexcept {
     }
     case Step::wait: {
         auto& done = *static_cast<CompletionRef*>(op.closure());
-        if (!done->is_done() && done->add(waiting_))
+        if (!done->is_done() && park(*done))
             return Next::suspended;  // resume() executes this step again
+        awaited_.store(nullptr, std::memory_order_relaxed);
         fail(done->failure());
         if (Fiber* const own = fiber()) [[unlikely]] {
             own->acquire(done->order());
             own->release(order());
         }
         // A look may find what is not stepped over yet: it is null, or still there.
-        const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
-        static_cast<CompletionRef*>(op.closure())->~CompletionRef();
-        step_over(op);
+        {
+            const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
+            static_cast<CompletionRef*>(op.closure())->~CompletionRef();
+            step_over(op);
+        }
+        if (has_loans_.load()) [[unlikely]]
+            end_loans();
         return Next::more;
     }
     case Step::recover: recover(op); return Next::more;
@@ -315,7 +322,7 @@ void Queue::drain(const Completion* until) noexcept {
     // pushing threads.
     constexpr int rest = 16;
     int looked = 0;
-    Slice slice(level());
+    Slice slice(*this);
     for (bool first = true;; first = false) {
         // Having caught up, it lets the pushing threads get ahead before it looks again.
         if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())

@@ -35,30 +35,35 @@ Executor::Executor(int workers) : worker_count_(workers) {
     }
 }
 
+void Executor::append(Runnable& work) noexcept {
+    List& list = lists_[work.level()];
+    work.queued_ = true;
+    work.next_ = nullptr;
+    work.previous_ = std::exchange(list.last, &work);
+    (work.previous_ != nullptr ? work.previous_->next_ : list.first) = &work;
+    ready_.store(ready_.load(std::memory_order_relaxed) | (1u << work.level()),
+                 std::memory_order_relaxed);
+    ++waiting_;
+}
+
 void Executor::schedule(Runnable& work) noexcept {
     bool wake = false;
     {
         const std::lock_guard lock(mutex_);
-        List& list = lists_[work.level_];
-        work.queued_ = true;
-        work.next_ = nullptr;
-        work.previous_ = std::exchange(list.last, &work);
-        (work.previous_ != nullptr ? work.previous_->next_ : list.first) = &work;
-        ready_.store(ready_.load(std::memory_order_relaxed) | (1u << work.level_),
-                     std::memory_order_relaxed);
-        wake = ++waiting_ > looking_ && sleeping_ > 0;  // awake workers find it themselves
+        append(work);
+        wake = waiting_ > looking_ && sleeping_ > 0;  // awake workers find it themselves
     }
     if (wake) wake_.notify_one();
 }
 
 void Executor::remove(Runnable& work) noexcept {
-    List& list = lists_[work.level_];
+    List& list = lists_[work.level()];
     (work.previous_ != nullptr ? work.previous_->next_ : list.first) = work.next_;
     (work.next_ != nullptr ? work.next_->previous_ : list.last) = work.previous_;
     work.queued_ = false;
     --waiting_;
     if (list.first == nullptr)
-        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level_),
+        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level()),
                      std::memory_order_relaxed);
 }
 
@@ -67,6 +72,14 @@ bool Executor::unschedule(Runnable& work) noexcept {
     if (!work.queued_) return false;
     remove(work);
     return true;
+}
+
+void Executor::set_level(Runnable& work, int level) noexcept {
+    const std::lock_guard lock(mutex_);
+    const bool is_ready = work.queued_;
+    if (is_ready) remove(work);
+    work.level_.store(level, std::memory_order_relaxed);
+    if (is_ready) append(work);
 }
 
 Runnable* Executor::take() noexcept {

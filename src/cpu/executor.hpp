@@ -17,14 +17,16 @@ inline constexpr int levels = 6;
 /// Something a worker can run. Its owner keeps it; the executor's lists only link it.
 class Runnable {
 public:
-    explicit Runnable(int level) noexcept : level_(level) {}
+    explicit Runnable(int level) noexcept : level_(level), own_level_(level) {}
     Runnable(const Runnable&) = delete;
     Runnable& operator=(const Runnable&) = delete;
 
     /// Called on a worker after this was removed from the lists. *this may be destroyed before it
     /// returns.
     virtual void run() noexcept = 0;
-    int level() const noexcept { return level_; }
+    /// The level that it has now. Executor::set_level() changes it.
+    int level() const noexcept { return level_.load(std::memory_order_relaxed); }
+    int own_level() const noexcept { return own_level_; }  ///< without what others lend it
 
     virtual ~Runnable() = default;
 
@@ -33,8 +35,9 @@ private:
     friend class QueueLook;
     Runnable* next_ = nullptr;
     Runnable* previous_ = nullptr;
-    bool queued_ = false;  ///< guarded by the executor's mutex
-    int level_;
+    bool queued_ = false;     ///< guarded by the executor's mutex
+    std::atomic<int> level_;  ///< written under the executor's mutex
+    const int own_level_;
 };
 
 /// Worker threads and their ready work: one first-in, first-out list for each priority.
@@ -50,6 +53,8 @@ public:
     /// Removes `work` from its ready list. Returns false if it is not there, because a worker has
     /// taken it or it was never scheduled.
     bool unschedule(Runnable& work) noexcept;
+    /// Changes the level of `work`. If it is in a ready list, moves it to the end of another.
+    void set_level(Runnable& work, int level) noexcept;
 
     bool anything_ready() const noexcept { return ready_.load(std::memory_order_relaxed) != 0; }
     /// Returns whether a worker is awake without work, so that scheduling costs no wake-up.
@@ -85,9 +90,10 @@ private:
         Runnable* first = nullptr;
         Runnable* last = nullptr;
     };
-    // Call these two with the mutex held:
+    // Call these three with the mutex held:
     Runnable* take() noexcept;
     void remove(Runnable& work) noexcept;
+    void append(Runnable& work) noexcept;
     void work();
 
     std::mutex mutex_;

@@ -118,7 +118,11 @@ public:
     void start() noexcept;
     void run() noexcept override;  ///< called on a worker that joins the run
 
+    /// Adds to `to` what its tasks wait for.
+    void add_awaited(std::vector<Completion*>& to) const;
+
 private:
+    friend class Queue;
     friend class QueueLook;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -268,6 +272,9 @@ private:
     CompletionRef done_;
     CompletionRef over_;
     GraphRun* parent_;
+    // Guarded by StreamRecord::life: the others that run on the stream.
+    GraphRun* next_run_ = nullptr;
+    GraphRun* previous_run_ = nullptr;
     std::unique_ptr<TaskState[]> states_;
     /// For each task, the next one in its list.
     std::unique_ptr<std::uint32_t[]> links_;

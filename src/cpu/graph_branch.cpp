@@ -24,7 +24,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     const Branch& branch = *plan_->tasks[index].branch;
     Pass& pass = passes_[branch.index];
     if (pass.has_run && order() != nullptr) fiber(index)->acquire(pass.done->order());
-    Slice slice(level());
+    Slice slice(*this);
     for (int passes = 0;; ++passes) {
         if (is_failed(index)) return true;
         if (branch.kind == ConditionalKind::while_loop) {

@@ -38,6 +38,12 @@ GraphRun::~GraphRun() {
     plan_->runs.fetch_sub(1, std::memory_order_release);
 }
 
+void GraphRun::add_awaited(std::vector<Completion*>& to) const {
+    for (std::size_t i = 0; i < plan_->events.size(); ++i)
+        if (plan_->tasks[plan_->events[i]].kind == NodeKind::wait_event && records_[i])
+            to.push_back(records_[i].get());
+}
+
 void GraphRun::note_facts() noexcept {
     facts_.key = stream_.key.load(std::memory_order_relaxed);
     facts_.done = done_.get();
@@ -99,6 +105,7 @@ void GraphRun::end() noexcept {
         for (const Part& one : parts_)
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
+    queue_of(stream_).remove(*this);
     done_->complete(std::move(failure), 0, Completion::Told::already);
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
 }

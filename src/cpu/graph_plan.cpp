@@ -182,6 +182,9 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
         launch(stream, parts, begins, where);
         for (StreamPart& one : others)
             one.first_given = stream.submissions.load(std::memory_order_acquire);
+        // They wait already, and had nobody to lend to.
+        for (const StreamPart& one : others)
+            if (one.after && one.stream != nullptr) lend_from(*one.stream, *one.after);
     } catch (...) {
         for (StreamPart& one : others)
             if (one.after) std::exchange(one.after, {})->complete();
@@ -221,6 +224,11 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
               {Step::wait, wait_type, &done, where}});
     else push({{Step::work, start_type, &op, where}, {Step::wait, wait_type, &done, where}});
     (void)run.release();
+    const std::uint64_t at = queue.pushed();
+    over->promise(stream, at);
+    for (const GraphRun::Record& one : made) one.done->promise(stream, at);
+    for (const StreamPart& one : parts)
+        if (one.after) one.after->promise(stream, at);
     for (std::size_t i = 0; i < made.size(); ++i) records[i].make(made[i].done);
     last_ = std::move(over);
     last_on_ = &stream;

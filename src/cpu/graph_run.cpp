@@ -27,6 +27,7 @@ void GraphRun::start() noexcept {
     timed_from_ = time();
     if (parent_ == nullptr)
         facts_.serial.store(queue_of(stream_).note_run(this), std::memory_order_release);
+    queue_of(stream_).add(*this);
     Ready ready;
     if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
     start_failed();
@@ -51,7 +52,10 @@ void GraphRun::start() noexcept {
             graph.release();
         };
         references_.fetch_add(1, std::memory_order_relaxed);
-        if (records_[i] && records_[i]->add(wait)) continue;
+        if (records_[i] && records_[i]->add(wait)) {
+            if (level() < levels - 1) lend(*records_[i], level());
+            continue;
+        }
         if (records_[i]) fail(task, records_[i]->failure());
         arrive(task, ready);
         // Not the last reference: start() holds one.
@@ -62,7 +66,7 @@ void GraphRun::start() noexcept {
         ask_for_help();
     const InHostFunction mark;
     const RunsOperation parent(launch_id_);
-    Slice slice(level());
+    Slice slice(*this);
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !slice.is_over()) continue;
@@ -85,7 +89,7 @@ void GraphRun::join() noexcept {
     const InHostFunction mark;
     const RunsOperation parent(launch_id_);
     Ready ready;
-    Slice slice(level());
+    Slice slice(*this);
     while (has_more(ready)) {
         run_next(ready);
         // Other threads continue, or this one does later.

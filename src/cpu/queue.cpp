@@ -38,6 +38,7 @@ Queue::Queue(StreamRecord& stream, int level)
     waiting_.wake = [](Waiter& self, const Completion&) noexcept {
         static_cast<Waiting&>(self).queue->resume();
     };
+    stream.level.store(level);
     set_at_rest(true);
 }
 
@@ -123,6 +124,8 @@ bool Queue::append_all(std::initializer_list<Entry> entries) {
 bool Queue::add(Step step, const OpType& type, void* self, std::size_t count,
                 const SourceLocation& where, bool counts) {
     const std::lock_guard lock(lock_);
+    if (step == Step::signal) promise(static_cast<Signal*>(self)->done);
+    else if (step == Step::recover) promise(static_cast<Recovery*>(self)->done);
     return append(step, type, self, count, where, counts);
 }
 

@@ -12,6 +12,7 @@
 #include "core/seam/backend.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/fibers.hpp"
+#include "cpu/loans.hpp"
 #include "cpu/queue_memory.hpp"
 #include "cpu/spread.hpp"
 
@@ -126,6 +127,7 @@ public:
     void begin_to_close() noexcept {
         const std::lock_guard lock(lock_);
         closes_ = true;
+        final_->promise(stream_, pushed_.load(std::memory_order_relaxed) + 1);
         set_at_rest(false);
     }
     void push_signal(CompletionRef done, bool timing);
@@ -205,6 +207,18 @@ public:
         return serial;
     }
 
+    // Call these three with StreamRecord::life held:
+    /// Lends the queue a level until so many operations are done (the lower half of the number).
+    /// Returns false if it has that level until then anyway, or has done so many.
+    bool borrow(int level, std::uint32_t until) noexcept;
+    /// Adds to `to` what the queue waits for, and its runs of graphs.
+    void add_awaited(std::vector<Completion*>& to) const;
+    Completion* awaited() const noexcept { return awaited_.load(); }
+
+    /// Lets loans reach the run from now on. The run has to call remove() before the queue can go on.
+    void add(GraphRun& run) noexcept;
+    void remove(GraphRun& run) noexcept;
+
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
 
     StreamRecord& stream() noexcept { return stream_; }
@@ -247,12 +261,22 @@ private:
     void set_at_rest(bool rests) noexcept {
         at_rest(stream_).store(rests ? 1 : 0, std::memory_order_release);
     }
+    /// Notes that the next operation to be appended completes `done`.
+    void promise(const CompletionRef& done) noexcept {
+        done->promise(stream_, pushed_.load(std::memory_order_relaxed) + 1);
+    }
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
     /// Steps over the operation, then completes.
     void step_over(Operation& op, const CompletionRef& done, Failure failure,
                    std::int64_t time_ns) noexcept;
     void end() noexcept;  ///< deletes the queue
+    /// Waits for `done` at a wait step. Returns false if it has completed; else the caller no longer
+    /// owns the queue.
+    bool park(Completion& done) noexcept;
+    /// Ends the loans that are over. Call only on the draining thread.
+    void end_loans() noexcept;
+    void use_level() noexcept;  ///< call with StreamRecord::life held
     /// Returns whether there is something to drain. Call only on the draining thread.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
@@ -305,13 +329,19 @@ private:
     std::atomic<const Completion*> completing_{nullptr};
     /// Same as in the stream's record. Only the draining thread changes either, in stream order.
     bool failed_ = false;
+    std::atomic<bool> has_loans_{false};  ///< read by the draining thread; set under `life`
     bool timed_is_spread_ = false;  ///< whether several threads may share what timed_id_ is of
     Waiting waiting_;
+    std::atomic<Completion*> awaited_{nullptr};  ///< by waiting_
     Spread spread_;
     IndexCost cost_;  ///< of the last kernel over several indices
     /// OpInfo::id of the work that runs, if observers want its times; else 0.
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when it began
+
+    // Guarded by StreamRecord::life:
+    Loans loans_;
+    GraphRun* runs_ = nullptr;  ///< those that run
 
     std::atomic<const GraphRun*> run_{nullptr};
     std::atomic<std::uint64_t> run_serial_{0};

@@ -15,15 +15,16 @@ class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;
 
-    explicit Slice(int level) noexcept : level_(level) {
-        if (executor().rivals(level) == Executor::Rivals::equal) [[unlikely]]
+    /// The time is that of `work`, whose level may change meanwhile.
+    explicit Slice(const Runnable& work) noexcept : work_(work) {
+        if (executor().rivals(work.level()) == Executor::Rivals::equal) [[unlikely]]
             begun_ns_ = decision_ns();
     }
     /// Returns whether something more urgent is ready.
-    bool is_urgent_ready() const noexcept { return executor().more_urgent_ready(level_); }
+    bool is_urgent_ready() const noexcept { return executor().more_urgent_ready(work_.level()); }
     /// Returns whether others come first now. Call it between two operations.
     bool is_over() noexcept {
-        const Executor::Rivals rivals = executor().rivals(level_);
+        const Executor::Rivals rivals = executor().rivals(work_.level());
         if (rivals == Executor::Rivals::none) [[likely]] {
             begun_ns_ = none;
             return false;
@@ -37,7 +38,7 @@ private:
 
     bool has_passed() noexcept;
 
-    int level_;
+    const Runnable& work_;
     std::int64_t begun_ns_ = none;
     std::uint64_t asked_at_ = 0;  ///< in ticks
 };

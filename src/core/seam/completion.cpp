@@ -51,6 +51,7 @@ void free_completion(Completion& done) noexcept {
     if constexpr (tsan::is_compiled_in) std::free(std::exchange(done.order_, nullptr));
     done.failure_ = nullptr;
     done.time_ns_ = 0;
+    done.promised_by_.store(nullptr, std::memory_order_relaxed);
     done.head_.store(nullptr, std::memory_order_relaxed);
     pool.give(done);
 }
@@ -62,22 +63,30 @@ bool help_at_exit(const Completion& done) noexcept {
 }
 
 namespace {
-void sleep_until(Completion& done) {
+void sleep_until(Completion& done, WhileBlocked* meanwhile, std::chrono::milliseconds pause) {
     using namespace std::chrono_literals;
     BlockedThread thread;
     if (!done.add(thread)) return;
     for (;;) {
         const bool ends = help_at_exit(done);
         std::unique_lock lock(thread.mutex);
-        if (thread.woken.wait_for(lock, ends ? 1ms : 100ms, [&] { return thread.done; })) return;
+        if (thread.woken.wait_for(lock, ends ? 1ms : pause, [&] { return thread.done; })) return;
         lock.unlock();
         cuda_backend().poll_outstanding();
+        if (meanwhile != nullptr && !ends) pause = meanwhile->run();
     }
 }
+
+constexpr std::chrono::milliseconds between_polls{100};
 }  // namespace
 
 void block_until(Completion& done) {
-    sleep_until(done);
+    sleep_until(done, nullptr, between_polls);
+    done.see();
+}
+
+void block_until(Completion& done, WhileBlocked& meanwhile, std::chrono::milliseconds pause) {
+    sleep_until(done, &meanwhile, pause);
     done.see();
 }
 

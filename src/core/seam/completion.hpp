@@ -17,6 +17,7 @@
 namespace heddle::detail {
 
 class Completion;
+struct StreamRecord;
 
 /// A callback for one completion. Its owner stores it, in a stream's queue or on a blocked thread's
 /// stack for example.
@@ -73,6 +74,20 @@ public:
         return true;
     }
 
+    /// Notes the CPU stream that will complete it, and the lower half of how many operations the
+    /// stream has done by then. Call it before others can wait for the completion.
+    void promise(StreamRecord& by, std::uint64_t at) noexcept {
+        promised_at_.store(static_cast<std::uint32_t>(at), std::memory_order_relaxed);
+        promised_by_.store(&by, std::memory_order_release);
+    }
+    /// Returns null if that is no CPU stream, or it is unknown.
+    StreamRecord* promised_by() const noexcept {
+        return promised_by_.load(std::memory_order_acquire);
+    }
+    std::uint32_t promised_at() const noexcept {
+        return promised_at_.load(std::memory_order_relaxed);
+    }
+
     /// The address at which ThreadSanitizer is told of order; null without it.
     const void* order() const noexcept { return order_; }
     /// Tells ThreadSanitizer that the calling thread goes on after what this completion stands for.
@@ -95,6 +110,8 @@ private:
 
     std::atomic<Waiter*> head_{nullptr};
     std::atomic<std::uint32_t> references_{0};
+    std::atomic<std::uint32_t> promised_at_{0};
+    std::atomic<StreamRecord*> promised_by_{nullptr};
     std::int64_t time_ns_ = 0;
     Failure failure_;
     void* order_ = nullptr;  ///< a block of its own for each use: see tsan::release()
@@ -125,6 +142,20 @@ public:
         if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             free_completion(*object_);
     }
+    /// Returns null if the object has no reference: it then is one that is not in use, or is about
+    /// to be. For objects whose memory is never freed.
+    static Ref try_from(T* object) noexcept {
+        Ref made;
+        std::uint32_t seen = object->references_.load(std::memory_order_relaxed);
+        while (seen != 0)
+            if (object->references_.compare_exchange_weak(seen, seen + 1,
+                                                          std::memory_order_acquire,
+                                                          std::memory_order_relaxed)) {
+                made.object_ = object;
+                break;
+            }
+        return made;
+    }
     T* get() const noexcept { return object_; }
     std::uint32_t owners() const noexcept {
         return object_->references_.load(std::memory_order_acquire);
@@ -147,6 +178,19 @@ inline CompletionRef make_completion() { return CompletionRef(new_completion());
 /// Blocks the calling thread until `done` completes, and sees it. Does not check whether the thread
 /// may wait (see check_may_wait()).
 void block_until(Completion& done);
+/// What a thread does while it is blocked.
+class WhileBlocked {
+public:
+    /// Does some of it. Returns how long it has nothing to do then; it is called again once that
+    /// time is over.
+    virtual std::chrono::milliseconds run() noexcept = 0;
+
+protected:
+    ~WhileBlocked() = default;
+};
+/// Like block_until(), but runs `meanwhile` on this thread, for the first time after `pause`.
+/// Returns once `done` has completed and run() has returned.
+void block_until(Completion& done, WhileBlocked& meanwhile, std::chrono::milliseconds pause);
 /// Stands in for heddle's threads, which end when exit() begins: runs ready work on this thread,
 /// until none is left or `done` completes. Returns false and does nothing if exit() has not begun.
 bool help_at_exit(const Completion& done) noexcept;

@@ -72,6 +72,8 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CUDA: submissions known to have completed: if the device is lost, only later ones fail, and
     /// the message names streams that have some. CPU: not 0 while the stream is at rest.
     std::atomic<std::uint64_t> seen_complete{0};
+    /// CPU: how urgent it is now, with what others lend it (cpu/loans.hpp).
+    std::atomic<int> level{0};
 
     /// How many of its operations observers have been told of. It never falls, also when the record
     /// becomes another stream's.
