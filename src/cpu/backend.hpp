@@ -121,10 +121,6 @@ public:
 /// streams that are being closed or are gone.
 CompletionRef pending_work(const StreamUse& use);
 
-/// Blocks until `done`, a completion of the stream's work. If no worker has taken the stream's
-/// queue, drains it on the calling thread.
-void wait_for(const StreamUse& use, Completion& done);
-
 /// A block of memory that is freed later. Created together with the memory, because freeing must
 /// not fail.
 struct Kept {
@@ -143,9 +139,9 @@ bool give_back_after(Kept& memory, const StreamUse* users, std::size_t user_coun
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where);
 
-/// Blocks until `done`. If `queue` is not null and no worker has taken it, drains it on the calling
-/// thread.
-void wait_for(Queue* queue, Completion& done);
+/// Blocks until `done`. Runs ready work of CPU streams that comes before it on the calling thread.
+/// (help.cpp)
+void wait_for(Completion& done);
 
 /// Returns the completion of an event's newest record, or null if there is none or it is known to
 /// have completed.

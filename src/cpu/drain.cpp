@@ -14,7 +14,7 @@
 
 namespace heddle::detail::cpu {
 
-void Queue::run() noexcept { drain(nullptr); }
+void Queue::run() noexcept { (void)drain(nullptr); }
 
 void Queue::resume() noexcept { advance(); }
 
@@ -35,10 +35,6 @@ void Queue::advance() noexcept {
     }
     --depth;
     if (next != Next::idle && next != Next::suspended) executor().schedule(*this);
-}
-
-void Queue::help(const Completion& until) noexcept {
-    if (executor().unschedule(*this)) drain(&until);
 }
 
 void Queue::fail(Failure failure) noexcept {
@@ -315,7 +311,7 @@ inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcep
 }
 }  // namespace
 
-void Queue::drain(const Completion* until) noexcept {
+bool Queue::drain(const Completion* until, bool insists) noexcept {
     // How often to look for more before releasing the queue: cheaper than being scheduled again.
     constexpr int looks = 10;
     // Pauses between two looks, about 1 µs in all. Each look takes the cache line away from the
@@ -331,19 +327,23 @@ void Queue::drain(const Completion* until) noexcept {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
         } else {
             looked = 0;
-            if (gives_way(slice, first, until)) return executor().schedule(*this);
+            if (!(first && insists) && gives_way(slice, first, until)) {
+                const bool is_over = until != nullptr && until->is_done();
+                executor().schedule(*this);
+                return is_over;
+            }
         }
         switch (step()) {
         case Next::more: break;
         case Next::work:
             if (!run_work(next_operation()))
-                return;  // the thread that finishes it continues the queue
+                return true;  // the thread that finishes it continues the queue
             break;
         case Next::timed_work:
-            if (!run_timed(next_operation())) return;  // likewise
+            if (!run_timed(next_operation())) return true;  // likewise
             break;
         case Next::idle:
-        case Next::suspended: return;
+        case Next::suspended: return true;
         }
     }
 }

@@ -112,8 +112,7 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
     if (!done) return;
     if (done->is_done()) return done->see();
     refuse_of_parent(event, "synchronize", where);
-    if (event.stream != nullptr) wait_for({event.stream, event.stream_id}, *done);
-    else wait_for(static_cast<Queue*>(nullptr), *done);
+    wait_for(*done);
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {

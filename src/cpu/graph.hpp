@@ -117,9 +117,13 @@ public:
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
     void run() noexcept override;  ///< called on a worker that joins the run
+    /// Does the same. Returns false if it has left tasks for others' sake.
+    bool take_part() noexcept;
 
     /// Adds to `to` what its tasks wait for.
     void add_awaited(std::vector<Completion*>& to) const;
+    /// Returns one of those that has not completed, or null.
+    CompletionRef first_awaited() const noexcept;
 
 private:
     friend class Queue;
@@ -206,7 +210,7 @@ private:
         const TaskState* states = nullptr;
     };
 
-    void join() noexcept;
+    bool join() noexcept;
     void push(Tasks& tasks, std::uint32_t task) noexcept;
     /// Moves the `count` newest tasks of `from` to the top of `to`, keeping their order.
     void move_newest(Tasks& from, std::size_t count, Tasks& to) noexcept;

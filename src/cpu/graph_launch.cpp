@@ -44,6 +44,14 @@ void GraphRun::add_awaited(std::vector<Completion*>& to) const {
             to.push_back(records_[i].get());
 }
 
+CompletionRef GraphRun::first_awaited() const noexcept {
+    for (std::size_t i = 0; i < plan_->events.size(); ++i)
+        if (plan_->tasks[plan_->events[i]].kind == NodeKind::wait_event && records_[i] &&
+            !records_[i]->is_done())
+            return records_[i];
+    return {};
+}
+
 void GraphRun::note_facts() noexcept {
     facts_.key = stream_.key.load(std::memory_order_relaxed);
     facts_.done = done_.get();

@@ -76,16 +76,19 @@ void GraphRun::start() noexcept {
     release();
 }
 
-void GraphRun::run() noexcept {
+void GraphRun::run() noexcept { (void)take_part(); }
+
+bool GraphRun::take_part() noexcept {
     {
         const std::lock_guard lock(lock_);
         listed_ = false;
     }
-    join();
+    const bool stayed = join();
     release();
+    return stayed;
 }
 
-void GraphRun::join() noexcept {
+bool GraphRun::join() noexcept {
     const InHostFunction mark;
     const RunsOperation parent(launch_id_);
     Ready ready;
@@ -93,8 +96,11 @@ void GraphRun::join() noexcept {
     while (has_more(ready)) {
         run_next(ready);
         // Other threads continue, or this one does later.
-        if (ready.leave || slice.is_over()) return leave(ready);
+        if (!ready.leave && !slice.is_over()) continue;
+        leave(ready);
+        return false;
     }
+    return true;
 }
 
 bool GraphRun::has_more(Ready& ready) noexcept {

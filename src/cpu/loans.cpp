@@ -87,6 +87,23 @@ void Queue::add_awaited(std::vector<Completion*>& to) const {
     for (const GraphRun* run = runs_; run != nullptr; run = run->next_run_) run->add_awaited(to);
 }
 
+GraphRun* Queue::take_run() noexcept {
+    for (GraphRun* run = runs_; run != nullptr; run = run->next_run_)
+        if (executor().unschedule(*run)) return run;
+    return nullptr;
+}
+
+bool Queue::hold_awaited(CompletionRef& to) const noexcept {
+    Completion* const own = awaited();
+    if (own == nullptr) return false;
+    // A queue that waits for its own run goes on after what that waits for.
+    for (const GraphRun* run = runs_; run != nullptr; run = run->next_run_)
+        if ((to = run->first_awaited())) return true;
+    to = CompletionRef::try_from(own);
+    // The queue forgets what it waited for before it gives its reference back.
+    return to && awaited() == own;
+}
+
 namespace {
 /// Lends to one stream. Adds to `to` what that waits for.
 void lend(Completion& awaited, int level, std::vector<Completion*>& to) {

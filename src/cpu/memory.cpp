@@ -244,7 +244,7 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
         if (older) {
             const BlockedSpan blocked("copy", stream, BlockedSpan::For::earlier, WaitReason::copy,
                                       where);
-            wait_for(use, *older);
+            wait_for(*older);
         }
         const std::size_t count = std::min(step, all - first);
         copy_snapshot(stream, part_of(to, first, count), part_of(from, first, count), where);

@@ -162,17 +162,12 @@ public:
     /// Return how many operations, of all sorts, have been pushed, and are done.
     std::uint64_t pushed() const noexcept { return pushed_.load(std::memory_order_acquire); }
     std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
-    /// Drains the queue on the calling thread as far as it goes, but not beyond `until`. Returns at
-    /// once if a worker has taken the queue.
-    void help(const Completion& until) noexcept;
-
-    /// Takes the queue from the executor's lists; the caller then has to drain() it. Returns false
-    /// if it is not in the lists.
-    bool take() noexcept { return executor().unschedule(*this); }
-
     void run() noexcept override;  ///< called on a worker
     void resume() noexcept;        ///< called when the awaited Completion is done
-    void drain(const Completion* until) noexcept;
+    /// Drains the queue as far as it goes, but not beyond `until`. Call it after the executor has
+    /// removed the queue from its lists. Returns false if it went back there for others' sake.
+    /// `insists`: whether it runs an operation also if something more urgent is ready.
+    bool drain(const Completion* until, bool insists = false) noexcept;
     /// Executes signals and waits on the calling thread, whichever it is, and leaves work to a
     /// worker. Waking a worker costs far more than such a step.
     void advance() noexcept;
@@ -207,15 +202,21 @@ public:
         return serial;
     }
 
-    // Call these three with StreamRecord::life held:
+    // Call these with StreamRecord::life held:
     /// Lends the queue a level until so many operations are done (the lower half of the number).
     /// Returns false if it has that level until then anyway, or has done so many.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` what the queue waits for, and its runs of graphs.
     void add_awaited(std::vector<Completion*>& to) const;
     Completion* awaited() const noexcept { return awaited_.load(); }
+    /// Removes one of its runs of graphs from the executor's lists; the caller then has to run it.
+    /// Returns null if there is none.
+    GraphRun* take_run() noexcept;
+    /// Sets `to` to what the queue, or one of its runs, waits for. Returns false if it moves on.
+    bool hold_awaited(CompletionRef& to) const noexcept;
 
-    /// Lets loans reach the run from now on. The run has to call remove() before the queue can go on.
+    /// Lets loans reach the run from now on. The run has to call remove() before the queue can go
+    /// on.
     void add(GraphRun& run) noexcept;
     void remove(GraphRun& run) noexcept;
 
@@ -271,8 +272,8 @@ private:
     void step_over(Operation& op, const CompletionRef& done, Failure failure,
                    std::int64_t time_ns) noexcept;
     void end() noexcept;  ///< deletes the queue
-    /// Waits for `done` at a wait step. Returns false if it has completed; else the caller no longer
-    /// owns the queue.
+    /// Waits for `done` at a wait step. Returns false if it has completed; else the caller no
+    /// longer owns the queue.
     bool park(Completion& done) noexcept;
     /// Ends the loans that are over. Call only on the draining thread.
     void end_loans() noexcept;

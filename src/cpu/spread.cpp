@@ -122,7 +122,7 @@ void Spread::run() noexcept {
     }();
     if (last) {
         queue_.finish_spread();
-        queue_.drain(nullptr);
+        (void)queue_.drain(nullptr);
     }
 }
 

@@ -61,26 +61,8 @@ CompletionRef pending_work(const StreamUse& use) {
     return done;
 }
 
-void wait_for(Queue* queue, Completion& done) {
-    if (queue != nullptr) queue->help(done);
-    block_until(done);
-}
-
-// The stream may be destroyed at any time, or be gone already. Its queue is touched only under
-// `life`, without which it does not end; once taken, it cannot end.
-void wait_for(const StreamUse& use, Completion& done) {
-    Queue* taken = nullptr;
-    {
-        const std::lock_guard life(use.stream->life);
-        if (use.is_same() && use.stream->native != nullptr && queue_of(*use.stream).take())
-            taken = &queue_of(*use.stream);
-    }
-    if (taken != nullptr) taken->drain(&done);
-    wait_for(static_cast<Queue*>(nullptr), done);
-}
-
 void CpuBackend::synchronize_use(const StreamUse& use, const SourceLocation&) {
-    if (const CompletionRef done = pending_work(use)) wait_for(use, *done);
+    if (const CompletionRef done = pending_work(use)) wait_for(*done);
 }
 
 bool CpuBackend::help_at_exit(const Completion& done) noexcept {
@@ -97,7 +79,7 @@ void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
     if (queue.is_idle()) return queue.see_idle();
     const CompletionRef done = make_completion();
     queue.push_signal(done, false);
-    wait_for(&queue, *done);
+    wait_for(*done);
 }
 
 bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
@@ -127,7 +109,7 @@ Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     });
     Failure untold;
     for (const CompletionRef& done : pending) {
-        wait_for(static_cast<Queue*>(nullptr), *done);
+        wait_for(*done);
         if (untold == nullptr && done->failure() != nullptr && !done->failure()->is_told())
             untold = done->failure();
     }
@@ -147,7 +129,7 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
         if (queue->add_recover(done)) idle = queue;
     }
     if (idle != nullptr) idle->advance();
-    wait_for(static_cast<Queue*>(nullptr), *done);
+    wait_for(*done);
     CompletionRef settled;  // of a batch that failed; it goes without the lock
     {
         const std::lock_guard lock(stream.life);

@@ -3,37 +3,12 @@
 #include <initializer_list>
 #include <string>
 
-#include "child.hpp"
+#include "cpu/workers.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
 
 namespace {
-
-/// All workers, held. The destructor opens them.
-class HeldWorkers {
-public:
-    HeldWorkers() {
-        for (int i = 0; i < cpu_workers(); ++i) {
-            const Flag inside, opened = opened_.emplace_back();
-            launch_host(streams_.emplace_back(cpu_device()), [inside, opened] {
-                inside.set();
-                (void)opened.wait();
-            });
-            CHECK(inside.wait());
-        }
-    }
-    ~HeldWorkers() {
-        for (const Flag& one : opened_) one.set();
-    }
-    HeldWorkers(const HeldWorkers&) = delete;
-    /// Frees one worker, the only one then.
-    void open_one() const { opened_.front().set(); }
-
-private:
-    std::deque<Stream> streams_;
-    std::deque<Flag> opened_;
-};
 
 /// Streams of several priorities, and the order in which one worker runs their work.
 class Scene {
@@ -85,16 +60,6 @@ public:
 private:
     Flag inside_, opened_;
 };
-
-void check_with_workers(const std::string& child) {
-    for (const char* const workers : {"1", "2", "8"}) {
-        const ChildResult result =
-            run_test_case(child, {std::string("HEDDLE_CPU_THREADS=") + workers,
-                                  "HEDDLE_TEST_DEVICE=cpu"});
-        INFO(workers << " workers\n" << result.output);
-        CHECK(result.status == 0);
-    }
-}
 
 }  // namespace
 
@@ -257,14 +222,12 @@ TEST_CASE("child: runs of graphs lend", "[.child]") {
         auto task = host_node(scene.noting("task"));
         task.after(wait);
         task.build().launch(runner);
-        // A worker begins the run.
-        const Stream starter(cpu_device(), {.priority = -5});
         if (borrows) {
             scene.urgent.wait_stream(other);
             scene.note(scene.urgent, "urgent");
         }
-        CHECK(scene.run({runner}) == (borrows ? "low task urgent middle behind"
-                                              : "low task middle behind"));
+        CHECK(scene.run({runner}) ==
+              (borrows ? "low task urgent middle behind" : "low task middle behind"));
     }
 }
 TEST_CASE("a graph's run lends the priority of its stream to those that it waits for", "[cpu]") {

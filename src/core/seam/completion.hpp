@@ -148,8 +148,7 @@ public:
         Ref made;
         std::uint32_t seen = object->references_.load(std::memory_order_relaxed);
         while (seen != 0)
-            if (object->references_.compare_exchange_weak(seen, seen + 1,
-                                                          std::memory_order_acquire,
+            if (object->references_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
                                                           std::memory_order_relaxed)) {
                 made.object_ = object;
                 break;

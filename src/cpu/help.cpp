@@ -1,0 +1,103 @@
+// Threads that wait for CPU streams run the ready work that comes before what they wait for.
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "cpu/backend.hpp"
+#include "cpu/graph.hpp"
+#include "cpu/slice.hpp"
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+/// Runs what is ready of the work before a completion. Follows one chain of waits at a time, from
+/// the completion to the stream that will complete it, to what that stream waits for, and so on.
+class Help final : public WhileBlocked {
+public:
+    explicit Help(Completion& until) noexcept : until_(until) {}
+
+    /// Returns when nothing is ready, `until` has completed, or others come first.
+    std::chrono::milliseconds run() noexcept override;
+    /// Returns what completes next, as far as is known, on the way to `until`.
+    CompletionRef next() const noexcept { return CompletionRef(&top()); }
+
+private:
+    enum class Found : std::uint8_t { some, nothing, others_first };
+    /// Runs ready work, or extends the path.
+    Found go_on(bool insists);
+    Completion& top() const noexcept { return path_.empty() ? until_ : *path_.back(); }
+
+    Completion& until_;
+    /// Each is awaited by the stream that will complete the one before; the first one's that of
+    /// `until_`.
+    std::vector<CompletionRef> path_;
+    bool has_given_way_ = false;
+};
+
+// How soon it looks again. What it waits for may become ready while all workers are busy.
+constexpr std::chrono::milliseconds usual_pause{100};
+constexpr auto one_turn =
+    std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(Slice::ns));
+
+std::chrono::milliseconds Help::run() noexcept {
+    // It has let others go first, for a turn. They may have got no worker.
+    bool insists = std::exchange(has_given_way_, false);
+    for (;;) {
+        while (!path_.empty() && path_.back()->is_done()) path_.pop_back();
+        if (top().is_done()) return usual_pause;
+        Found found = Found::nothing;
+        try {
+            found = go_on(std::exchange(insists, false));
+        } catch (const std::bad_alloc&) {
+            // It waits for the last one on the path.
+        }
+        if (found == Found::nothing) return usual_pause;
+        if (found == Found::others_first) {
+            has_given_way_ = true;
+            return one_turn;
+        }
+    }
+}
+
+Help::Found Help::go_on(bool insists) {
+    Completion& next = top();
+    StreamRecord* const by = next.promised_by();
+    if (by == nullptr || by->has(stream_flag::forked)) return Found::nothing;
+    Queue* queue = nullptr;
+    GraphRun* run = nullptr;
+    CompletionRef awaited;
+    bool is_awaited = false;
+    {
+        const std::lock_guard life(by->life);
+        if (next.is_done()) return Found::some;
+        // While it has not completed, the stream has its queue. Once taken, that cannot end.
+        if (by->native == nullptr) return Found::nothing;
+        Queue& all = queue_of(*by);
+        if (executor().unschedule(all)) queue = &all;
+        else if ((run = all.take_run()) == nullptr) is_awaited = all.hold_awaited(awaited);
+    }
+    if (queue != nullptr) return queue->drain(&next, insists) ? Found::some : Found::others_first;
+    if (run != nullptr) return run->take_part() ? Found::some : Found::others_first;
+    if (!is_awaited) return Found::nothing;             // another thread runs its work
+    if (awaited->is_done()) std::this_thread::yield();  // the stream is about to go on
+    else path_.push_back(std::move(awaited));
+    return Found::some;
+}
+
+}  // namespace
+
+void wait_for(Completion& done) {
+    Help help(done);
+    std::chrono::milliseconds pause = help.run();
+    while (!done.is_done()) {
+        const CompletionRef next = help.next();
+        block_until(*next, help, pause);
+        pause = help.run();
+    }
+    done.see();
+}
+
+}  // namespace heddle::detail::cpu
