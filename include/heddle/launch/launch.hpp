@@ -201,6 +201,10 @@ void launch_host_function(StreamRef stream, F&& function, std::span<const Memory
 ///
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
+///
+/// On a CPU stream it may run on a thread that waits, for this stream or for later work of another:
+/// hold no lock that it takes while you wait. A recursive mutex would let it in. Calls that only
+/// enqueue never run it.
 template <detail::HostCallable F>
 void launch_host(StreamRef stream, F&& function, Where where = {}) {
     detail::launch_host_function(stream, std::forward<F>(function), {}, where);
