@@ -29,7 +29,7 @@ void Queue::advance() noexcept {
     Next next = Next::more;
     for (int i = 1; i <= most && next == Next::more; ++i) {
         next = step();
-        if (i % 32 != 0) continue;
+        if (i % 32 != 0 || next != Next::more) continue;
         if (!slice) slice.emplace(*this);
         else if (slice->is_over()) break;
     }
