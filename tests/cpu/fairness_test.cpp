@@ -2,11 +2,12 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 
-#include "child.hpp"
 #include "core/base/clock.hpp"
 #include "cpu/slice.hpp"
+#include "cpu/workers.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -26,28 +27,11 @@ public:
 };
 SetClock set_clock;
 
-/// The sole worker, held until open() is called.
-class HeldWorker {
-public:
-    HeldWorker() {
-        launch_host(stream_, [inside = inside_, opened = opened_] {
-            inside.set();
-            (void)opened.wait();
-        });
-        CHECK(inside_.wait());
-    }
-    void open() const { opened_.set(); }
-
-private:
-    Stream stream_{cpu_device()};
-    Flag inside_, opened_;
-};
-
 using Enqueue = void (*)(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran);
 constexpr int many = 2000;
 
-/// Returns how many operations of `streams` busy streams run before that of another stream, which
-/// becomes ready last.
+/// Returns how many operations of `streams` busy streams one worker runs before that of another
+/// stream, which becomes ready last.
 int run_before(Enqueue enqueue, int streams, std::int64_t ns) {
     const Drained drained;
     std::atomic<int> ran{0};
@@ -55,14 +39,15 @@ int run_before(Enqueue enqueue, int streams, std::int64_t ns) {
     const Stream small(cpu_device());
     const Flag done;
     int before = -1;
-    const HeldWorker worker;
+    std::optional<HeldWorkers> workers(std::in_place);
     for (int i = 0; i < streams; ++i) enqueue(bulk.emplace_back(cpu_device()), ns, ran);
     launch_host(small, [&] {
         before = ran;
         done.set();
     });
-    worker.open();
+    workers->open_one();
     CHECK(done.wait());
+    workers.reset();
     synchronize_device(cpu_device());
     CHECK(ran == many * streams);
     return before;
@@ -103,8 +88,5 @@ TEST_CASE("child: streams of one priority", "[.child]") {
 }
 TEST_CASE("a stream waits for a slice, or an operation, of each other one of its priority",
           "[cpu]") {
-    const ChildResult child = run_test_case("child: streams of one priority",
-                                            {"HEDDLE_CPU_THREADS=1", "HEDDLE_TEST_DEVICE=cpu"});
-    INFO(child.output);
-    CHECK(child.status == 0);
+    check_with_workers("child: streams of one priority");
 }

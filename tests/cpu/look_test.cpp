@@ -117,7 +117,7 @@ private:
         const Unit unit = std::move(units_.front());
         units_.pop_front();
         if (unit.is_wait) unit.done->complete();
-        else queue().help(*unit.done);
+        else detail::cpu::wait_for(*unit.done);
     }
     bool is_right(const StreamLook& look) const {
         std::vector<const void*> promised;
