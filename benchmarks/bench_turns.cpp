@@ -5,7 +5,6 @@
 #include <atomic>
 #include <deque>
 #include <string>
-#include <vector>
 
 #include <heddle/heddle.hpp>
 
@@ -78,12 +77,9 @@ void requests(bench::Report& report, Device device) {
             if (!report.wants(name)) continue;
             const bench::Side heddle =
                 bench::side_of([=] { return new BusyStreams(device, streams, ns); });
-            for (const std::vector<bench::Peer>& some :
-                 {bench::busy_threads(streams, ns), bench::busy_tbb(streams, workers, ns)})
-                for (const bench::Peer& peer : some)
-                    report.compare(name, device.name(), heddle, peer,
-                                   {.calls = 10, .pairs = 20, .seconds = 10.0, .quick_calls = 2},
-                                   bench::in_ms);
+            report.compare(name, device.name(), heddle, bench::busy_threads(streams, ns),
+                           {.calls = 10, .pairs = 20, .seconds = 10.0, .quick_calls = 2},
+                           bench::in_ms);
         }
 }
 

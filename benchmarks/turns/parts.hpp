@@ -1,11 +1,9 @@
-// bench_turns: what stands beside heddle. Threads, which the operating system lets take turns; and
-// oneTBB (tbb.cpp) where it is installed, else a list of nothing.
+// bench_turns: what stands beside heddle: threads, which the operating system lets take turns.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "measure.hpp"
 
@@ -24,7 +22,6 @@ public:
 Side side_of(const std::function<Busy*()>& make);
 
 /// `streams` that always have operations of `ns`.
-std::vector<Peer> busy_threads(int streams, std::uint64_t ns);
-std::vector<Peer> busy_tbb(int streams, int workers, std::uint64_t ns);
+Peer busy_threads(int streams, std::uint64_t ns);
 
 }  // namespace bench

@@ -61,8 +61,8 @@ Side side_of(const std::function<Busy*()>& make) {
             .prepare = [busy] { busy->begin(); }};
 }
 
-std::vector<Peer> busy_threads(int streams, std::uint64_t ns) {
-    return {{"threads", side_of([=] { return new BusyThreads(streams, ns); })}};
+Peer busy_threads(int streams, std::uint64_t ns) {
+    return {"threads", side_of([=] { return new BusyThreads(streams, ns); })};
 }
 
 }  // namespace bench
