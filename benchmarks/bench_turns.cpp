@@ -68,8 +68,7 @@ private:
 void requests(bench::Report& report, Device device) {
     const int workers = device.info().processors;
     for (const std::uint64_t ns : {20'000, 2'000'000})
-        for (const int streams : {1, workers, 4 * workers}) {
-            if (streams == 1 && workers != 1) continue;
+        for (const int streams : {workers, 4 * workers}) {
             const std::string name = "a request beside " + std::to_string(streams) +
                                      " busy streams, operations of " +
                                      (ns < 1'000'000 ? std::to_string(ns / 1'000) + " µs"
