@@ -31,20 +31,20 @@ struct ReadInto {
 };
 
 constexpr Way ways[] = {
-    {"to_host(x)", false, always, [](StreamRef, const Array<int>& x) { return to_host(x); }},
-    {"to_host(order, x)", false, always,
+    {"to_host(x)", Hears::users, always, [](StreamRef, const Array<int>& x) { return to_host(x); }},
+    {"to_host(order, x)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          return to_host(order, x);
      }},
-    {"copy(order, vector, x)", false, always,
+    {"copy(order, vector, x)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          std::vector<int> values(x.size());
          copy(order, values, x);
          return values;
      }},
-    {"copy(order, pinned, x), order.synchronize()", false, always,
+    {"copy(order, pinned, x), order.synchronize()", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          Array<int> to = pinned<int>(x.size());
@@ -52,20 +52,20 @@ constexpr Way ways[] = {
          order.synchronize();
          return elements_of(std::as_const(to).view());
      }},
-    {"clone(order, x), to_host(the clone)", false, always,
+    {"clone(order, x), to_host(the clone)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          const Array<int> to = clone(order, x);
          return to_host(to);
      }},
-    {"a kernel through an order, to_host(order, what it wrote)", false, on_device_only,
+    {"a kernel through an order, to_host(order, what it wrote)", Hears::users, on_device_only,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          Array<int> to = zeros<int>(order, x.size());
          launch(order, ReadInto{}, dim(x.size()), x, to);
          return to_host(order, to);
      }},
-    {"a task of an order, join(), synchronize()", false, always,
+    {"a task of an order, join(), synchronize()", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          Array<int> to = pinned<int>(x.size());
@@ -74,12 +74,12 @@ constexpr Way ways[] = {
          s.synchronize();
          return elements_of(std::as_const(to).view());
      }},
-    {"on_host(order, x)", false, on_host_only,
+    {"on_host(order, x)", Hears::users, on_host_only,
      [](StreamRef s, const Array<int>& x) {
          order_by_data order(s.device());
          return elements_of(on_host(order, x));
      }},
-    {"a host function through an order, the order's end, synchronize()", false, on_host_only,
+    {"a host function through an order, the order's end, synchronize()", Hears::users, on_host_only,
      [](StreamRef s, const Array<int>& x) {
          std::vector<int> values;
          {
@@ -89,36 +89,36 @@ constexpr Way ways[] = {
          s.synchronize();
          return values;
      }},
-    {"copy(s, pinned, pageable x), synchronize()", false, pageable_only,
+    {"copy(s, pinned, pageable x), synchronize()", Hears::users, pageable_only,
      [](StreamRef s, const Array<int>& x) {
          Array<int> to = pinned<int>(x.size());
          copy(s, to, x);
          s.synchronize();
          return elements_of(std::as_const(to).view());
      }},
-    {"to_host(s, x)", true, not_pageable,
+    {"to_host(s, x)", Hears::stream, not_pageable,
      [](StreamRef s, const Array<int>& x) { return to_host(s, x); }},
-    {"copy(s, vector, x)", true, not_pageable,
+    {"copy(s, vector, x)", Hears::stream, not_pageable,
      [](StreamRef s, const Array<int>& x) {
          std::vector<int> values(x.size());
          copy(s, values, x);
          return values;
      }},
-    {"copy(s, pinned, x), s.synchronize()", true, not_pageable,
+    {"copy(s, pinned, x), s.synchronize()", Hears::stream, not_pageable,
      [](StreamRef s, const Array<int>& x) {
          Array<int> to = pinned<int>(x.size());
          copy(s, to, x);
          s.synchronize();
          return elements_of(std::as_const(to).view());
      }},
-    {"clone(s, x), to_host(the clone)", true, not_pageable,
+    {"clone(s, x), to_host(the clone)", Hears::clone, not_pageable,
      [](StreamRef s, const Array<int>& x) {
          const Array<int> to = clone(s, x);
          const Stream own(s.device());
          const ScopedStream in(own, {.wait_on_enter = false});
          return to_host(to);
      }},
-    {"s.synchronize(), on_host(x)", true, pinned_or_on_cpu,
+    {"s.synchronize(), on_host(x)", Hears::only_waits, pinned_or_on_cpu,
      [](StreamRef s, const Array<int>& x) {
          s.synchronize();
          return elements_of(on_host(x));

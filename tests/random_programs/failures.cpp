@@ -150,7 +150,7 @@ private:
         case What::graph: all_on(s.stream, at(program_.graphs, s.event).body, 0); break;
         case What::captured:
             block(s.bodies[1], round);
-            if (s.from >= 0) answer(s, true, 0);
+            if (s.from >= 0) answer(s, ask_users(s.from, -1));
             all_on(s.stream, s.bodies[0], round);
             break;
         case What::by_data: by_data(s); break;
@@ -159,9 +159,14 @@ private:
             else clear(s.stream);
             break;
         case What::ask: {
-            const bool named = ways_to_ask()[s.a].names_stream;
-            answer(s, !named, named ? at(failed_, s.stream) : 0);
-            if (named) use(s.from, s.stream, false);
+            const Hears hears = ways_to_ask()[s.a].hears;
+            Heard heard;
+            if (hears == Hears::users) heard = ask_users(s.from, -1);
+            else heard.must = at(failed_, s.stream);
+            // A batch's root may count as a user of all that the batch uses.
+            if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
+            answer(s, heard);
+            if (hears == Hears::stream || hears == Hears::clone) use(s.from, s.stream, false);
             break;
         }
         default: work(s, s.stream, round);
@@ -262,10 +267,8 @@ private:
         return heard;
     }
 
-    void answer(const Statement& s, bool of_users, Failed of_stream) {
-        Heard heard;
-        if (of_users) heard = ask_users(s.from, -1);
-        const bool must = of_stream != 0 || heard.must != 0;
+    void answer(const Statement& s, const Heard& heard) {
+        const bool must = heard.must != 0;
         const bool is_known = !out_.is_unsure && !at(out_.unknown, s.from);
         out_.answers.push_back({.statement = s.id,
                                 .may_give = !must || is_cuda_ || out_.is_unsure,

@@ -390,7 +390,7 @@ private:
         while (!ways_to_ask()[s.a].fits(buffer(b), is_cuda));
         const int home = buffer(b).place == Place::device ? buffer(b).device : 0;
         s.stream = pick(live_, [&](int t) { return stream(t).device == home; });
-        if (ways_to_ask()[s.a].names_stream) {
+        if (ways_to_ask()[s.a].hears != Hears::users) {
             if (!order(s.stream, b, -1, out)) return;
             model_->access(s.id, s.stream, b, -1);
         }

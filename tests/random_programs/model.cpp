@@ -373,7 +373,7 @@ void Model::statement(const Statement& s, int round) {
         access(s.id, s.stream, -1, s.to);
         break;
     case What::ask:
-        if (ways_to_ask()[s.a].names_stream) access(s.id, s.stream, s.from, -1);
+        if (ways_to_ask()[s.a].hears != Hears::users) access(s.id, s.stream, s.from, -1);
         break;
     case What::clear: break;
     case What::by_data: by_data(s.id, s.stream, s.other, s.bodies[0]); break;

@@ -488,7 +488,7 @@ private:
 
     void ask(const Statement& s) {
         const Way& way = ways_to_ask()[s.a];
-        if (way.names_stream)
+        if (way.hears != Hears::users)
             return answer(s, [&] { return way.ask(ref(s.stream), array(s.from)); });
         const Stream own(device(device_of(s.stream)));
         const ScopedStream in(own, {.wait_on_enter = false});

@@ -113,6 +113,33 @@ TEST_CASE("a stream that failed in one graph of a batch stays failed in the next
     CHECK(it.ran == 4);
 }
 
+TEST_CASE("a failure that is cleared while its batch is open fails nothing that comes later") {
+    const Drained drained;
+    const bool clears_all = GENERATE(false, true);
+    CAPTURE(clears_all);
+    Three it;
+    std::atomic<bool> may_fail{false};
+    ScopedBatch in(it.batch);
+    it.p.wait_stream(it.s);
+    launch_host(it.p, [&] {
+        may_fail.wait(false);
+        throw Boom("p failed");
+    });
+    in.send();  // p has not failed yet, so it stays in the batch
+    may_fail = true;
+    may_fail.notify_all();
+    if (clears_all) CHECK(clear_errors(test_device()).size() == 1);
+    else CHECK(it.p.clear_error() != nullptr);
+    it.count(it.p);
+    it.q.wait_stream(it.p);
+    it.s.wait_stream(it.p);
+    it.count(it.q);
+    it.count(it.s);
+    in.end();
+    CHECK(it.failed() == "");
+    CHECK(it.ran == 3);
+}
+
 TEST_CASE("a wait after a batch brings the failure of the stream that is waited for") {
     const Drained drained;
     Three it;

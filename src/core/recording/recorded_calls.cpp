@@ -343,6 +343,14 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
     return true;
 }
 
+void forget_past_failure(StreamRecord& stream) noexcept {
+    StreamPart::Past forgotten;  // may hold the failure, which must go without the lock
+    const Recorded r(stream);
+    if (!r || r->is_capture()) return;
+    Recorder::Participant& one = r->participant(stream);
+    forgotten = std::exchange(one.past, {stream.fallible_fate(), one.given, {}});
+}
+
 // Memory ------------------------------------------------------------------------------------------
 
 void note_recorded_use(StreamRecord& stream, Block& block) {

@@ -88,6 +88,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
         if (failure == nullptr) continue;
         if (failure == known) failure->note_told();
         else error = told(failure, one.stream);
+        forget_past_failure(*one.stream);
         forget_failure_left(failure);
         cleared.push_back({Access::stream(*one.stream), std::move(one.name), std::move(error)});
     }

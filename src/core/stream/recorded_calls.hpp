@@ -90,6 +90,9 @@ void leave_recording(StreamRecord& stream) noexcept;
 /// Call it when the stream returns to a pool. It leaves its batch once that has sent its work, at
 /// the latest when the batch ends; a batch's first stream leaves then. Does nothing in a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
+/// Call it when the stream's failure has been cleared. What the stream was given before, the work
+/// that its open batch has sent included, fails none of its later work in that batch.
+void forget_past_failure(StreamRecord& stream) noexcept;
 /// Returns whether a recorder, of any thread, has the stream.
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;

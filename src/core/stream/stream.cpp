@@ -134,6 +134,7 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
     const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
     if (failure == nullptr) return nullptr;
+    detail::forget_past_failure(stream);
     detail::forget_failure_left(failure);
     if (failure != known) return detail::told(failure);
     failure->note_told();
