@@ -19,7 +19,7 @@ struct User {
     int stream = -1;  ///< -1: it has ended
     int device = 0;
     bool writes = false;
-    /// A batch's root may count as a user of all that the batch uses.
+    /// A batch's root may count as a user of all that the batch uses, and the base of a branch.
     bool may_be_none = false;
     Failed left = 0;
     /// It was a branch or a lease, so its stream may be used again, and fail then.
@@ -35,7 +35,7 @@ public:
     FailingInterpreter(const Program& p, Mode mode)
         : program_(p), mode_(mode), is_cuda_(p.devices[0].is_cuda()), failed_(p.streams.size()),
           events_(p.events.size()), recorded_(p.events.size()), users_(p.buffers.size()),
-          current_(p.current) {
+          current_(p.current), bases_(p.streams.size(), -1) {
         for (std::size_t i = 0; i < p.buffers.size(); ++i)
             out_.buffers.push_back(first_values(p, static_cast<int>(i)));
         out_.unknown.resize(p.buffers.size());
@@ -120,7 +120,10 @@ private:
             break;
         }
         case What::fork:
-            for (const int branch : s.streams) at(failed_, branch) = at(failed_, s.stream);
+            for (const int branch : s.streams) {
+                at(failed_, branch) = at(failed_, s.stream);
+                at(bases_, branch) = s.stream;
+            }
             for (std::size_t i = 0; i < s.bodies.size(); ++i)
                 within(s.streams[i], [&] { block(s.bodies[i], round); });
             for (const int branch : s.streams) {
@@ -184,12 +187,18 @@ private:
         at(users_, buffer).push_back({stream, device_of(stream), writes});
     }
 
+    void may_use(const Statement& s, int stream) {
+        for (const int buffer : {s.from, s.to})
+            if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
+    }
+
     void work(const Statement& s, int stream, int round) {
-        if (mode_ == Mode::batch && root_ != stream)
-            for (const int buffer : {s.from, s.to})
-                if (buffer >= 0)
-                    at(users_, buffer).push_back({root_, device_of(root_), false, true});
-        use(s.from, stream, s.what == What::host);  // used_on() says no more than that
+        if (mode_ == Mode::batch && root_ != stream) may_use(s, root_);
+        if (mode_ == Mode::batch)
+            for (int base = at(bases_, stream); base >= 0; base = at(bases_, base))
+                may_use(s, base);
+        // used_on() says no more than that it is used; a captured view says that it is read.
+        use(s.from, stream, s.what == What::host && !s.captures);
         use(s.to, stream, true);
         const bool is_dropped = at(failed_, stream) != 0;
         if (is_cuda_ && is_dropped) at(out_.unknown, s.to) = true;
@@ -287,6 +296,7 @@ private:
     std::vector<bool> recorded_;
     std::vector<std::vector<User>> users_;
     std::vector<int> current_;
+    std::vector<int> bases_;  ///< of branches: the stream that joins them
 };
 
 }  // namespace

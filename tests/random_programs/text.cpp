@@ -198,7 +198,8 @@ public:
             break;
         case What::ask:
             line("ask " + x_(s.from) + ": " + ways_to_ask()[s.a].name +
-                 (ways_to_ask()[s.a].hears != Hears::users ? ", s = " + s_(s.stream) : "") + note(s));
+                 (ways_to_ask()[s.a].hears != Hears::users ? ", s = " + s_(s.stream) : "") +
+                 note(s));
             break;
         case What::clear:
             line(s.owns ? "clear_errors(device of " + s_(s.stream) + ");" + note(s)
