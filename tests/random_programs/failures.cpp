@@ -35,7 +35,7 @@ public:
     FailingInterpreter(const Program& p, Mode mode)
         : program_(p), mode_(mode), is_cuda_(p.devices[0].is_cuda()), failed_(p.streams.size()),
           events_(p.events.size()), recorded_(p.events.size()), users_(p.buffers.size()),
-          current_(p.current), bases_(p.streams.size(), -1) {
+          current_(p.current), bases_(p.streams.size(), -1), is_kept_(p.streams.size()) {
         for (std::size_t i = 0; i < p.buffers.size(); ++i)
             out_.buffers.push_back(first_values(p, static_cast<int>(i)));
         out_.unknown.resize(p.buffers.size());
@@ -66,7 +66,14 @@ public:
 private:
     int device_of(int stream) const { return at(program_.streams, stream).device; }
     void fail(int stream, Failed failure) {
-        if (at(failed_, stream) == 0) at(failed_, stream) = failure;
+        if (failure == 0 || at(failed_, stream) != 0) return;
+        at(failed_, stream) = failure;
+        if (at(is_kept_, stream)) kept_failed_ = failure;
+    }
+    void begin(int stream, Failed failure, bool is_kept) {
+        at(failed_, stream) = 0;
+        at(is_kept_, stream) = is_kept;
+        fail(stream, failure);
     }
     void wait(int stream, int other) { fail(stream, at(failed_, other)); }
 
@@ -121,20 +128,20 @@ private:
         }
         case What::fork:
             for (const int branch : s.streams) {
-                at(failed_, branch) = at(failed_, s.stream);
+                begin(branch, at(failed_, s.stream), true);
                 at(bases_, branch) = s.stream;
             }
             for (std::size_t i = 0; i < s.bodies.size(); ++i)
                 within(s.streams[i], [&] { block(s.bodies[i], round); });
             for (const int branch : s.streams) {
                 wait(s.stream, branch);
-                end(branch, true);
+                end(branch);
             }
             break;
         case What::temporary:
-            at(failed_, s.stream) = 0;
+            begin(s.stream, 0, s.pooled);
             block(s.bodies[0], round);
-            end(s.stream, s.pooled);
+            end(s.stream);
             break;
         case What::thread: {
             const std::vector<int> before = current_;
@@ -215,7 +222,7 @@ private:
 
     void by_data(const Statement& s) {
         const int order = s.other;
-        at(failed_, order) = at(failed_, s.stream);
+        begin(order, at(failed_, s.stream), false);
         for (const Statement& w : s.bodies[0]) {
             for (const int buffer : {w.from, w.to}) {
                 if (buffer < 0) continue;
@@ -229,12 +236,12 @@ private:
             else work(w, order, 0);
         }
         wait(s.stream, order);
-        end(order, false);
+        end(order);
     }
 
-    void end(int stream, bool is_kept) {
+    void end(int stream) {
         const Failed failure = at(failed_, stream);
-        if (is_kept && failure != 0) kept_failed_ = failure;
+        const bool is_kept = at(is_kept_, stream);
         for (std::vector<User>& users : users_)
             for (User& one : users)
                 if (one.stream == stream)
@@ -296,7 +303,8 @@ private:
     std::vector<bool> recorded_;
     std::vector<std::vector<User>> users_;
     std::vector<int> current_;
-    std::vector<int> bases_;  ///< of branches: the stream that joins them
+    std::vector<int> bases_;     ///< of branches: the stream that joins them
+    std::vector<bool> is_kept_;  ///< branches and leases: others may get the stream
 };
 
 }  // namespace
