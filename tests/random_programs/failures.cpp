@@ -24,6 +24,8 @@ struct User {
     Failed left = 0;
     /// It was a branch or a lease, so its stream may be used again, and fail then.
     bool is_kept = false;
+    /// It has one of several failures that it waited for in a batch. Eager code has the first.
+    bool is_mixed = false;
 };
 
 class FailingInterpreter {
@@ -35,7 +37,8 @@ public:
     FailingInterpreter(const Program& p, Mode mode)
         : program_(p), mode_(mode), is_cuda_(p.devices[0].is_cuda()), failed_(p.streams.size()),
           events_(p.events.size()), recorded_(p.events.size()), users_(p.buffers.size()),
-          current_(p.current), bases_(p.streams.size(), -1), is_kept_(p.streams.size()) {
+          current_(p.current), bases_(p.streams.size(), -1), is_kept_(p.streams.size()),
+          is_mixed_(p.streams.size()), is_mixed_event_(p.events.size()) {
         for (std::size_t i = 0; i < p.buffers.size(); ++i)
             out_.buffers.push_back(first_values(p, static_cast<int>(i)));
         out_.unknown.resize(p.buffers.size());
@@ -70,12 +73,21 @@ private:
         at(failed_, stream) = failure;
         if (at(is_kept_, stream)) kept_failed_ = failure;
     }
-    void begin(int stream, Failed failure, bool is_kept) {
+    void begin(int stream, bool is_kept) {
         at(failed_, stream) = 0;
         at(is_kept_, stream) = is_kept;
+        at(is_mixed_, stream) = false;
+    }
+    void take_over(int stream, Failed failure, bool is_mixed) {
+        if (failure == 0) return;
+        const Failed own = at(failed_, stream);
+        if (mode_ == Mode::batch && (is_mixed || (own != 0 && own != failure)))
+            at(is_mixed_, stream) = true;
         fail(stream, failure);
     }
-    void wait(int stream, int other) { fail(stream, at(failed_, other)); }
+    void wait(int stream, int other) {
+        take_over(stream, at(failed_, other), at(is_mixed_, other));
+    }
 
     void barrier(int root) {
         const auto for_each = [&](auto&& function) {
@@ -105,10 +117,12 @@ private:
         case What::mark: wait(s.stream, s.other); break;
         case What::record:
             at(events_, s.event) = at(failed_, s.stream);
+            at(is_mixed_event_, s.event) = at(is_mixed_, s.stream);
             at(recorded_, s.event) = true;
             break;
         case What::wait_event:
-            if (at(recorded_, s.event)) fail(s.stream, at(events_, s.event));
+            if (at(recorded_, s.event))
+                take_over(s.stream, at(events_, s.event), at(is_mixed_event_, s.event));
             break;
         case What::set_current:
             wait(s.stream, at(current_, device_of(s.stream)));
@@ -128,7 +142,8 @@ private:
         }
         case What::fork:
             for (const int branch : s.streams) {
-                begin(branch, at(failed_, s.stream), true);
+                begin(branch, true);
+                wait(branch, s.stream);
                 at(bases_, branch) = s.stream;
             }
             for (std::size_t i = 0; i < s.bodies.size(); ++i)
@@ -139,7 +154,7 @@ private:
             }
             break;
         case What::temporary:
-            begin(s.stream, 0, s.pooled);
+            begin(s.stream, s.pooled);
             block(s.bodies[0], round);
             end(s.stream);
             break;
@@ -222,7 +237,8 @@ private:
 
     void by_data(const Statement& s) {
         const int order = s.other;
-        begin(order, at(failed_, s.stream), false);
+        begin(order, false);
+        wait(order, s.stream);
         for (const Statement& w : s.bodies[0]) {
             for (const int buffer : {w.from, w.to}) {
                 if (buffer < 0) continue;
@@ -245,16 +261,18 @@ private:
         for (std::vector<User>& users : users_)
             for (User& one : users)
                 if (one.stream == stream)
-                    one = {-1, one.device, one.writes, one.may_be_none, failure, is_kept};
+                    one = {-1,      one.device, one.writes,           one.may_be_none,
+                           failure, is_kept,    at(is_mixed_, stream)};
     }
 
     void clear(int stream) {
         const Failed cleared = std::exchange(at(failed_, stream), 0);
         if (cleared == 0) return;
+        at(is_mixed_, stream) = false;
         // What has work pending still hands its failure on.
         for (std::vector<User>& users : users_)
             for (User& one : users)
-                if (one.left == cleared) one.writes = false;
+                if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
     }
     void clear_all(int device) {
         for (std::size_t i = 0; i < failed_.size(); ++i)
@@ -305,6 +323,7 @@ private:
     std::vector<int> current_;
     std::vector<int> bases_;     ///< of branches: the stream that joins them
     std::vector<bool> is_kept_;  ///< branches and leases: others may get the stream
+    std::vector<bool> is_mixed_, is_mixed_event_;
 };
 
 }  // namespace
