@@ -36,7 +36,7 @@ public:
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
     std::uint64_t position(StreamRecord& stream) noexcept override;
     std::uint64_t reached(StreamRecord& stream) noexcept override;
-    Failure synchronize_device(int device, const SourceLocation& where) override;
+    void synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;

@@ -100,20 +100,20 @@ std::uint64_t CpuBackend::reached(StreamRecord& stream) noexcept {
     return done;
 }
 
-Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
+void CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Access::device(DeviceKind::cpu, device))
             if (CompletionRef done = pending_work({&stream, stream.id.load()}))
                 pending.push_back(std::move(done));
     });
-    Failure untold;
     for (const CompletionRef& done : pending) {
         wait_for(*done);
-        if (untold == nullptr && done->failure() != nullptr && !done->failure()->is_told())
-            untold = done->failure();
+        // The worker may let go of a closed stream's last completion later than this returns.
+        const Failure failure = done->failure();
+        const bool is_ours = failure.use_count() == 2;  // and `done` has it
+        if (failure != nullptr && is_ours) report_untold(*failure);
     }
-    return untold;
 }
 
 // A single step in stream order clears the failure. Work that other threads enqueue meanwhile is

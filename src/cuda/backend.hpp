@@ -31,7 +31,7 @@ public:
     void set_pool_release_threshold(int device, std::size_t bytes,
                                     const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
-    Failure synchronize_device(int device, const SourceLocation& where) override;
+    void synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
     void tell_ended_runs() noexcept override;
     std::string begin_records() override;

@@ -525,6 +525,32 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
             }
 }
 
+TEST_CASE("a branch whose failure has been cleared leaves none when its stream ends") {
+    const bool clears_device = GENERATE(false, true);
+    CAPTURE(clears_device);
+    const Cleared cleared;
+    const Reports reports;
+    Arrays arrays;
+    const Stream base(test_device());
+    Gate gate;
+    const auto fails = [&](StreamRef branch) {
+        gate.hold(branch);
+        launch_host(branch, [] { throw Boom("the branch's"); });
+        fill(branch, arrays.x, 1);
+    };
+    const auto is_first = [&](StreamRef) {
+        if (clears_device)
+            launch_host(base, [] { throw Boom("the base's, which never has both"); });
+    };
+    fork_join(base, fails, is_first);
+    gate.open();  // the branch's stream has been kept for others, as one that has not failed
+    if (clears_device) (void)clear_errors(test_device());
+    else CHECK(base.clear_error() != nullptr);
+    trim_pool(test_device(), 0);  // ends it
+    settle(test_device());
+    CHECK(answer(questions[0], arrays) == "none");
+}
+
 TEST_CASE("clear_errors() clears what an open batch has recorded, as without the batch") {
     const Cleared cleared;
     const Stream s(test_device());

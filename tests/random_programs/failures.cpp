@@ -1,10 +1,32 @@
 // The expected result of programs whose work fails: as on one stream after the other, where each
-// stream is poisoned or not. It is that of eager code on CPU devices, and batches do the same.
+// stream has a failure or not, and each array the failures of its users. It is that of eager code
+// on CPU devices, and batches do the same. On CUDA devices work behind a failed host function may
+// run: there an array that dropped work should have written gives its failure or anything.
+#include "asking.hpp"
 #include "reference.hpp"
+
+#include <set>
 
 namespace heddle_test::programs {
 
 namespace {
+
+/// A failure, by the number of the statement's run that failed; 0: none.
+using Failed = int;
+
+/// A stream that has used an array. Once it has ended, what it left.
+struct User {
+    int stream = -1;  ///< -1: it has ended
+    int device = 0;
+    bool writes = false;
+    /// A batch's root may count as a user of all that the batch uses, and the base of a branch.
+    bool may_be_none = false;
+    Failed left = 0;
+    /// It was a branch or a lease, so its stream may be used again, and fail then.
+    bool is_kept = false;
+    /// It has one of several failures that it waited for in a batch. Eager code has the first.
+    bool is_mixed = false;
+};
 
 class FailingInterpreter {
     template <class V> static decltype(auto) at(V& v, int i) {
@@ -13,31 +35,58 @@ class FailingInterpreter {
 
 public:
     FailingInterpreter(const Program& p, Mode mode)
-        : program_(p), mode_(mode), failed_(p.streams.size()), events_(p.events.size()),
-          recorded_(p.events.size()), current_(p.current) {
+        : program_(p), mode_(mode), is_cuda_(p.devices[0].is_cuda()), failed_(p.streams.size()),
+          events_(p.events.size()), recorded_(p.events.size()), users_(p.buffers.size()),
+          current_(p.current), bases_(p.streams.size(), -1), is_kept_(p.streams.size()),
+          is_mixed_(p.streams.size()), is_mixed_event_(p.events.size()) {
         for (std::size_t i = 0; i < p.buffers.size(); ++i)
             out_.buffers.push_back(first_values(p, static_cast<int>(i)));
+        out_.unknown.resize(p.buffers.size());
+        for (std::size_t i = 0; i < p.buffers.size(); ++i)
+            if (p.buffers[i].place == Place::device)
+                use(static_cast<int>(i), at(current_, p.buffers[i].device), true);
     }
 
     Outcome run() {
         for (const Segment& segment : program_.segments) {
             recorded_.assign(recorded_.size(), false);
+            root_ = segment.root;
             for (int round = 0; round < segment.rounds; ++round) {
                 if (round > 0) barrier(segment.root);
                 int& now = at(current_, device_of(segment.root));
                 if (segment.wait_on_enter) wait(segment.root, now);
                 within(segment.root, [&] { block(segment.body, round); });
             }
+            block(segment.after, 0);
         }
         for (std::size_t i = 0; i < failed_.size(); ++i)
-            if (program_.streams[i].role == StreamRole::base) out_.failed.push_back(failed_[i]);
+            if (program_.streams[i].role == StreamRole::base && !is_cuda_)
+                out_.failed.push_back(failed_[i] != 0);
+        if (is_cuda_) out_.unknown.assign(out_.unknown.size(), true);
         return std::move(out_);
     }
 
 private:
     int device_of(int stream) const { return at(program_.streams, stream).device; }
+    void fail(int stream, Failed failure) {
+        if (failure == 0 || at(failed_, stream) != 0) return;
+        at(failed_, stream) = failure;
+        if (at(is_kept_, stream)) kept_failed_ = failure;
+    }
+    void begin(int stream, bool is_kept) {
+        at(failed_, stream) = 0;
+        at(is_kept_, stream) = is_kept;
+        at(is_mixed_, stream) = false;
+    }
+    void take_over(int stream, Failed failure, bool is_mixed) {
+        if (failure == 0) return;
+        const Failed own = at(failed_, stream);
+        if (mode_ == Mode::batch && (is_mixed || (own != 0 && own != failure)))
+            at(is_mixed_, stream) = true;
+        fail(stream, failure);
+    }
     void wait(int stream, int other) {
-        if (at(failed_, other)) at(failed_, stream) = true;
+        take_over(stream, at(failed_, other), at(is_mixed_, other));
     }
 
     void barrier(int root) {
@@ -63,15 +112,17 @@ private:
 
     void statement(const Statement& s, int round) {
         switch (s.what) {
-        case What::fail: at(failed_, s.stream) = true; break;
+        case What::fail: fail(s.stream, ++failures_); break;
         case What::wait_stream:
         case What::mark: wait(s.stream, s.other); break;
         case What::record:
             at(events_, s.event) = at(failed_, s.stream);
+            at(is_mixed_event_, s.event) = at(is_mixed_, s.stream);
             at(recorded_, s.event) = true;
             break;
         case What::wait_event:
-            if (at(recorded_, s.event) && at(events_, s.event)) at(failed_, s.stream) = true;
+            if (at(recorded_, s.event))
+                take_over(s.stream, at(events_, s.event), at(is_mixed_event_, s.event));
             break;
         case What::set_current:
             wait(s.stream, at(current_, device_of(s.stream)));
@@ -79,7 +130,7 @@ private:
             break;
         case What::copy_across:
             wait(s.stream, s.other);
-            work(s, round);
+            work(s, s.stream, round);
             wait(s.other, s.stream);
             break;
         case What::scope: {
@@ -90,14 +141,22 @@ private:
             break;
         }
         case What::fork:
-            for (const int branch : s.streams) at(failed_, branch) = at(failed_, s.stream);
+            for (const int branch : s.streams) {
+                begin(branch, true);
+                wait(branch, s.stream);
+                at(bases_, branch) = s.stream;
+            }
             for (std::size_t i = 0; i < s.bodies.size(); ++i)
                 within(s.streams[i], [&] { block(s.bodies[i], round); });
-            for (const int branch : s.streams) wait(s.stream, branch);
+            for (const int branch : s.streams) {
+                wait(s.stream, branch);
+                end(branch);
+            }
             break;
         case What::temporary:
-            at(failed_, s.stream) = false;
+            begin(s.stream, s.pooled);
             block(s.bodies[0], round);
+            end(s.stream);
             break;
         case What::thread: {
             const std::vector<int> before = current_;
@@ -105,19 +164,166 @@ private:
             current_ = before;
             break;
         }
-        default: work(s, round);
+        case What::local:
+        case What::make_anew:
+            at(users_, s.to).clear();
+            at(out_.unknown, s.to) = at(failed_, s.stream) != 0;
+            at(out_.buffers, s.to).assign(at(out_.buffers, s.to).size(), static_cast<int>(s.b));
+            use(s.to, s.stream, true);
+            if (s.what == What::local) block(s.bodies[0], round);
+            break;
+        case What::graph: all_on(s.stream, at(program_.graphs, s.event).body, 0); break;
+        case What::captured:
+            block(s.bodies[1], round);
+            if (s.from >= 0) answer(s, ask_users(s.from, -1));
+            all_on(s.stream, s.bodies[0], round);
+            break;
+        case What::by_data: by_data(s); break;
+        case What::clear:
+            if (s.owns) clear_all(device_of(s.stream));
+            else clear(s.stream);
+            break;
+        case What::ask: {
+            const Hears hears = ways_to_ask()[s.a].hears;
+            Heard heard;
+            if (hears == Hears::users) heard = ask_users(s.from, -1);
+            else heard.must = at(failed_, s.stream);
+            // A batch's root may count as a user of all that the batch uses.
+            if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
+            answer(s, heard);
+            if (hears == Hears::stream || hears == Hears::clone) use(s.from, s.stream, false);
+            break;
+        }
+        default: work(s, s.stream, round);
         }
     }
 
-    void work(const Statement& s, int round) {
-        if (!at(failed_, s.stream)) do_work(program_, s, round, out_);
+    void use(int buffer, int stream, bool writes) {
+        if (buffer < 0) return;
+        for (User& one : at(users_, buffer))
+            if (one.stream == stream) {
+                one.writes = one.writes || writes;
+                one.may_be_none = false;
+                return;
+            }
+        at(users_, buffer).push_back({stream, device_of(stream), writes});
+    }
+
+    void may_use(const Statement& s, int stream) {
+        for (const int buffer : {s.from, s.to})
+            if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
+    }
+
+    void work(const Statement& s, int stream, int round) {
+        if (mode_ == Mode::batch && root_ != stream) may_use(s, root_);
+        if (mode_ == Mode::batch)
+            for (int base = at(bases_, stream); base >= 0; base = at(bases_, base))
+                may_use(s, base);
+        // used_on() says no more than that it is used; a captured view says that it is read.
+        use(s.from, stream, s.what == What::host && !s.captures);
+        use(s.to, stream, true);
+        const bool is_dropped = at(failed_, stream) != 0;
+        if (is_cuda_ && is_dropped) at(out_.unknown, s.to) = true;
+        if (is_dropped) return;
+        if (s.from >= 0 && at(out_.unknown, s.from)) at(out_.unknown, s.to) = true;
+        do_work(program_, s, round, out_);
+    }
+
+    void all_on(int stream, const Block& block, int round) {
+        for (const Statement& s : block)
+            if (s.what == What::fail) fail(stream, ++failures_);
+            else work(s, stream, round);
+    }
+
+    void by_data(const Statement& s) {
+        const int order = s.other;
+        begin(order, false);
+        wait(order, s.stream);
+        for (const Statement& w : s.bodies[0]) {
+            for (const int buffer : {w.from, w.to}) {
+                if (buffer < 0) continue;
+                const Heard heard = ask_users(buffer, order);
+                out_.is_unsure = out_.is_unsure || (heard.may != 0 && heard.must == 0);
+                fail(order, heard.must);
+            }
+            use(w.from, order, false);
+            use(w.to, order, true);
+            if (w.what == What::fail) fail(order, ++failures_);
+            else work(w, order, 0);
+        }
+        wait(s.stream, order);
+        end(order);
+    }
+
+    void end(int stream) {
+        const Failed failure = at(failed_, stream);
+        const bool is_kept = at(is_kept_, stream);
+        for (std::vector<User>& users : users_)
+            for (User& one : users)
+                if (one.stream == stream)
+                    one = {-1,      one.device, one.writes,           one.may_be_none,
+                           failure, is_kept,    at(is_mixed_, stream)};
+    }
+
+    void clear(int stream) {
+        const Failed cleared = std::exchange(at(failed_, stream), 0);
+        if (cleared == 0) return;
+        at(is_mixed_, stream) = false;
+        // What has work pending still hands its failure on.
+        for (std::vector<User>& users : users_)
+            for (User& one : users)
+                if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
+    }
+    void clear_all(int device) {
+        for (std::size_t i = 0; i < failed_.size(); ++i)
+            if (program_.streams[i].role == StreamRole::base &&
+                program_.streams[i].device == device)
+                clear(static_cast<int>(i));
+        for (std::vector<User>& users : users_)
+            std::erase_if(users,
+                          [&](const User& one) { return one.left != 0 && one.device == device; });
+    }
+
+    struct Heard {
+        Failed must = 0;
+        Failed may = 0;  ///< of streams that have only read it, and may not have ended yet
+    };
+    Heard ask_users(int buffer, int without) {
+        Heard heard;
+        for (const User& one : at(users_, buffer)) {
+            if (one.stream >= 0 && one.stream == without) continue;
+            if (one.is_kept && kept_failed_ != 0) heard.may = kept_failed_;
+            const Failed failure = one.stream >= 0 ? at(failed_, one.stream) : one.left;
+            if (failure == 0) continue;
+            const bool is_sure = !one.may_be_none && (one.stream >= 0 || one.writes);
+            (is_sure ? heard.must : heard.may) = failure;
+        }
+        return heard;
+    }
+
+    void answer(const Statement& s, const Heard& heard) {
+        const bool must = heard.must != 0;
+        const bool is_known = !out_.is_unsure && !at(out_.unknown, s.from);
+        out_.answers.push_back({.statement = s.id,
+                                .may_give = !must || is_cuda_ || out_.is_unsure,
+                                .may_throw = must || heard.may != 0 || out_.is_unsure,
+                                .is_known = is_known && !(must && is_cuda_),
+                                .elements = at(out_.buffers, s.from)});
     }
 
     const Program& program_;
     Mode mode_;
+    bool is_cuda_;
     Outcome out_;
-    std::vector<bool> failed_, events_, recorded_;
+    std::vector<Failed> failed_, events_;
+    Failed failures_ = 0, kept_failed_ = 0;
+    int root_ = 0;  ///< of the present segment
+    std::vector<bool> recorded_;
+    std::vector<std::vector<User>> users_;
     std::vector<int> current_;
+    std::vector<int> bases_;     ///< of branches: the stream that joins them
+    std::vector<bool> is_kept_;  ///< branches and leases: others may get the stream
+    std::vector<bool> is_mixed_, is_mixed_event_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Generates programs. Before each access, adds the waits that the model reports as missing, in a
 // form chosen at random.
+#include "asking.hpp"
 #include "model.hpp"
 #include "random.hpp"
 
@@ -28,6 +29,10 @@ public:
             budget_ = options_.statements / static_cast<int>(segments);
             program_.segments.push_back(segment());
         }
+        if (options_.failures)  // every array is asked in the end
+            for (std::size_t b = 0; b < program_.buffers.size(); ++b)
+                if (!program_.buffers[b].local)
+                    add_ask(static_cast<int>(b), program_.segments.back().after);
         return std::move(program_);
     }
 
@@ -108,6 +113,7 @@ private:
                 graph.body.push_back(std::move(trace));
             }
             graph.body.push_back(std::move(s));
+            if (options_.failures && chance(10)) add_failure_of(-1, graph.body);
         }
         if (!graph.body.empty()) {
             for (const Statement& s : graph.body) kept_.push_back(s.to);
@@ -343,16 +349,86 @@ private:
         else if (dice < 65) add_copy_across(out);
         else if (dice < 66) add_set_current(out);
         else if (dice < 78) add_scope(depth, out);
-        else if (dice < 86) add_fork(depth, out);
-        else if (dice < 95) add_temporary(depth, out);
-        else add_thread(depth, out);
+        else if (dice < 84) add_fork(depth, out);
+        else if (dice < 91) add_temporary(depth, out);
+        else if (dice < 93) add_local(depth, out);
+        else if (dice < 95) add_thread(depth, out);
+        else if (dice < 97) add_captured(out);
+        else add_graph_launch(out);
     }
 
     void add_failure(Block& out) {
+        add_failure_of(any_stream(), out);
+        out.back().optional = chance(15);
+    }
+    void add_failure_of(int stream, Block& out) {
         Statement s = make(What::fail);
-        s.stream = any_stream();
-        s.owns = chance(50);
-        s.optional = chance(15);
+        s.stream = stream;
+        s.owns = device(0).is_cuda() || chance(50);
+        out.push_back(std::move(s));
+    }
+
+    // Between the parts of programs that fail.
+
+    /// `in_batch`: it may be a part of a batch, where nothing is ordered by data.
+    void add_between_failures(Block& out, bool in_batch) {
+        const std::size_t dice = random_.below(100);
+        if (dice < 45)
+            add_ask(one_of(chance(80) || pageable_.empty() ? readable_ : pageable_), out);
+        else if (dice < 60) add_clear(out);
+        else if (dice < 75 && !in_batch) add_by_data(out);
+        else if (dice < 85) add_pageable(out);
+        else add_work(out, one_of(live_));
+    }
+
+    void add_ask(int b, Block& out) {
+        const bool is_cuda = device(0).is_cuda();
+        Statement s = make(What::ask);
+        s.varies = 0;
+        s.from = b;
+        do s.a = static_cast<Word>(any(ways_to_ask().size()));
+        while (!ways_to_ask()[s.a].fits(buffer(b), is_cuda));
+        const int home = buffer(b).place == Place::device ? buffer(b).device : 0;
+        s.stream = pick(live_, [&](int t) { return stream(t).device == home; });
+        if (ways_to_ask()[s.a].hears != Hears::users) {
+            if (!order(s.stream, b, -1, out)) return;
+            model_->access(s.id, s.stream, b, -1);
+        }
+        out.push_back(std::move(s));
+    }
+
+    void add_clear(Block& out) {
+        Statement s = make(What::clear);
+        s.stream = one_of(live_);
+        s.owns = options_.alone && chance(30);
+        out.push_back(std::move(s));
+    }
+
+    void add_pageable(Block& out) {
+        if (!pageable_.empty()) add_pageable_work(out);
+    }
+
+    /// Adds work through an order by data. Its waits for other work come by themselves.
+    void add_by_data(Block& out) {
+        Statement s = make(What::by_data);
+        s.varies = 0;
+        s.stream = one_of(live_);
+        s.other = new_stream(stream(s.stream).device, StreamRole::branch);
+        s.to = pick(writable_, [&](int b) { return reaches(s.stream, b); });
+        Block body;
+        for (int k = 1 + any(4); k > 0; --k) {
+            Statement w = make(chance(20) ? What::fail : What::scale);
+            w.varies = 0;
+            w.to = s.to;
+            if (w.what == What::scale && chance(70)) {
+                w.what = chance(70) ? What::mix : What::copy;
+                w.from = pick(readable_, [&](int b) { return b != s.to && reaches(s.stream, b); });
+                if (w.from < 0) continue;
+            }
+            body.push_back(std::move(w));
+        }
+        model_->by_data(s.id, s.stream, s.other, body);
+        s.bodies.push_back(std::move(body));
         out.push_back(std::move(s));
     }
 
@@ -363,6 +439,7 @@ private:
         s.varies = 0;
         if (device(stream(s.stream).device).kind() != device(0).kind()) return;
         s.bodies.push_back(simple_body(s.stream, out));
+        if (options_.failures && chance(30)) add_failure_of(s.stream, s.bodies.back());
         s.bodies.emplace_back();
         if (options_.temporaries) add_beside(s);
         out.push_back(std::move(s));
@@ -641,6 +718,8 @@ private:
         current(d) = before;
         current_device_ = 0;
         model_->enter_segment();  // events recorded in a capture belong to its graph
+        for (int i = options_.failures ? any(8) : 0; i > 0; --i)
+            add_between_failures(segment.after, segment.inside);
         for (int i = options_.failures ? 0 : any(5); i > 0; --i) add_host_statement(segment.after);
         return segment;
     }

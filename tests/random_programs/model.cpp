@@ -1,5 +1,7 @@
 #include "model.hpp"
 
+#include "asking.hpp"
+
 #include <algorithm>
 
 namespace heddle_test::programs {
@@ -8,6 +10,10 @@ void Clock::set(int stream, unsigned count) {
     const auto at = static_cast<std::size_t>(stream);
     if (counts_.size() <= at) counts_.resize(at + 1);
     counts_[at] = count;
+}
+
+void Clock::know(const Point& point) {
+    if (of(point.stream) < point.count) set(point.stream, point.count);
 }
 
 void Clock::join(const Clock& other) {
@@ -90,7 +96,7 @@ void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
         // Work that did not run is not waited for, nor what is before it on its stream.
         if (p.in_body && strictness_ == Strictness::promised) return;
-        if (host_.of(p.stream) < p.count) host_.set(p.stream, p.count);
+        host_.know(p);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));
     };
     if (at(buffers_, buffer).write) know(*at(buffers_, buffer).write);
@@ -111,6 +117,17 @@ void Model::copy_here(int statement, int stream, int from, int to) {
     if (up && strictness_ == Strictness::promised) return;
     wait_here(stream);
     if (!up) forget(to);
+}
+
+// It waits for all users of its arrays.
+void Model::by_data(int statement, int stream, int order, const Block& work) {
+    at(streams_, order) = at(streams_, stream);
+    at(streams_, order).set(order, at(given_, order));
+    for (const Statement& w : work) {
+        for (const Point& p : missing(order, w.from, w.to)) at(streams_, order).know(p);
+        if (w.what != What::fail) access(statement, order, w.from, w.to);
+    }
+    wait(stream, order);
 }
 
 bool Model::is_current(const Statement& s) const {
@@ -311,13 +328,14 @@ void Model::statement(const Statement& s, int round) {
         if (!in_capture_) sent();
         if (strictness_ == Strictness::whatever) at(streams_, s.stream).join(at(graphs_, s.event));
         for (const Statement& step : at(program_.graphs, s.event).body)
-            access(s.id, s.stream, step.from, step.to);
+            if (is_work(step.what)) access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
         if (!in_capture_) sent();  // the flushed batch includes the work that holds the stream
         break;
     case What::captured:
         if (!in_capture_) sent();
-        for (const Statement& step : s.bodies[0]) access(s.id, s.stream, step.from, step.to);
+        for (const Statement& step : s.bodies[0])
+            if (is_work(step.what)) access(s.id, s.stream, step.from, step.to);
         block(s.bodies[1], round);
         if (!in_capture_) {
             sent();
@@ -354,6 +372,11 @@ void Model::statement(const Statement& s, int round) {
         forget(s.to);
         access(s.id, s.stream, -1, s.to);
         break;
+    case What::ask:
+        if (ways_to_ask()[s.a].hears != Hears::users) access(s.id, s.stream, s.from, -1);
+        break;
+    case What::clear: break;
+    case What::by_data: by_data(s.id, s.stream, s.other, s.bodies[0]); break;
     }
 }
 

@@ -8,6 +8,14 @@
 
 namespace heddle_test::programs {
 
+/// An operation of a stream, and the statement it comes from.
+struct Point {
+    int stream = -1;
+    unsigned count = 0;
+    int statement = -1;
+    bool in_body = false;  ///< of a condition: it may not run
+};
+
 /// A vector clock: how many of each stream's operations are known to be done.
 class Clock {
 public:
@@ -17,19 +25,13 @@ public:
                    : 0;
     }
     void set(int stream, unsigned count);
+    /// Knows at least as much of the point's stream as the point says.
+    void know(const Point& point);
     void join(const Clock& other);
     void meet(const Clock& other);
 
 private:
     std::vector<unsigned> counts_;
-};
-
-/// An operation of a stream, and the statement it comes from.
-struct Point {
-    int stream = -1;
-    unsigned count = 0;
-    int statement = -1;
-    bool in_body = false;  ///< of a condition: it may not run
 };
 
 /// Two statements that access the same memory without an order.
@@ -74,6 +76,8 @@ public:
     void look(int buffer);
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
+    /// Work through an order by data that is current on `stream`; `order` stands for its streams.
+    void by_data(int statement, int stream, int order, const Block& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
     /// Call it around the bodies of a condition.

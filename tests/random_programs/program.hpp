@@ -81,6 +81,12 @@ enum class What : std::uint8_t {
     /// to = from, where one of them is a pageable array that streams may still use.
     copy_here,
     make_anew,  ///< frees to, and allocates it again on stream
+    // Only in programs that fail:
+    ask,    ///< asks `from` for its elements, in way `a` (asking.hpp)
+    clear,  ///< stream.clear_error() or, if `owns`, clear_errors() of its device
+    /// Body 0 through an order_by_data that is current on `stream`. All of its work writes `to`, so
+    /// that what comes behind a failure is dropped. `other`: stands for the order's streams.
+    by_data,
 };
 
 struct Statement {

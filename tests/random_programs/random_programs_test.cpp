@@ -4,8 +4,8 @@
 // HEDDLE_RANDOM_SECONDS  time for all of these tests together (10)
 // HEDDLE_RANDOM_SEED     the first seed; "clock": a random one
 // HEDDLE_RANDOM_STAY     any value: runs the same programs again and again
-// HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch,nodes,by_data
-//                        (the last two: nodes_test.cpp, by_data_test.cpp)
+// HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch,nodes,by_data,fails
+//                        (the last three: nodes_test.cpp, by_data_test.cpp, failures_test.cpp)
 // HEDDLE_RANDOM_WITHOUT  temporaries: creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
 #include <heddle/check.hpp>

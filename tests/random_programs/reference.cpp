@@ -138,6 +138,12 @@ std::string difference_of(const std::vector<int>& expected, const std::vector<in
     return others == 0 ? first : first + ", and " + std::to_string(others) + " more";
 }
 
+std::string difference_of(const Answer& expected, const Answer& actual) {
+    if (actual.may_throw) return expected.may_throw ? "" : "throws, and should give elements";
+    if (!expected.may_give) return "gives elements, and should throw";
+    return expected.is_known ? difference_of(expected.elements, actual.elements) : "";
+}
+
 }  // namespace
 
 Outcome expected(const Program& p, Mode mode) {
@@ -154,8 +160,14 @@ std::string difference(const Program& p, const Outcome& expected, const Outcome&
         add("what was looked at, number " + std::to_string(i) + ": ",
             difference_of(expected.seen[i], actual.seen[i]));
     }
+    for (std::size_t i = 0; i < std::min(expected.answers.size(), actual.answers.size()); ++i)
+        add("statement " + std::to_string(expected.answers[i].statement) + ": ",
+            difference_of(expected.answers[i], actual.answers[i]));
+    if (expected.is_unsure) return all;
+    if (expected.answers.size() != actual.answers.size())
+        return std::to_string(actual.answers.size()) + " answers";
     for (std::size_t i = 0; i < expected.buffers.size(); ++i) {
-        if (p.buffers[i].local) continue;
+        if (p.buffers[i].local || (!expected.unknown.empty() && expected.unknown[i])) continue;
         add("x" + std::to_string(i), difference_of(expected.buffers[i], actual.buffers[i]));
     }
     for (std::size_t i = 0; i < expected.failed.size(); ++i)

@@ -7,6 +7,15 @@
 
 namespace heddle_test::programs {
 
+/// What an array that was asked gave, or may give: elements, or a failure.
+struct Answer {
+    int statement = -1;
+    bool may_give = false;
+    bool may_throw = false;
+    bool is_known = true;  ///< the elements are
+    std::vector<int> elements = {};
+};
+
 /// The result of a program: every buffer that still exists at the end, and every array that the
 /// host read on the way.
 struct Outcome {
@@ -15,6 +24,12 @@ struct Outcome {
     /// Programs with failures: for each stream that exists for the whole program, whether it is
     /// poisoned at the end.
     std::vector<bool> failed;
+    std::vector<Answer> answers;
+    /// Programs with failures: arrays whose elements nobody knows, because what should have written
+    /// them all was dropped.
+    std::vector<bool> unknown;
+    /// Whether what failed depends on the moment, so that nothing more is known.
+    bool is_unsure = false;
 };
 
 /// Returns the initial contents of a buffer.

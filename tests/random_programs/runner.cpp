@@ -1,5 +1,6 @@
 #include "runner.hpp"
 
+#include "asking.hpp"
 #include "kernels.hpp"
 #include "pests.hpp"
 
@@ -8,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <thread>
+
+#include <heddle/by_data.hpp>
 
 namespace heddle_test::programs {
 
@@ -61,7 +64,8 @@ public:
         if (program_.fails) end_failed();
         for (std::size_t i = 0; i < buffers_.size(); ++i) {
             // Where work has failed, to_host() throws. All is done, on CPU devices.
-            if (program_.buffers[i].local) outcome_.buffers.emplace_back();
+            const bool is_read = !program_.fails || program_.devices[0].is_cpu();
+            if (program_.buffers[i].local || !is_read) outcome_.buffers.emplace_back();
             else if (!program_.fails) outcome_.buffers.push_back(to_host(buffers_[i]));
             else
                 outcome_.buffers.emplace_back(buffers_[i].data(),
@@ -221,21 +225,27 @@ private:
         if (info.captured) {
             const Stream stream(device(info.device));
             return capture(stream, [&] {
-                for (const Statement& s : info.body) work(s, stream, 0);
+                for (const Statement& s : info.body)
+                    if (s.what == What::fail) fail(s, stream);
+                    else work(s, stream, 0);
             });
         }
         // Copies within host memory belong to the current device.
         const ScopedDevice here(device(info.device));
         GraphNode last;
         for (const Statement& s : info.body) {
-            const std::size_t n = extent(program_, s, 0);
-            const View<int> to = elements(s, s.to, n);
-            const auto from = [&] { return View<const int>(elements(s, s.from, n)); };
             const auto then = [&](auto node) {
                 if (last) node.after(last);
                 last = node;
             };
             const Device on = device(info.device);
+            if (s.what == What::fail) {
+                then(host_node(on, [id = s.id] { Fail{}(0, id); }));
+                continue;
+            }
+            const std::size_t n = extent(program_, s, 0);
+            const View<int> to = elements(s, s.to, n);
+            const auto from = [&] { return View<const int>(elements(s, s.from, n)); };
             if (s.captures)
                 last = capturing_node(
                     s, on, {s.what == What::mix ? from() : View<const int>(), to, s.a, s.b, s.slow},
@@ -401,10 +411,13 @@ private:
             copy(ref(s.stream), elements(s, s.to, n), elements(s, s.from, n));
             break;
         }
-        case What::fail:
-            if (s.owns) launch_host(ref(s.stream), [id = s.id] { Fail{}(0, id); });
-            else launch(ref(s.stream), Fail{}, dim(s.b % 100 + 1), s.id);
+        case What::fail: fail(s, ref(s.stream)); break;
+        case What::ask: ask(s); break;
+        case What::clear:
+            if (s.owns) (void)clear_errors(ref(s.stream).device());
+            else (void)ref(s.stream).clear_error();
             break;
+        case What::by_data: by_data(s); break;
         case What::captured: capture_inside(s, round); break;
         case What::scope: scope(s, round); break;
         case What::fork: fork(s, round); break;
@@ -429,7 +442,7 @@ private:
             if (recorded_[static_cast<std::size_t>(s.event)]) event(s.event).synchronize();
             break;
         case What::wait_here_all: synchronize_device(device(device_of(s.stream))); break;
-        case What::look: outcome_.seen.push_back(to_host(array(s.from))); break;
+        case What::look: look(s); break;
         case What::upload: {
             std::vector<int> values = uploaded(program_, s);
             copy(ref(s.stream), array(s.to), values);
@@ -449,6 +462,53 @@ private:
                           static_cast<int>(s.b));
             break;
         default: work(s, ref(s.stream), round);
+        }
+    }
+
+    static void fail(const Statement& s, StreamRef stream) {
+        if (s.owns) launch_host(stream, [id = s.id] { Fail{}(0, id); });
+        else launch(stream, Fail{}, dim(s.b % 100 + 1), s.id);
+    }
+
+    void look(const Statement& s) {
+        if (!program_.fails) return outcome_.seen.push_back(to_host(array(s.from)));
+        answer(s, [&] { return to_host(array(s.from)); });
+    }
+
+    template <class F> void answer(const Statement& s, F&& ask) {
+        Answer answer{.statement = s.id};
+        try {
+            answer.elements = ask();
+            answer.may_give = true;
+        } catch (const WorkFailed&) {
+            answer.may_throw = true;
+        }
+        outcome_.answers.push_back(std::move(answer));
+    }
+
+    void ask(const Statement& s) {
+        const Way& way = ways_to_ask()[s.a];
+        if (way.hears != Hears::users)
+            return answer(s, [&] { return way.ask(ref(s.stream), array(s.from)); });
+        const Stream own(device(device_of(s.stream)));
+        const ScopedStream in(own, {.wait_on_enter = false});
+        answer(s, [&] { return way.ask(own, array(s.from)); });
+    }
+
+    void by_data(const Statement& s) {
+        const ScopedStream in(ref(s.stream), {.wait_on_enter = false});
+        order_by_data order(ref(s.stream).device(), {.streams = 1 + s.id % 3});
+        for (const Statement& w : s.bodies[0]) {
+            const std::size_t n = extent(program_, w, 0);
+            const View<int> to = elements(w, w.to, n);
+            const auto from = [&] { return View<const int>(elements(w, w.from, n)); };
+            switch (w.what) {
+            case What::scale: launch(order, Scale{}, dim(n), to, w.a, w.b, w.slow); break;
+            case What::mix: launch(order, Mix{}, dim(n), from(), to, w.a, w.b, w.slow); break;
+            case What::fill: fill(order, to, static_cast<int>(w.b)); break;
+            case What::copy: copy(order, to, from()); break;
+            default: launch_host(order, [id = w.id] { Fail{}(0, id); }, writes(to));
+            }
         }
     }
 
@@ -476,9 +536,11 @@ private:
             const Currents here(*this, current_, current_device_);
             block(s.bodies[1], round);
             if (s.from < 0 || captures(mode_)) return;
-            const Stream reader(ref(s.stream).device());
+            // Of the array's device, whose current stream reads it and takes failures over.
+            const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
+            const Stream reader(device(from.place == Place::device ? from.device : 0));
             const ScopedStream in(reader, {.wait_on_enter = false});
-            outcome_.seen.push_back(to_host(array(s.from)));
+            look(s);
         };
         outside();
         Graph graph = scope->end();

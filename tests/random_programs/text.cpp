@@ -1,3 +1,4 @@
+#include "asking.hpp"
 #include "program.hpp"
 
 namespace heddle_test::programs {
@@ -194,6 +195,20 @@ public:
         case What::make_anew:
             line(x_(s.to) + " = {}; " + x_(s.to) + " = full(" + s_(s.stream) + ", " + number(s.b) +
                  ");" + note(s));
+            break;
+        case What::ask:
+            line("ask " + x_(s.from) + ": " + ways_to_ask()[s.a].name +
+                 (ways_to_ask()[s.a].hears != Hears::users ? ", s = " + s_(s.stream) : "") +
+                 note(s));
+            break;
+        case What::clear:
+            line(s.owns ? "clear_errors(device of " + s_(s.stream) + ");" + note(s)
+                        : s_(s.stream) + ".clear_error();" + note(s));
+            break;
+        case What::by_data:
+            open("order_by_data on " + s_(s.stream) + ":" + note(s));
+            block(s.bodies[0]);
+            close();
             break;
         default: work(s);
         }

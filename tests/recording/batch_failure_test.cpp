@@ -113,6 +113,63 @@ TEST_CASE("a stream that failed in one graph of a batch stays failed in the next
     CHECK(it.ran == 4);
 }
 
+TEST_CASE("a failure that is cleared while its batch is open fails nothing that comes later") {
+    const Drained drained;
+    const bool clears_all = GENERATE(false, true);
+    CAPTURE(clears_all);
+    Three it;
+    std::atomic<bool> may_fail{false};
+    ScopedBatch in(it.batch);
+    it.p.wait_stream(it.s);
+    launch_host(it.p, [&] {
+        may_fail.wait(false);
+        throw Boom("p failed");
+    });
+    in.send();  // p has not failed yet, so it stays in the batch
+    may_fail = true;
+    may_fail.notify_all();
+    if (clears_all) CHECK(clear_errors(test_device()).size() == 1);
+    else CHECK(it.p.clear_error() != nullptr);
+    it.count(it.p);
+    it.q.wait_stream(it.p);
+    it.s.wait_stream(it.p);
+    it.count(it.q);
+    it.count(it.s);
+    in.end();
+    CHECK(it.failed() == "");
+    CHECK(it.ran == 3);
+}
+
+TEST_CASE("an array has the failure of what ended before its batch was sent") {
+    const bool is_branch = GENERATE(false, true);
+    CAPTURE(is_branch);
+    const Drained drained;
+    Three it;
+    Array<int> x = zeros<int>(it.s, 4);
+    it.s.synchronize();
+    {
+        ScopedBatch in(it.batch);
+        it.p.wait_stream(it.s);
+        const auto work = [&](StreamRef on) {
+            Three::fail(on, "too early");
+            fill(on, x, 1);
+        };
+        if (is_branch) {
+            fork_join(it.p, work, [](StreamRef) {});
+        } else {
+            const Stream own(test_device());
+            own.wait_stream(it.p);
+            work(own);
+        }
+    }
+    const Stream reader(test_device());
+    const ScopedStream current(reader, {.wait_on_enter = false});
+    CHECK_THROWS_AS(to_host(x), WorkFailed);
+    // On CUDA all that is connected with a host function fails with it.
+    if (test_device().is_cpu()) CHECK(it.failed() == (is_branch ? "p" : ""));
+    (void)clear_errors(test_device());
+}
+
 TEST_CASE("a wait after a batch brings the failure of the stream that is waited for") {
     const Drained drained;
     Three it;

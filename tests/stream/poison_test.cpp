@@ -312,17 +312,45 @@ TEST_CASE("a poisoned stream may be destroyed, and the next stream is not poison
     fresh.synchronize();
 }
 
-TEST_CASE("work that fails after its stream was destroyed is not lost without a word") {
-    const Reports reports;
-    Gate gate;
-    {
-        const Stream s(test_device());
-        gate.hold(s);
-        launch_host(s, [] { throw Boom("nobody left"); });
+TEST_CASE("a failure on a stream that is destroyed is reported and not thrown, whenever it is") {
+    const bool fails_before = GENERATE(true, false);
+    CAPTURE(fails_before);
+    for (std::size_t i = 0; i < repetitions(100, 10); ++i) {
+        const Reports reports;
+        Gate gate;
+        {
+            const Stream s(test_device());
+            if (!fails_before) gate.hold(s);
+            launch_host(s, [] { throw Boom("nobody left"); });
+            if (fails_before) REQUIRE(eventually([&] { return s.is_poisoned(); }));
+        }
+        gate.open();
+        CHECK_FALSE(error_of([] { synchronize_device(test_device()); }));
+        REQUIRE(reports.count() == 1);
+        CHECK(cause_of(reports.all()[0]) == "nobody left");
     }
-    gate.open();
-    const auto error = error_of([] { synchronize_device(test_device()); });
-    CHECK((error || reports.count() > 0));
+}
+
+TEST_CASE("a branch's failure that nobody is left to tell is reported, whenever it comes") {
+    const bool fails_before = GENERATE(true, false);
+    CAPTURE(fails_before);
+    for (std::size_t i = 0; i < repetitions(100, 10); ++i) {
+        const Reports reports;
+        Gate gate;
+        {
+            const Stream base(test_device());
+            const auto fails = [&](StreamRef branch) {
+                if (!fails_before) gate.hold(branch);
+                launch_host(branch, [] { throw Boom("nobody left"); });
+                if (fails_before) REQUIRE(eventually([&] { return branch.is_poisoned(); }));
+            };
+            fork_join(base, fails, [](StreamRef) {});
+        }
+        gate.open();
+        CHECK_FALSE(error_of([] { synchronize_device(test_device()); }));
+        REQUIRE(reports.count() == 1);
+        CHECK(cause_of(reports.all()[0]) == "nobody left");
+    }
 }
 
 TEST_CASE("a failure that came by waiting names both streams") {

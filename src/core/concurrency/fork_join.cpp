@@ -67,7 +67,7 @@ public:
     }
 
     void give(StreamRecord& stream, StreamRecord& base) noexcept {
-        leave_recording(stream);  // its recorded work has been joined
+        leave_joined(stream, base);
         // Failed, captured, or its native handle is known to others.
         const bool is_spoilt = stream.has(stream_flag::slow_order);
         {
@@ -179,6 +179,7 @@ StreamRef Fork::branch(Device device) try {
     StreamRecord& stream = branches().take(impl_->base, impl_->forked_at, device, impl_->where);
     impl_->streams.push_back({&stream, stream.submissions.load(), 0});
     order_after_event(stream, Access::state(impl_->fork), impl_->where, WaitReason::fork);
+    if (stream.has(stream_flag::recording)) note_branch(stream, impl_->base);
     impl_->streams.back().at_fork = stream.submissions.load();
     return Access::stream(stream);
 } catch (...) {

@@ -94,6 +94,12 @@ bool BatchRecorder::takes_part(const Participant& one) const noexcept {
     return one.stream != nullptr && one.stream->recorder.load(std::memory_order_relaxed) == this;
 }
 
+const Recorder::Participant* BatchRecorder::base_of(const Participant& one) const noexcept {
+    if (one.base_id == 0 || one.base_place >= participants.size()) return nullptr;
+    const Participant& base = participants[one.base_place];
+    return base.stream_id == one.base_id && takes_part(base) ? &base : nullptr;
+}
+
 /// Whether nothing was really enqueued on the stream since it joined or the tape was last sent.
 /// Another thread can do so if it read the stream's flags before the stream joined.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
@@ -148,11 +154,11 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 }
 
 /// Flushes if the first stream leaves; without it the batch records nothing more. Also flushes for
-/// a stream of another device with recorded work: waits for that device might not find the batch
-/// any more.
+/// a stream with recorded work: only once that is enqueued does the stream end after it, with its
+/// failure, and do waits for the stream's device find it.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
-    if (is_origin || (stream.device != device && !participant(stream).at.tail.empty())) {
+    if (is_origin || !participant(stream).at.tail.empty()) {
         try {
             flush({});
         } catch (...) {
@@ -165,6 +171,14 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     } else if (stream.recorder.load(std::memory_order_relaxed) == this) {
         detach(participant(stream));
     }
+}
+
+/// Without a flush if the base has the failure of the branch, and its arrays know the base.
+void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexcept {
+    Participant& one = participant(stream);
+    const Participant* const joined_by = base_of(one);
+    if (joined_by != nullptr && joined_by->stream == &base) detach(one);
+    else leave(stream);
 }
 
 /// The first stream stays until the batch ends: the batch runs on it.
@@ -349,8 +363,11 @@ bool BatchRecorder::keep(Block& block) noexcept {
     return true;
 }
 
-void BatchRecorder::note_batch_use(Block& block) {
+void BatchRecorder::note_batch_use(StreamRecord& stream, Block& block, bool writes) {
     if (StreamRecord* const first = origin()) note_use(&block, *first);
+    for (const Participant* base = base_of(participant(stream)); base != nullptr;
+         base = base_of(*base))
+        note_use(&block, *base->stream, writes);
 }
 
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where) {

@@ -23,10 +23,11 @@ public:
                      const SourceLocation& where) override;
     void flush(const SourceLocation& where) override;
     void leave(StreamRecord& stream) noexcept override;
+    void leave_joined(StreamRecord& stream, StreamRecord& base) noexcept override;
     void leave_when_sent(StreamRecord& stream) noexcept override;
     void step_aside(StreamRecord& stream, const SourceLocation& where) override;
     bool keep(Block& block) noexcept override;
-    void note_batch_use(Block& block) override;
+    void note_batch_use(StreamRecord& stream, Block& block, bool writes) override;
 
     /// Returns the stream on which the batch began, or null if it has left.
     StreamRecord* origin() const noexcept;
@@ -36,6 +37,8 @@ protected:
 
 private:
     bool takes_part(const Participant& one) const noexcept;
+    /// Returns the participant that joins this one, or null.
+    const Participant* base_of(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
     bool is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                     const SourceLocation& where);

@@ -174,7 +174,7 @@ void CaptureRecorder::own(StreamRecord& stream, Block& block, const SourceLocati
     BlockOwner share(block);
     node->owned.push_back(std::move(share));
     add(stream, NodeKind::allocate, where, [&](std::uint32_t) {
-        use(block);
+        use(stream, block, true);
         tape->set_node(std::move(node));
     });
     owned_.push_back(&block);

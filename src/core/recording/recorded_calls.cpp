@@ -50,7 +50,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     const NodeKind kind = is_kernel ? NodeKind::kernel : NodeKind::host_function;
     r->add(stream, kind, where, [&](std::uint32_t) {
         for (const MemoryArgument& one : memory)
-            if (one.block != nullptr) r->use(*one.block);
+            if (one.block != nullptr) r->use(stream, *one.block, one.writes);
         if (is_observed()) r->tape->set_accesses(memory);
         r->tape->set_work(type, self, count, kept);  // last: it moves the closure
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
@@ -78,8 +78,8 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block
         return false;
     r->add(stream, NodeKind::copy, where, [&](std::uint32_t) {
         r->tape->set_copy(to, from);
-        for (Block* block : {to_owner, from_owner})
-            if (block != nullptr) r->use(*block);
+        if (to_owner != nullptr) r->use(stream, *to_owner, true);
+        if (from_owner != nullptr) r->use(stream, *from_owner, false);
     });
     return true;
 }
@@ -93,7 +93,7 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
         return false;
     r->add(stream, NodeKind::fill, where, [&](std::uint32_t) {
         r->tape->set_fill(to, value, size);
-        if (owner != nullptr) r->use(*owner);
+        if (owner != nullptr) r->use(stream, *owner, true);
     });
     return true;
 }
@@ -111,7 +111,7 @@ void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<Nod
     r.participant(stream).at.tail = std::move(tail);
     r.add(stream, node->kind, where, [&](std::uint32_t) {
         for (const GraphData* graph : graphs)
-            for (Block* block : graph->blocks) r.use(*block);
+            for (Block* block : graph->blocks) r.use(stream, *block, true);
         r.tape->set_node(node);
     });
     r.participant(stream).own = -1;
@@ -147,7 +147,7 @@ void record_external(StreamRecord& stream, Block* const* blocks, std::size_t cou
     const std::size_t before = r->tape->size();
     r->collect_external(r->participant(stream), where);
     if (r->tape->size() == before) return;
-    for (std::size_t i = 0; i < count; ++i) r->use(*blocks[i]);
+    for (std::size_t i = 0; i < count; ++i) r->use(stream, *blocks[i], true);
 }
 
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where) {
@@ -324,6 +324,22 @@ void leave_recording(StreamRecord& stream) noexcept {
     }
 }
 
+void note_branch(StreamRecord& branch, StreamRecord& base) noexcept {
+    const Recorded r(branch);
+    if (!r || base.recorder.load(std::memory_order_acquire) != &*r) return;
+    Recorder::Participant& one = r->participant(branch);
+    one.base_id = base.id.load(std::memory_order_relaxed);
+    one.base_place = base.place;
+}
+
+void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept {
+    for (;;) {
+        const Recorded r(branch);
+        if (!r) return;
+        r->leave_joined(branch, base);
+    }
+}
+
 void leave_batch_when_sent(StreamRecord& stream) noexcept {
     const Recorded r(stream);
     if (r) r->leave_when_sent(stream);
@@ -341,6 +357,14 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
     const Recorded held(stream);
     if (held) held->participant(stream).leaves = false;
     return true;
+}
+
+void forget_past_failure(StreamRecord& stream) noexcept {
+    StreamPart::Past forgotten;  // may hold the failure, which must go without the lock
+    const Recorded r(stream);
+    if (!r || r->is_capture()) return;
+    Recorder::Participant& one = r->participant(stream);
+    forgotten = std::exchange(one.past, {stream.fallible_fate(), one.given, {}});
 }
 
 // Memory ------------------------------------------------------------------------------------------

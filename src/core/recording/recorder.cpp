@@ -45,8 +45,8 @@ Recorder::Mark* Recorder::mark_of(const EventState& event) noexcept {
     return found == marks.end() ? nullptr : &*found;
 }
 
-void Recorder::use(Block& block) {
-    note_batch_use(block);
+void Recorder::use(StreamRecord& stream, Block& block, bool writes) {
+    note_batch_use(stream, block, writes);
     tape->add_block(block);
 }
 

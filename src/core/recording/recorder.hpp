@@ -72,6 +72,9 @@ public:
         Recorder* outer = nullptr;
         std::uint64_t outer_id = 0;
         std::size_t outer_place = 0;
+        /// The participant that joins this one, a branch, when it leaves; the id is 0 if none does.
+        std::uint64_t base_id = 0;
+        std::size_t base_place = 0;
         bool external = false;  ///< others may enqueue natively on it; that is captured natively
         bool leaves = false;    ///< batches: it leaves once its work has been sent
     };
@@ -147,8 +150,8 @@ public:
     /// UsageError if a capture refuses it.
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
-    /// Notes that the newest operation uses the block.
-    void use(Block& block);
+    /// Notes that the newest operation, the stream's, uses the block.
+    void use(StreamRecord& stream, Block& block, bool writes);
     /// Makes the stream a participant whose next operation comes after `point`. Returns false if it
     /// must not join: then the caller enqueues a real wait. Throws UsageError if a capture refuses
     /// it.
@@ -163,17 +166,21 @@ public:
     /// Called before work is really enqueued on a participant, so that it follows the recorded
     /// work. Flushes, and the stream leaves (a batch's first one stays). Captures do nothing.
     virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Removes a participant that is being closed. Its work stays recorded.
+    /// Removes a participant that is being closed. Its work stays recorded, or is sent.
     virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }
+    /// Removes a branch that `base` has joined. Its work stays recorded.
+    virtual void leave_joined(StreamRecord& stream, StreamRecord&) noexcept { leave(stream); }
     /// Removes a participant that is returned to a pool, once its work has been sent. Captures do
     /// nothing.
     virtual void leave_when_sent(StreamRecord&) noexcept {}
     /// Takes a block that its array has released, and frees it when its recorded uses have been
     /// sent. Returns false if it does not take the block. Does not need the lock.
     virtual bool keep(Block&) noexcept { return false; }
-    virtual void note_batch_use(Block&) {}
+    virtual void note_batch_use(StreamRecord&, Block&, bool) {}
     /// Notes that the participant's past and future work uses the block (used_on()).
-    virtual void declare_use(StreamRecord&, Block& block) { note_batch_use(block); }
+    virtual void declare_use(StreamRecord& stream, Block& block) {
+        note_batch_use(stream, block, true);
+    }
 
     /// Adds an operation of the stream, which accept() has admitted; `fill_in` completes it. If
     /// that throws, nothing is added.

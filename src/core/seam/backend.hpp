@@ -117,10 +117,10 @@ public:
     virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
     /// Returns the position that the stream has reached: all work before it has completed.
     virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
-    /// Blocks until all work enqueued so far on the device's streams has completed. Returns a
-    /// failure that nobody was told and that core may miss, because its stream was closed; null if
-    /// there is none. Core asks the open streams itself.
-    virtual Failure synchronize_device(int device, const SourceLocation& where) = 0;
+    /// Blocks until all work enqueued so far on the device's streams has completed. Failures of
+    /// closed streams that nobody else can tell have been reported when it returns. Core asks the
+    /// open streams itself.
+    virtual void synchronize_device(int device, const SourceLocation& where) = 0;
     /// Returns the id of the native capture that the stream takes part in, or 0. Only called for
     /// streams flagged `capturing` or `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;

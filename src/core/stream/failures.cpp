@@ -15,6 +15,7 @@
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/usable.hpp"
+#include "core/stream/wait_for_device.hpp"
 
 namespace heddle {
 
@@ -76,7 +77,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     std::vector<Found> all = open_streams(device);
     // Failures of closed streams go to the report hook.
     HostWait wait("clear_errors", device, where);
-    (void)backend.synchronize_device(device.index(), where);
+    wait_for_device(device, where);
     wait.end();
     cleared.reserve(cleared.size() + all.size());
     for (Found& one : all) {
@@ -88,6 +89,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
         if (failure == nullptr) continue;
         if (failure == known) failure->note_told();
         else error = told(failure, one.stream);
+        forget_past_failure(*one.stream);
         forget_failure_left(failure);
         cleared.push_back({Access::stream(*one.stream), std::move(one.name), std::move(error)});
     }

@@ -84,12 +84,21 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because it is recorded anew or gone.
 void forget_mark(EventState& event) noexcept;
-/// Call it when the stream is closed, or nobody uses it any more. The stream leaves; its recorded
-/// work stays. If it is a batch's first stream, flushes the batch, which records nothing more.
+/// Call it when the stream is closed, or nobody uses it any more. The stream leaves. A batch in
+/// which it has recorded work is flushed; if the stream is its first one, it records nothing more.
 void leave_recording(StreamRecord& stream) noexcept;
+/// Call it when a branch has begun on its stream, which waits for `base`. If both are in one batch,
+/// `base` counts as a user of all that the branch uses: it has the branch's failure once it has
+/// joined the branch, whose stream does not.
+void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
+/// Call it when `base` has joined the branch. The branch leaves; its recorded work stays.
+void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call it when the stream returns to a pool. It leaves its batch once that has sent its work, at
 /// the latest when the batch ends; a batch's first stream leaves then. Does nothing in a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
+/// Call it when the stream's failure has been cleared. What the stream was given before, the work
+/// that its open batch has sent included, fails none of its later work in that batch.
+void forget_past_failure(StreamRecord& stream) noexcept;
 /// Returns whether a recorder, of any thread, has the stream.
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;

@@ -8,11 +8,13 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/failure/told.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/usable.hpp"
+#include "core/stream/wait_for_device.hpp"
 
 namespace heddle {
 
@@ -134,6 +136,7 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
     const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
     if (failure == nullptr) return nullptr;
+    detail::forget_past_failure(stream);
     detail::forget_failure_left(failure);
     if (failure != known) return detail::told(failure);
     failure->note_told();
@@ -188,6 +191,24 @@ void record_event(StreamRef stream, Event& event, Where where) {
 void record_event(Event& event, Where where) { event.record(where); }
 void synchronize_stream(StreamRef stream, Where where) { stream.synchronize(where); }
 
+namespace detail {
+void wait_for_device(Device device, const SourceLocation& where) {
+    Backend& backend = backend_of(device.kind());
+    backend.synchronize_device(device.index(), where);
+    bool has_failed_branch = false;
+    for_each_stream([&](StreamRecord& stream) {
+        if (stream.device == device && stream.has(stream_flag::internal) &&
+            !stream.has(stream_flag::dead | stream_flag::forked) && stream.gone_at.load() != 0 &&
+            stream.has(stream_flag::poisoned | stream_flag::fallible))
+            has_failed_branch = has_failed_branch || stream.known_failure() != nullptr;
+    });
+    if (!has_failed_branch) [[likely]]
+        return;
+    TrimStep::run_all(device);  // ends such streams
+    backend.synchronize_device(device.index(), where);
+}
+}  // namespace detail
+
 void synchronize_device(Device device, Where where) try {
     const detail::CallMark mark("synchronize_device", where);
     detail::check_may_wait("synchronize_device", where);
@@ -204,8 +225,7 @@ void synchronize_device(Device device, Where where) try {
     });
     detail::free_unfreed_blocks();
     detail::HostWait wait("synchronize_device", device, where);
-    const detail::Failure of_closed =
-        detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    detail::wait_for_device(device, where);
     wait.end();
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
@@ -215,7 +235,6 @@ void synchronize_device(Device device, Where where) try {
             stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
             first = stream.known_failure();
     });
-    if (first == nullptr && of_closed != nullptr && !of_closed->is_told()) first = of_closed;
     if (first != nullptr) detail::throw_failure(first);
 } catch (...) {
     detail::rethrow_as_error("synchronize_device", where);

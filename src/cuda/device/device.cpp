@@ -183,11 +183,11 @@ int CudaBackend::concurrent_queues(int) {
     return wanted > 0 ? std::min(wanted, 32) : 8;
 }
 
-Failure CudaBackend::synchronize_device(int device, const SourceLocation& where) {
+void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);
     if (g == nullptr || g->lost.load(std::memory_order_acquire))
-        return nullptr;  // core reports the failure
+        return;  // core reports the failure
     RelaxedCapture relaxed;
     // Waits for each stream, except those that are capturing: their work does not run now. Waits
     // for events, because other threads may destroy their streams meanwhile. Closed streams are
@@ -232,7 +232,7 @@ Failure CudaBackend::synchronize_device(int device, const SourceLocation& where)
     }
     points.release();
     if (failed != nullptr && !g->lost.load(std::memory_order_acquire)) throw_failure(failed);
-    if (g->lost.load(std::memory_order_acquire)) return nullptr;
+    if (g->lost.load(std::memory_order_acquire)) return;
     if (!any_capture) {
         // Also waits for work that heddle does not see, on streams of others. While a stream
         // captures, the call would be refused or invalidate the capture.
@@ -250,7 +250,6 @@ Failure CudaBackend::synchronize_device(int device, const SourceLocation& where)
         }
     }
     finish_chores(*g);  // recycles closed streams, whose failures are then reported
-    return nullptr;
 }
 
 void CudaBackend::poll_outstanding() noexcept {
