@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "check/engine.hpp"
+#include "check/first_race.hpp"
 
 using namespace heddle_test;
 using programs::HostWork;
@@ -214,17 +214,6 @@ std::uint64_t programs_to_run(std::uint64_t on_cpu, std::uint64_t on_cuda) {
     const std::uint64_t factor = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
     const std::uint64_t all = factor * (test_device().is_cpu() ? on_cpu : on_cuda);
     return HEDDLE_TEST_SANITIZED != 0 ? all / 4 + 1 : all;
-}
-
-std::size_t first_race_by_checker(const Ops& ops) {
-    detail::CheckEngine engine;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        engine.add(ops[i]);
-        for (const detail::Finding& one : engine.findings())
-            if (one.kind < detail::FindingKind::free_before_use) return i;
-        engine.findings().clear();
-    }
-    return ops.size();
 }
 
 }  // namespace
