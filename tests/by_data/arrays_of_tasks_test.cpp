@@ -42,6 +42,19 @@ struct Spread {
     order_by_data order;
 };
 
+/// Sets a flag when the host begins to wait.
+class HostWaits final : public Observer {
+public:
+    HostWaits() { add_observer(*this); }
+    ~HostWaits() { remove_observer(*this); }
+    HostWaits(const HostWaits&) = delete;
+    HostWaits& operator=(const HostWaits&) = delete;
+    void on_op(const OpInfo& op) noexcept override {
+        if (op.kind == OpKind::synchronize_begins) begun.set();
+    }
+    Flag begun;
+};
+
 constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact, DataWaits::automatic};
 
 }  // namespace
@@ -81,13 +94,24 @@ TEST_CASE("by data: the host waits for the task that has made an array", "[by_da
     const Drained drained;
     Gate gate;
     Spread on;
-    on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
-    std::thread opener([&] {
-        settle(test_device());
+    on.order.task({}, [&](StreamRef s) {
+        x = full<int>(s, n, 3);
+        s.synchronize();  // what is read too early is 3
+        gate.hold(s);
+        launch(s, Set{}, dim(n), x, 7);
+    });
+    const HostWaits host;
+    // Opens once the host waits: if it did not, it would read behind a closed gate. On a GPU it
+    // waits within the copy, of which nobody is told.
+    std::thread opener([&, begun = host.begun] {
+        if (test_device().is_cuda()) settle(test_device());
+        else (void)begun.wait();
         gate.open();
     });
-    CHECK(to_host(on.order, x) == constant(7));
+    const Ints read = to_host(on.order, x);
+    host.begun.set();
     opener.join();
+    CHECK(read == constant(7));
 }
 
 TEST_CASE("by data: an array that a task replaces is the new one for what follows", "[by_data]") {
