@@ -78,6 +78,8 @@ struct CheckOp {
     /// Allocations: the memory comes from a cache of heddle's own, so whoever had it before has to
     /// be ordered before.
     bool from_own_cache = false;
+    /// Waits: what it covers had completed, so that nothing was enqueued.
+    bool had_completed = false;
     SiteId site = 0;
     std::uint32_t thread = 0;  ///< that enqueued it
     std::uint32_t device = 0;  ///< of the stream, or of synchronize_device()

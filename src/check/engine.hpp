@@ -114,6 +114,7 @@ private:
     bool needs_wait(const Step& step, const StreamTrack& other) const;
     bool is_new_work(Epoch reached, const Order& order) const;
     void tell_elision_fault(const Step& step, const StreamTrack& other);
+    void note_completed(const Clock& work, const StreamTrack& stream);
     /// Returns what a wait or query covers, as a clock.
     Clock target_of(const CheckOp& op);
     void join_target(Clock& to, const CheckOp& op);
@@ -177,6 +178,9 @@ private:
     MemoryTable memory_;
     Leaks leaks_;
     Clock exported_;  ///< what precedes the records of exported events
+    /// What streams were told to come after once it had completed: no wait brings it, and none that
+    /// is elided has to.
+    Clock completed_;
     Recent<Past> functions_{1024};
     Recent<Past> graphs_{256};
     Recent<KnownShape> shapes_{64};

@@ -77,8 +77,9 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
             users.join(user->clock, mark.epoch, floor_);
         });
     }
-    if (stream != nullptr) stream->clock.join(users, floor_);
-    else raise_floor(users, op.site);
+    if (stream == nullptr) return raise_floor(users, op.site);
+    note_completed(users, *stream);  // it has waited for what had not
+    stream->clock.join(users, floor_);
 }
 
 /// What the stream has done by plain pointers is known now.

@@ -87,6 +87,7 @@ void CheckEngine::wait(const Step& step) {
     if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr && !is_for_use &&
         needs_wait(step, *other))
         tell_elision_fault(step, *other);
+    if (op.had_completed) note_completed(target_of(op), stream);
     join_target(stream.clock, op);
     const EventTrack* const event = events_.find(op.event.event);
     note_wait(step, event != nullptr ? event->find(op.event.record) : nullptr);
@@ -112,7 +113,17 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;
-    return track->last_work <= reached.position() && !order.covers({track->slot, track->last_work});
+    const Epoch newest{track->slot, track->last_work};
+    return track->last_work <= reached.position() && !order.covers(newest) &&
+           !completed_.covers(newest);
+}
+
+/// Notes that what a stream learns without a wait has completed.
+void CheckEngine::note_completed(const Clock& work, const StreamTrack& stream) {
+    const Order order{&stream.clock, &floor_, stream.slot};
+    work.for_each_not_shared(stream.clock, [&](Epoch epoch) {
+        if (!order.covers(epoch)) completed_.join(epoch, floor_);
+    });
 }
 
 void CheckEngine::tell_elision_fault(const Step& step, const StreamTrack& other) {

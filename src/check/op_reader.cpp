@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/ids.hpp"
+#include "core/observe/told_wait.hpp"
 
 namespace heddle::detail {
 
@@ -31,6 +32,11 @@ void copy_accesses(std::span<const OpAccess> from, std::vector<CheckAccess>& to)
     for (const OpAccess& access : from) to.push_back(access_of(access));
 }
 
+bool is_wait(OpKind kind) noexcept {
+    return kind == OpKind::wait || kind == OpKind::wait_elided ||
+           kind == OpKind::synchronize_begins || kind == OpKind::synchronize;
+}
+
 /// A kernel that makes an order of its own may tell, too.
 bool may_signal(const OpInfo& op) noexcept {
     return op.may_signal ||
@@ -47,13 +53,14 @@ const CheckOp& OpReader::read(const OpInfo& op) {
     op_.reason = op.reason;
     op_.may_signal = may_signal(op);
     op_.from_own_cache = op.from_own_cache;
+    op_.had_completed = op.kind == OpKind::wait && told_wait.had_completed;
     op_.site = sites_.intern(op.kind, op.name, op.where);
     op_.thread = this_thread_number();
     op_.device = number_of(op.device);
     op_.id = op.id;
     op_.stream = id_of(op.stream);
     op_.position = op.position;
-    op_.other = id_of(op.other);
+    op_.other = is_wait(op.kind) && told_wait.other != 0 ? told_wait.other : id_of(op.other);
     op_.other_position = op.other_position;
     op_.event = op.event;
     op_.recording = op.recording;

@@ -1,36 +1,12 @@
 // What an order knows of arrays that kernels hold by address, launched plainly and prepared.
-#include "kernels.hpp"
-#include "support.hpp"
-
-#include <heddle/by_data.hpp>
+#include "noted.hpp"
 
 #include <algorithm>
 
 using namespace heddle_test;
+using namespace heddle_test::by_data;
 
 namespace {
-
-constexpr std::size_t n = 64;
-
-Ints constant(int value) { return Ints(n, value); }
-Array<int> array() {
-    Array<int> made = zeros<int>(test_device(), n);
-    current_stream(test_device()).synchronize();
-    return made;
-}
-
-struct Spread {
-    Spread() : order(test_device(), {.streams = 3, .spread = DataSpread::always}) {}
-    template <class... A> void note(const char* what, const A&... accesses) {
-        launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
-    }
-    bool has_seen_nothing() const {
-        settle(test_device());
-        return seen.seen().empty();
-    }
-    Recorder seen;
-    order_by_data order;
-};
 
 /// Holds addresses, and no view.
 struct Addresses {
@@ -55,7 +31,7 @@ TEST_CASE("by data: addresses that a kernel holds count, launched plainly and pr
         Array<int> x = array(), y = array(), z = array();
         const Drained drained;
         Gate gate;
-        Spread on;
+        Noted on(3);
         const Addresses kernel = addresses(x, y);
         auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));
         on.order.task({writes(x)}, [&](StreamRef s) { gate.hold(s); });
@@ -75,7 +51,7 @@ TEST_CASE("by data: a kernel that holds addresses alone is refused, launched pla
     const Here here;
     Array<int> x = array(), y = array();
     const Drained drained;
-    Spread on;
+    Noted on(3);
     const Addresses kernel = addresses(x, y);
     auto prepared = prepare(test_device(), kernel, dim(n));
     const std::string said = "neither views nor declarations";
@@ -91,7 +67,7 @@ TEST_CASE("by data: an array that a kernel has by address has the stream among i
         Array<int> x = array(), y = array(), z = array();
         const Drained drained;
         Gate gate;
-        Spread on, other;
+        Noted on(3), other(3);
         const Addresses kernel = addresses(x, y);
         auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));
         on.order.task({writes(x)}, [&](StreamRef s) {

@@ -1,19 +1,13 @@
 // An order beside captures and batches of other threads on the stream that all threads share, and
 // in those of its own thread.
-#include "kernels.hpp"
-#include "support.hpp"
-
-#include <heddle/by_data.hpp>
+#include "noted.hpp"
 
 #include <thread>
 
 using namespace heddle_test;
+using namespace heddle_test::by_data;
 
 namespace {
-
-constexpr std::size_t n = 64;
-
-Ints constant(int value) { return Ints(n, value); }
 
 /// A thread that records the device's default stream, by a `Scope` made of these arguments, until
 /// it is told to end.

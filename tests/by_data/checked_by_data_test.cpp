@@ -1,6 +1,6 @@
 // The ordering checker and order_by_data: streams outside that have ended.
 #include "check/checked.hpp"
-#include "check/engine.hpp"
+#include "check/first_race.hpp"
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 #include "check/unseen.hpp"
@@ -10,22 +10,13 @@
 
 #include <heddle/by_data.hpp>
 
+#include <algorithm>
+
 using namespace heddle_test;
 
 namespace {
 
 constexpr std::size_t n = 64;
-
-std::size_t first_race(const Ops& ops) {
-    detail::CheckEngine engine;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        engine.add(ops[i]);
-        for (const detail::Finding& one : engine.findings())
-            if (one.kind < detail::FindingKind::free_before_use) return i;
-        engine.findings().clear();
-    }
-    return ops.size();
-}
 
 /// Arrays, and streams that use them one after the other and end. The checker does not see that
 /// they have ended.
@@ -133,14 +124,84 @@ TEST_CASE("by data: a wait between its own streams that is left out is found bes
     }
     current_stream(test_device()).synchronize();
     const Ops ops = trace.take();
-    REQUIRE(first_race(ops) == ops.size());
+    REQUIRE(first_race_by_checker(ops) == ops.size());
     std::size_t needed = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i].kind != OpKind::wait || ops[i].reason != WaitReason::data) continue;
         Ops without = ops;
         without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-        CHECK(first_race(without) == first_race_by_oracle(without));
-        needed += first_race(without) != without.size();
+        CHECK(first_race_by_checker(without) == first_race_by_oracle(without));
+        needed += first_race_by_checker(without) != without.size();
     }
     CHECK(needed > 0);
+}
+
+TEST_CASE("by data: streams that have not come after others are the order's own, too",
+          "[by_data]") {
+    Arrays a;
+    Trace trace(1'000);
+    {
+        order_by_data order(test_device(), two_streams);
+        std::uint64_t key = 0;
+        {
+            const Stream outside{test_device()};
+            key = detail::Access::state(outside).key.load();
+            outside.wait_stream(a.here.stream);
+            launch(outside, AddTo{}, dim(n), a.x, a.sum);
+            launch(order, AddTo{}, dim(n), a.y, a.z);
+            launch(order, AddTo{}, dim(n), a.y, a.x);  // on the other stream, while it is open
+            wait_unseen(outside);
+        }
+        if (test_device().is_cpu()) CHECK(eventually([&] { return detail::has_ended(key); }));
+        launch(order, AddTo{}, dim(n), a.z, a.x);  // comes after the stream that has ended
+    }
+    current_stream(test_device()).synchronize();
+    const Ops ops = trace.take();
+    REQUIRE(first_race_by_checker(ops) == ops.size());
+    std::size_t needed = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].kind != OpKind::wait || ops[i].event.event == 0) continue;
+        Ops without = ops;
+        without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+        needed += first_race_by_checker(without) != without.size();
+    }
+    CHECK(needed == 1);
+}
+
+TEST_CASE("by data: the checker knows that waits were left out for which there was no work",
+          "[by_data]") {
+    Arrays a;
+    Checked checked;
+    fill(a.here.stream, a.x, 3);
+    wait_unseen(a.here.stream);
+    order_by_data order(test_device(), two_streams);  // its streams have nothing to wait for
+    const Stream side{test_device()};
+    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // nor has this one
+    launch(side, AddTo{}, dim(n), a.x, a.y);
+    side.synchronize();
+    checked.expect_silence();
+}
+
+TEST_CASE("by data: a wait says which stream it is for, once that has been destroyed, too",
+          "[by_data]") {
+    Arrays a;
+    const Drained drained;
+    Gate gate;
+    Trace trace(1'000);
+    std::uint64_t id = 0;
+    {
+        const Stream outside{test_device()};
+        id = outside.id();
+        gate.hold(outside);
+        fill(outside, a.x, 3);
+    }
+    {
+        order_by_data order(test_device(), two_streams);
+        launch(order, AddTo{}, dim(n), a.x, a.y);
+        gate.open();
+        CHECK(to_host(order, a.y) == Ints(n, 3));
+    }
+    const Ops ops = trace.take();
+    CHECK(std::ranges::any_of(
+        ops, [&](const detail::CheckOp& op) { return op.kind == OpKind::wait && op.other == id; }));
 }

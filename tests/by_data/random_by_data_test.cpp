@@ -1,139 +1,31 @@
 // Random programs that are ordered by data come to what they come to one call after the other. They
 // are silent under the checker, and none of their waits can be left out without its seeing that.
 #include "check/checked.hpp"
+#include "check/first_race.hpp"
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
-#include "random.hpp"
-#include "random_programs/kernels.hpp"
-#include "support.hpp"
+#include "random_program.hpp"
 #include "watchdog.hpp"
-
-#include <heddle/by_data.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "check/engine.hpp"
-
-using namespace heddle_test;
-using programs::HostWork;
-using programs::Mix;
-using programs::Scale;
-using programs::Word;
+namespace heddle_test::by_data {
 
 namespace {
 
-enum class Call : std::uint8_t {
-    scale,
-    mix,
-    captured_mix,
-    fill,
-    copy,
-    copy_2d,
-    host,
-    task,
-    temporary,
-    read,      ///< to_host(), compared at once
-    outside,   ///< on a stream that knows nothing of the order, after join()
-    pageable,  ///< from the host and back
-    calls,     ///< how many there are
-};
-
-struct Statement {
-    Call call;
-    std::size_t to, from;  ///< arrays; never the same
-    Word a, b;
-    int slow;
-};
-
-struct DataProgram {
-    std::size_t size = 0, arrays = 0;
-    int streams = 0;
-    DataWaits waits = DataWaits::automatic;
-    DataSpread spread = DataSpread::automatic;
-    std::vector<Statement> statements;
-};
-
-DataProgram generate(std::uint64_t seed) {
-    Random random(seed);
-    DataProgram p;
-    p.size = 8 * (1 + random.below(4));
-    p.arrays = 3 + random.below(5);
-    p.streams = static_cast<int>(1 + random.below(5));
-    p.waits = static_cast<DataWaits>(random.below(3));
-    p.spread = random.below(2) == 0 ? DataSpread::automatic : DataSpread::always;
-    const std::size_t count = 10 + random.below(30);
-    for (std::size_t i = 0; i < count; ++i) {
-        Statement s{};
-        s.call = static_cast<Call>(random.below(static_cast<std::size_t>(Call::calls)));
-        s.to = random.below(p.arrays);
-        s.from = (s.to + 1 + random.below(p.arrays - 1)) % p.arrays;
-        s.a = static_cast<Word>(1 + 2 * random.below(5));
-        s.b = static_cast<Word>(random.below(100));
-        s.slow = random.below(4) == 0 ? static_cast<int>(random.below(20'000)) : 0;
-        p.statements.push_back(s);
-    }
-    return p;
-}
-
 /// Returns a program whose waits are the same in each run while an observer is told of them:
 /// nothing is chosen by times, and work that has completed is waited for too.
-DataProgram generate_without_times(std::uint64_t seed) {
-    DataProgram p = generate(seed);
-    p.spread = DataSpread::always;
-    if (p.waits == DataWaits::automatic) p.waits = DataWaits::exact;
+Program generate_without_times(std::uint64_t seed) {
+    Program p = generate(seed, plain_calls);
+    p.options.spread = DataSpread::always;
+    if (p.options.waits == DataWaits::automatic) p.options.waits = DataWaits::exact;
     return p;
-}
-
-/// What a program does, one call after the other.
-class Reference {
-public:
-    explicit Reference(const DataProgram& p) : arrays(p.arrays, Ints(p.size)) {
-        for (std::size_t i = 0; i < arrays.size(); ++i)
-            for (std::size_t k = 0; k < p.size; ++k) arrays[i][k] = static_cast<int>(100 * i + k);
-    }
-    void step(const Statement& s) {
-        Ints& to = arrays[s.to];
-        const Ints& from = arrays[s.from];
-        const auto each = [&](auto f) {
-            for (std::size_t i = 0; i < to.size(); ++i)
-                to[i] = static_cast<int>(f(static_cast<Word>(to[i]), static_cast<Word>(from[i])));
-        };
-        switch (s.call) {
-        case Call::scale:
-        case Call::outside: each([&](Word t, Word) { return t * s.a + s.b; }); break;
-        case Call::mix:
-        case Call::captured_mix:
-        case Call::host:
-        case Call::task: each([&](Word t, Word f) { return t * s.a + f + s.b; }); break;
-        case Call::fill: each([&](Word, Word) { return s.b; }); break;
-        case Call::copy:
-        case Call::pageable: to = from; break;
-        case Call::copy_2d:
-            for (std::size_t i = 0; i < to.size(); ++i)
-                if (i % 4 < 2) to[i] = from[i];
-            break;
-        case Call::temporary: each([&](Word t, Word f) { return t + f * s.a + s.b; }); break;
-        case Call::read:
-        case Call::calls: break;
-        }
-    }
-    std::vector<Ints> arrays;
-};
-
-/// A function of its own for nvcc.
-void launch_captured(order_by_data& order, const programs::Captured& c) {
-    launch(
-        order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
-        dim(c.to.size()));
 }
 
 class Run {
 public:
-    explicit Run(const DataProgram& p)
-        : program_(p),
-          order_(test_device(), {.streams = p.streams, .waits = p.waits, .spread = p.spread}),
-          expected_(p) {
+    explicit Run(const Program& p) : program_(p), order_(test_device(), p.options), expected_(p) {
         for (const Ints& values : expected_.arrays) arrays_.push_back(from_host(order_, values));
     }
     /// Returns whether all arrays have the values of the reference.
@@ -155,52 +47,13 @@ private:
 
     void enqueue(const Statement& s) {
         Array<int>& to = arrays_[s.to];
-        const Array<int>& from = arrays_[s.from];
-        const std::size_t size = program_.size;
-        switch (s.call) {
-        case Call::scale: launch(order_, Scale{}, dim(size), to, s.a, s.b, s.slow); break;
-        case Call::mix: launch(order_, Mix{}, dim(size), from, to, s.a, s.b, s.slow); break;
-        case Call::captured_mix:
-            launch_captured(order_, {from.view(), to.view(), s.a, s.b, s.slow});
-            break;
-        case Call::fill: fill(order_, to, static_cast<int>(s.b)); break;
-        case Call::copy: copy(order_, to, from); break;
-        case Call::copy_2d:
-            copy_2d(order_, View2D<int>(to, size / 4, 2, 4),
-                    View2D<const int>(from, size / 4, 2, 4));
-            break;
-        case Call::host: enqueue_host(s, to, from); break;
-        case Call::task:
-            order_.task({reads(from), writes(to)}, [&](StreamRef stream) {
-                launch(stream, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
-            });
-            break;
-        case Call::temporary: {
-            Array<int> once = clone(order_, from);
-            launch(order_, Scale{}, dim(size), once, s.a, s.b, s.slow);
-            launch(order_, Mix{}, dim(size), once, to, Word{1}, Word{0}, 0);
-            break;
-        }
-        case Call::outside:
-            order_.join();
-            outside_.wait_stream(here_.stream);
-            launch(outside_, Scale{}, dim(size), to, s.a, s.b, s.slow);
-            break;
-        case Call::pageable: copy(order_, to, to_host(order_, from)); break;
-        case Call::read:
-        case Call::calls: break;
-        }
-    }
-    // On a GPU a host function does not reach the arrays.
-    void enqueue_host(const Statement& s, Array<int>& to, const Array<int>& from) {
-        if (test_device().is_cuda())
-            return launch(order_, Mix{}, dim(program_.size), from, to, s.a, s.b, s.slow);
-        const HostWork work{to.view(), from.view(), program_.size, s.a, s.b, s.slow};
-        if (s.b % 2 == 0) launch_host(order_, work, reads(from), writes(to));
-        else launch_host(order_, work);  // holds the views
+        if (s.call != Call::outside) return enqueue_plain(order_, s, to, arrays_[s.from]);
+        order_.join();
+        outside_.wait_stream(here_.stream);
+        launch(outside_, Scale{}, dim(program_.size), to, s.a, s.b, s.slow);
     }
 
-    const DataProgram& program_;
+    const Program& program_;
     const Here here_;
     const Stream outside_{test_device()};
     order_by_data order_;
@@ -216,26 +69,15 @@ std::uint64_t programs_to_run(std::uint64_t on_cpu, std::uint64_t on_cuda) {
     return HEDDLE_TEST_SANITIZED != 0 ? all / 4 + 1 : all;
 }
 
-std::size_t first_race_by_checker(const Ops& ops) {
-    detail::CheckEngine engine;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        engine.add(ops[i]);
-        for (const detail::Finding& one : engine.findings())
-            if (one.kind < detail::FindingKind::free_before_use) return i;
-        engine.findings().clear();
-    }
-    return ops.size();
-}
-
 }  // namespace
 
 TEST_CASE("by data: random programs come to what they come to one call after the other",
           "[by_data]") {
     for (std::uint64_t seed = 1; seed <= programs_to_run(1'000, 1'000); ++seed) {
         note_progress();
-        const DataProgram program = generate(seed);
+        const Program program = generate(seed, plain_calls);
         Run run(program);
-        CAPTURE(seed, program.streams, static_cast<int>(program.waits));
+        CAPTURE(seed, program.options.streams, static_cast<int>(program.options.waits));
         REQUIRE(run.comes_to_what_it_says());
     }
 }
@@ -245,10 +87,10 @@ TEST_CASE("by data: random programs need many waits, and many of them are in ord
     std::uint64_t operations = 0, inserted = 0, elided = 0;
     for (std::uint64_t seed = 1; seed <= programs_to_run(100, 100); ++seed) {
         note_progress();
-        const DataProgram program = generate_without_times(seed);
+        const Program program = generate_without_times(seed);
         const Trace observed(5'000);
         Run run(program);
-        CAPTURE(seed, program.streams, static_cast<int>(program.waits));
+        CAPTURE(seed, program.options.streams, static_cast<int>(program.options.waits));
         REQUIRE(run.comes_to_what_it_says());
         operations += run.stats().operations;
         inserted += run.stats().waits_inserted;
@@ -261,10 +103,10 @@ TEST_CASE("by data: random programs need many waits, and many of them are in ord
 TEST_CASE("by data: the checker is silent over random programs", "[by_data]") {
     for (std::uint64_t seed = 1; seed <= programs_to_run(50, 100); ++seed) {
         note_progress();
-        const DataProgram program = generate(seed);
+        const Program program = generate(seed, plain_calls);
         Checked checked({.strict = true});
         Run(program).comes_to_what_it_says();
-        CAPTURE(seed, program.streams, static_cast<int>(program.waits));
+        CAPTURE(seed, program.options.streams, static_cast<int>(program.options.waits));
         checked.expect_silence();
     }
 }
@@ -274,11 +116,11 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     std::size_t waits = 0, needed = 0, left_out_of = 0;
     for (std::uint64_t seed = 1; seed <= programs_to_run(50, 50); ++seed) {
         note_progress();
-        const DataProgram program = generate_without_times(seed);
+        const Program program = generate_without_times(seed);
         Trace trace(5'000);
         Run(program).comes_to_what_it_says();
         const Ops ops = trace.take();
-        CAPTURE(seed, program.streams, static_cast<int>(program.waits));
+        CAPTURE(seed, program.options.streams, static_cast<int>(program.options.waits));
         if (!std::ranges::all_of(ops, TraceOracle::knows) || !is_in_order(ops)) continue;
         ++left_out_of;
         REQUIRE(first_race_by_oracle(ops) == ops.size());
@@ -302,3 +144,5 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     // The rest waits for more than one thing, or for work outside of which nothing is known.
     CHECK(needed * 2 >= waits);
 }
+
+}  // namespace heddle_test::by_data

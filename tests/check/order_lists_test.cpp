@@ -181,6 +181,37 @@ TEST_CASE("check: an elided wait that was needed for a third stream's work is a 
     CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
 }
 
+TEST_CASE("check: an elided wait may bring work that had completed when a stream was told of it",
+          "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    SECTION("a wait for which nothing was enqueued") {
+        p.wait_stream(b, a);
+        p.ops.back().had_completed = true;
+    }
+    SECTION("the users of memory") { p.after_users(b, x); }
+    p.elided_wait(c, b);
+    p.write(c, x);
+    CHECK(is_silent(p));
+    p.write(a, p.array());
+    p.wait_stream(b, a);
+    const Line fault = p.elided_wait(c, b);
+    CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
+}
+
+TEST_CASE("check: waits for users of memory say nothing about other work", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait_stream(b, a);
+    p.after_users(b, x);  // it has waited for them
+    const Line fault = p.elided_wait(c, b);
+    CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
+}
+
 TEST_CASE("check: an elided wait may say more than the thread knew", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/engine.hpp"
+#include "check/first_race.hpp"
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 
@@ -32,24 +32,12 @@ namespace {
 using heddle::OpKind;
 using heddle::detail::CheckOp;
 using heddle::detail::CheckShape;
-using heddle::detail::Finding;
-using heddle::detail::FindingKind;
+using heddle_test::first_race_by_checker;
 using heddle_test::Ops;
 using heddle_test::Trace;
 
 /// Of longer programs only the beginning is kept, which is a program, too.
 constexpr std::size_t most_ops = 2000;
-
-std::size_t first_race_by_checker(const Ops& ops) {
-    heddle::detail::CheckEngine engine;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        engine.add(ops[i]);
-        for (const Finding& one : engine.findings())
-            if (one.kind < FindingKind::free_before_use) return i;
-        engine.findings().clear();
-    }
-    return ops.size();
-}
 
 /// The operations that make an order: of waits by the host the two halves.
 struct Wait {

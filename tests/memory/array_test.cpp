@@ -159,13 +159,44 @@ TEST_CASE("arrays of one stream do not overlap") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("device memory is aligned for every type") {
+namespace {
+struct alignas(256) Tile {
+    int values[64];
+};
+template <class T> bool is_aligned(const Array<T>& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) % 256 == 0;
+}
+}  // namespace
+
+TEST_CASE("all memory is aligned to 256 bytes, as CUDA's is") {
     const Stream s(test_device());
-    for (std::size_t size : {std::size_t{1}, std::size_t{3}, std::size_t{100}, std::size_t{5000}}) {
-        const Array<char> a = empty<char>(s, size), b = empty<char>(s, size);
-        CHECK(reinterpret_cast<std::uintptr_t>(a.data()) % 64 == 0);
-        CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
+    for (int round = 0; round < 3; ++round) {  // memory that is used again, too
+        for (const std::size_t size : {1, 3, 100, 300, 5000, 100'000}) {
+            const Array<char> a = empty<char>(s, size), b = empty<char>(s, size);
+            CHECK((is_aligned(a) && is_aligned(b)));
+            CHECK(is_aligned(pinned<char>(size)));
+            CHECK(is_aligned(pageable<char>(size)));
+            CHECK(is_aligned(shareable<char>(test_device(), size)));
+        }
+        const Array<Tile> tiles = empty<Tile>(s, 3);
+        CHECK(is_aligned(tiles));
     }
+}
+
+TEST_CASE("what a batch and a captured graph allocate is aligned to 256 bytes") {
+    const Stream s(test_device());
+    Batch batch({.on_cpu = true});
+    for (int round = 0; round < 3; ++round) {
+        const ScopedBatch in(batch, s);
+        const Array<Tile> a = empty<Tile>(s, 1), b = empty<Tile>(s, 2);
+        CHECK((is_aligned(a) && is_aligned(b)));
+    }
+    const Graph graph = capture(s, [&] {
+        const Array<char> odd = zeros<char>(s, 3);
+        const Array<Tile> a = empty<Tile>(s, 1);
+        CHECK((is_aligned(odd) && is_aligned(a)));
+    });
+    (void)graph;
 }
 
 TEST_CASE("host arrays are read and written by index") {

@@ -1,128 +1,34 @@
 // Random programs that are ordered by data, beside everything else that heddle does: batches and
 // captures of another thread on the shared default stream, tasks that make arrays, fork, capture
 // and batch, prepared launches and addresses, other threads with orders of their own, failures,
-// memory and outside streams that end, and reads on the host. They come to what their statements
-// come to one after the other. The environment of random_programs_test.cpp counts here too; the
-// mode is `by_data`.
+// memory and outside streams that end, reads on the host, and threads that query and wait
+// meanwhile. They come to what their statements come to one after the other. The environment of
+// random_programs_test.cpp counts here too; the mode is `by_data`.
+#include "by_data/random_program.hpp"
 #include "check/checked.hpp"
+#include "check/first_race.hpp"
+#include "check/trace.hpp"
+#include "check/trace_oracle.hpp"
 #include "environment.hpp"
-#include "kernels.hpp"
-#include "random.hpp"
-#include "support.hpp"
+#include "pests.hpp"
 #include "watch.hpp"
 
-#include <heddle/by_data.hpp>
-
 #include <algorithm>
+#include <initializer_list>
+#include <iostream>
 #include <optional>
 #include <sstream>
 #include <thread>
 
 namespace heddle_test::programs::by_data {
 
+using heddle_test::by_data::all_calls;
+using heddle_test::by_data::Call;
+using heddle_test::by_data::Program;
+using heddle_test::by_data::Reference;
+using heddle_test::by_data::Statement;
+
 namespace {
-
-enum class Call : std::uint8_t {
-    scale,
-    mix,
-    fill,
-    copy,
-    host,
-    prepared,         ///< prepared once, and changed for each launch
-    at_addresses,     ///< a kernel that holds addresses
-    prepared_at,      ///< the same, prepared
-    task,             ///< with all that it uses declared
-    task_makes,       ///< replaces an array by one that it makes
-    task_makes_side,  ///< the same, on a stream of its own
-    task_forks,
-    task_captures,  ///< and launches the graph
-    task_batches,
-    temporary,
-    made_anew,       ///< memory that ends while its work is pending
-    read,            ///< to_host(), compared at once
-    on_host,         ///< changed by the host
-    pageable,        ///< from the host and back
-    outside,         ///< on a stream that knows nothing of the order
-    outside_ending,  ///< on one that ends behind it
-    thread,          ///< through an order of another thread, which waits for its end
-    reborn,          ///< the order ends, the current stream goes on, and there is another order
-    joined,
-    batch_begins,    ///< of another thread on the default stream; what it has recorded ends
-    capture_begins,  ///< the same
-    recording_ends,
-    fails,  ///< and is cleared; all arrays are set anew
-    calls,  ///< how many there are
-};
-
-struct Statement {
-    Call call;
-    std::size_t to, from;  ///< arrays; never the same
-    Word a, b;
-    int slow;
-};
-
-struct Program {
-    std::uint64_t seed = 0;
-    std::size_t size = 0, arrays = 0;
-    ByDataOptions options;
-    std::vector<Statement> statements;
-};
-
-Program generate(std::uint64_t seed) {
-    Random random(seed);
-    Program p;
-    p.seed = seed;
-    p.size = 8 * (1 + random.below(4));
-    p.arrays = 3 + random.below(5);
-    p.options = {.streams = static_cast<int>(1 + random.below(5)),
-                 .waits = static_cast<DataWaits>(random.below(3)),
-                 .spread = random.below(2) == 0 ? DataSpread::automatic : DataSpread::always};
-    const std::size_t count = 10 + random.below(40);
-    for (std::size_t i = 0; i < count; ++i) {
-        Statement s{};
-        s.call = static_cast<Call>(random.below(static_cast<std::size_t>(Call::calls)));
-        s.to = random.below(p.arrays);
-        s.from = (s.to + 1 + random.below(p.arrays - 1)) % p.arrays;
-        s.a = static_cast<Word>(1 + 2 * random.below(5));
-        s.b = static_cast<Word>(random.below(100));
-        s.slow = random.below(4) == 0 ? static_cast<int>(random.below(20'000)) : 0;
-        p.statements.push_back(s);
-    }
-    return p;
-}
-
-const char* name_of(Call call) {
-    static constexpr const char* names[] = {"scale",
-                                            "mix",
-                                            "fill",
-                                            "copy",
-                                            "host",
-                                            "prepared",
-                                            "at",
-                                            "prepared_at",
-                                            "task",
-                                            "task_makes",
-                                            "task_makes_side",
-                                            "task_forks",
-                                            "task_captures",
-                                            "task_batches",
-                                            "temporary",
-                                            "made_anew",
-                                            "read",
-                                            "on_host",
-                                            "pageable",
-                                            "outside",
-                                            "outside_ending",
-                                            "thread",
-                                            "reborn",
-                                            "joined",
-                                            "batch_begins",
-                                            "capture_begins",
-                                            "recording_ends",
-                                            "fails"};
-    static_assert(std::size(names) == static_cast<std::size_t>(Call::calls));
-    return names[static_cast<std::size_t>(call)];
-}
 
 std::string text_of(const Program& p, std::size_t statements) {
     std::ostringstream text;
@@ -136,55 +42,6 @@ std::string text_of(const Program& p, std::size_t statements) {
     }
     return text.str();
 }
-
-/// What a program does, one statement after the other.
-class Reference {
-public:
-    explicit Reference(const Program& p) : arrays(p.arrays, Ints(p.size)) {
-        for (std::size_t i = 0; i < arrays.size(); ++i)
-            for (std::size_t k = 0; k < p.size; ++k) arrays[i][k] = static_cast<int>(100 * i + k);
-    }
-    void step(const Statement& s) {
-        Ints& to = arrays[s.to];
-        const Ints& from = arrays[s.from];
-        const auto each = [&](auto f) {
-            for (std::size_t i = 0; i < to.size(); ++i)
-                to[i] = static_cast<int>(f(static_cast<Word>(to[i]), static_cast<Word>(from[i])));
-        };
-        switch (s.call) {
-        case Call::scale:
-        case Call::prepared:
-        case Call::on_host:
-        case Call::task_forks:
-        case Call::outside:
-        case Call::outside_ending:
-        case Call::reborn: each([&](Word t, Word) { return t * s.a + s.b; }); break;
-        case Call::mix:
-        case Call::host:
-        case Call::at_addresses:
-        case Call::prepared_at:
-        case Call::task:
-        case Call::task_captures:
-        case Call::task_batches:
-        case Call::thread: each([&](Word t, Word f) { return t * s.a + f + s.b; }); break;
-        case Call::fill:
-        case Call::made_anew: each([&](Word, Word) { return s.b; }); break;
-        case Call::copy:
-        case Call::pageable: to = from; break;
-        case Call::task_makes:
-        case Call::task_makes_side: each([&](Word, Word f) { return f * s.a + s.b; }); break;
-        case Call::temporary: each([&](Word t, Word f) { return t + f * s.a + s.b; }); break;
-        case Call::read:
-        case Call::joined:
-        case Call::batch_begins:
-        case Call::capture_begins:
-        case Call::recording_ends:
-        case Call::fails:
-        case Call::calls: break;
-        }
-    }
-    std::vector<Ints> arrays;
-};
 
 /// Holds addresses.
 struct MixAt {
@@ -234,12 +91,18 @@ private:
 
 class Run {
 public:
-    explicit Run(const Program& p) : program_(p), expected_(p) {
+    Run(const Program& p, int pests) : program_(p), expected_(p) {
         order_.emplace(test_device(), p.options);
         for (const Ints& values : expected_.arrays) arrays_.push_back(from_host(*order_, values));
         some_ = zeros<int>(*order_, p.size);
         prepared_.emplace(
             prepare(test_device(), Scale{}, dim(p.size), arrays_[0], Word{1}, Word{0}, 0));
+        counted_ = zeros<int>(*order_, p.size);
+        const Stream making(test_device());
+        order_->join();
+        graph_ = capture(
+            making, [&] { launch(making, Scale{}, dim(p.size), counted_, Word{1}, Word{1}, 0); });
+        pests_.emplace(pests, view_for_pests(), p.seed);
     }
     /// Returns how many statements it took until something was wrong, or 0.
     std::size_t first_wrong() {
@@ -256,6 +119,19 @@ public:
     }
 
 private:
+    bool has(std::initializer_list<Call> calls) const {
+        return std::ranges::any_of(program_.statements, [&](const Statement& s) {
+            return std::ranges::find(calls, s.call) != calls.end();
+        });
+    }
+    /// Their streams must not join a capture. Nor may they have a failure, which would come to
+    /// whatever uses the same arrays.
+    PestsView view_for_pests() const {
+        return {.streams = {outside_, shared()},
+                .constants = {&untouched_},
+                .wait_on_streams = !has({Call::capture_begins, Call::outside_fails}),
+                .whole_devices = !has({Call::capture_begins})};
+    }
     const Ints& now(std::size_t i) const { return expected_.arrays[i]; }
     StreamRef shared() const { return default_stream(test_device()); }
     bool is_captured() const { return neighbour_ && neighbour_->captures(); }
@@ -269,11 +145,6 @@ private:
             launch(stream, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
         };
         switch (s.call) {
-        case Call::scale: launch(order, Scale{}, dim(size), to, s.a, s.b, s.slow); break;
-        case Call::mix: launch(order, Mix{}, dim(size), from, to, s.a, s.b, s.slow); break;
-        case Call::fill: fill(order, to, static_cast<int>(s.b)); break;
-        case Call::copy: copy(order, to, from); break;
-        case Call::host: enqueue_host(s); break;
         case Call::prepared:
             prepared_->set<0>(to).set<1>(s.a).set<2>(s.b).set<3>(s.slow);
             launch(order, *prepared_);
@@ -284,18 +155,12 @@ private:
             launch(order, once);
             break;
         }
-        case Call::task: order.task({reads(from), writes(to)}, mix); break;
         case Call::task_makes:
         case Call::task_makes_side:
         case Call::task_forks:
         case Call::task_captures:
+        case Call::task_launches:
         case Call::task_batches: enqueue_task(s, mix); break;
-        case Call::temporary: {
-            Array<int> once = clone(order, from);
-            launch(order, Scale{}, dim(size), once, s.a, s.b, s.slow);
-            launch(order, Mix{}, dim(size), once, to, Word{1}, Word{0}, 0);
-            break;
-        }
         case Call::made_anew: to = full<int>(order, size, static_cast<int>(s.b)); break;
         case Call::on_host:
             if (test_device().is_cuda()) launch(order, Scale{}, dim(size), to, s.a, s.b, 0);
@@ -303,7 +168,16 @@ private:
                 for (int& one : on_host(order, to))
                     one = static_cast<int>(static_cast<Word>(one) * s.a + s.b);
             break;
-        case Call::pageable: copy(order, to, to_host(order, from)); break;
+        case Call::look:
+            if (is_captured()) right_ &= to_host(order, from) == now(s.from);
+            else right_ &= to_host(from) == now(s.from);
+            break;
+        case Call::pageable_array: {
+            Array<int> on_host = pageable<int>(size);
+            copy(order, on_host, from);
+            copy(order, to, on_host);
+            break;
+        }
         case Call::outside: enqueue_outside(s, outside_); break;
         case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
         case Call::thread:
@@ -325,28 +199,22 @@ private:
             }
             break;
         case Call::joined: order.join(); break;
+        case Call::waited: order.synchronize(); break;
+        case Call::waited_all:
+            if (!is_captured()) synchronize_device(test_device());
+            break;
         case Call::batch_begins: begin_recording(false); break;
         case Call::capture_begins: begin_recording(true); break;
         case Call::recording_ends: neighbour_.reset(); break;
-        case Call::fails: fail(s); break;
-        case Call::read:
-        case Call::calls: break;
+        case Call::fails:
+        case Call::task_fails:
+        case Call::outside_fails: fail(s); break;
+        default: heddle_test::by_data::enqueue_plain(order, s, to, from);
         }
     }
 
     MixAt at(const Statement& s) {
         return {std::as_const(arrays_[s.from]).data(), arrays_[s.to].data(), s.a, s.b, s.slow};
-    }
-
-    // On a GPU a host function does not reach the arrays.
-    void enqueue_host(const Statement& s) {
-        Array<int>& to = arrays_[s.to];
-        const Array<int>& from = arrays_[s.from];
-        if (test_device().is_cuda())
-            return launch(*order_, Mix{}, dim(program_.size), from, to, s.a, s.b, s.slow);
-        const HostWork work{to.view(), from.view(), program_.size, s.a, s.b, s.slow};
-        if (s.b % 2 == 0) launch_host(*order_, work, reads(from), writes(to));
-        else launch_host(*order_, work);  // holds the views
     }
 
     template <class F> void enqueue_task(const Statement& s, const F& mix) {
@@ -383,6 +251,10 @@ private:
                 graph.launch(stream);
             });
             break;
+        case Call::task_launches:
+            order_->task({writes(counted_)}, [&](StreamRef stream) { graph_.launch(stream); });
+            launch(*order_, Mix{}, dim(size), counted_, to, Word{1}, Word{0}, s.slow);
+            break;
         default:
             order_->task({reads(from), writes(to)}, [&](StreamRef stream) {
                 const ScopedBatch in(batch_, stream);
@@ -398,7 +270,7 @@ private:
     }
 
     /// Work outside has to wait for what the order was given by itself.
-    void enqueue_outside(const Statement& s, const Stream& stream) {
+    void order_outside(const Statement& s, const Stream& stream) {
         take_back(arrays_[s.to]);
         if (is_captured()) {
             order_->synchronize();
@@ -406,6 +278,9 @@ private:
             order_->join();
             stream.wait_stream(shared());
         }
+    }
+    void enqueue_outside(const Statement& s, const Stream& stream) {
+        order_outside(s, stream);
         launch(stream, Scale{}, dim(program_.size), arrays_[s.to], s.a, s.b, s.slow);
     }
 
@@ -415,11 +290,20 @@ private:
     }
 
     void fail(const Statement& s) {
-        launch_host(*order_, [] { throw Boom("by data"); }, writes(arrays_[s.to]));
+        const auto fails = [] { throw Boom("by data"); };
+        const auto written = writes(arrays_[s.to]);
+        if (s.call == Call::fails) launch_host(*order_, fails, written);
+        if (s.call == Call::task_fails)
+            order_->task({written}, [&](StreamRef stream) { launch_host(stream, fails, written); });
+        if (s.call == Call::outside_fails) {
+            order_outside(s, outside_);
+            launch_host(outside_, fails, written);
+        }
         launch(*order_, Mix{}, dim(program_.size), arrays_[s.to], arrays_[s.from], s.a, s.b, 0);
         right_ &= error_of([&] { (void)to_host(*order_, arrays_[s.from]); }).has_value();
         right_ &= error_of([&] { order_->synchronize(); }).has_value();
         right_ &= order_->clear_error() != nullptr;
+        if (s.call == Call::outside_fails) right_ &= outside_.clear_error() != nullptr;
         for (std::size_t i = 0; i < arrays_.size(); ++i) copy(*order_, arrays_[i], now(i));
     }
 
@@ -427,7 +311,9 @@ private:
     const ScopedDevice on_{test_device()};
     const Stream outside_{test_device()};
     Reference expected_;
-    Array<int> some_;
+    Array<int> some_, counted_;
+    const Array<int> untouched_ = zeros<int>(Stream(test_device()), 64);
+    Graph graph_;
     std::vector<Array<int>> arrays_;
     Drained drained_;
     Batch batch_{{.on_cpu = true}};
@@ -435,23 +321,29 @@ private:
     std::optional<order_by_data> order_;
     std::optional<Neighbour> neighbour_;
     bool right_ = true;
+    std::optional<Pests> pests_;
 };
 
-std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode by_data"; }
+std::string title(std::uint64_t seed, int pests) {
+    return "seed " + std::to_string(seed) + ", mode by_data, pests " + std::to_string(pests);
+}
 
 /// Runs programs for a share of the time, one after the other.
-template <class Around> void run_programs(double part, std::uint64_t step, const Around& around) {
+template <class Around>
+void run_programs(double part, std::uint64_t step, bool has_pests, const Around& around) {
     if (!is_mode_wanted("by_data")) return;
-    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 5;  // alone they have all the time
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // alone they have all the time
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end;
          seed = next(seed, step)) {
-        const Program program = generate(seed);
-        const Watch watch(title(seed), [&] { return text_of(program, program.statements.size()); });
-        INFO(title(seed) << "\n" << text_of(program, program.statements.size()));
-        around([&] {
-            const std::size_t wrong = Run(program).first_wrong();
+        const Program program = heddle_test::by_data::generate(seed, all_calls);
+        const int pests = has_pests ? pests_for(seed) : 0;
+        const std::string text = text_of(program, program.statements.size());
+        const Watch watch(title(seed, pests), [&] { return text; });
+        INFO(title(seed, pests) << "\n" << text);
+        around(seed, [&] {
+            const std::size_t wrong = Run(program, pests).first_wrong();
             CAPTURE(wrong);
             REQUIRE(wrong == 0);
         });
@@ -463,18 +355,54 @@ template <class Around> void run_programs(double part, std::uint64_t step, const
 }  // namespace
 
 TEST_CASE("random programs by data, beside all else, come to what they say", "[random]") {
-    run_programs(0.1, 1, [](const auto& run) { run(); });
+    run_programs(0.1, 1, true, [](std::uint64_t, const auto& run) { run(); });
 }
 
 TEST_CASE("by data: the checker is silent over random programs beside all else", "[random]") {
-    run_programs(0.1, 7, [](const auto& run) {
+    run_programs(0.1, 7, false, [](std::uint64_t, const auto& run) {
         Checked checked({.strict = true});
         run();
-        const check::Summary found = checked.end();
-        for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
-        CHECK(found.certain == 0);
-        CHECK(found.possible == 0);
+        checked.expect_silence();
     });
+}
+
+TEST_CASE("by data: the checker finds each wait that a random program beside all else lacks",
+          "[random]") {
+    std::size_t waits = 0, needed = 0, early = 0;
+    run_programs(0.05, 3, false, [&](std::uint64_t seed, const auto& run) {
+        Trace trace(5'000);
+        run();
+        const Ops ops = trace.take();
+        if (!std::ranges::all_of(ops, TraceOracle::knows) || !is_in_order(ops)) return;
+        REQUIRE(first_race_by_oracle(ops) == ops.size());
+        REQUIRE(first_race_by_checker(ops) == ops.size());
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < ops.size(); ++i)
+            if (ops[i].kind == OpKind::wait && ops[i].mode == OpMode::run) places.push_back(i);
+        Random random(seed);
+        for (int i = 0; i < 4 && !places.empty(); ++i) {
+            const std::size_t left_out = places[random.below(places.size())];
+            Ops without = ops;
+            without[left_out] = {};
+            without[left_out].kind = OpKind::host_function_runs;  // orders nothing
+            const std::size_t race = first_race_by_oracle(without);
+            CAPTURE(left_out);
+            // Of uses in order the checker keeps the newest one. If that is the order's own it may
+            // not know of an older one outside, and miss what only that would bring.
+            const std::size_t found = first_race_by_checker(without);
+            REQUIRE(found <= race);
+            ++waits;
+            needed += race != without.size();
+            early += found < race;
+        }
+    });
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
+        std::cout << needed << " of " << waits << " waits were needed, and found; " << early
+                  << " early" << std::endl;
+    if (waits < 400) return;
+    // The rest waits for more than one thing, or for work of which nothing is known.
+    CHECK(needed * 10 >= waits);
+    CHECK(early * 100 <= waits);
 }
 
 }  // namespace heddle_test::programs::by_data

@@ -35,6 +35,11 @@ inline std::uint64_t first_seed() {
     return text.empty() ? 1 : std::stoull(text);
 }
 
+inline int pests_for(std::uint64_t seed) {
+    const std::string text = environment("HEDDLE_RANDOM_PESTS");
+    return text.empty() ? static_cast<int>(seed / 7 % 3) : std::stoi(text);
+}
+
 inline std::uint64_t next(std::uint64_t seed, std::uint64_t step) {
     return environment("HEDDLE_RANDOM_STAY").empty() ? seed + step : seed;
 }

@@ -36,11 +36,6 @@ namespace {
 
 bool is_wanted(Mode mode) { return is_mode_wanted(to_string(mode)); }
 
-int pests_for(std::uint64_t seed) {
-    const std::string text = environment("HEDDLE_RANDOM_PESTS");
-    return text.empty() ? static_cast<int>(seed / 7 % 3) : std::stoi(text);
-}
-
 bool temporaries() { return environment("HEDDLE_RANDOM_WITHOUT") != "temporaries"; }
 
 /// Returns the devices under test. On CUDA, every third program also has CPU streams.

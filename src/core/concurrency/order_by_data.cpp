@@ -83,8 +83,11 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     needed_.reserve(lanes_.count());
     StreamRecord& current = record_of(current_stream(device));
     check_not_recorded(current, "order_by_data", where);
-    for (std::size_t i = 0; i < lanes_.count(); ++i)
+    for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
+        // Else they would count as streams outside, until tell_ended() names them.
+        if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
+    }
 }
 
 DataOrder::~DataOrder() {
@@ -390,7 +393,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
                 lanes_.find(user.stream->key.load(std::memory_order_relaxed)) != nullptr)
                 continue;
             send_batch_of(*user.stream, where);
-            HostWait wait("wait for the memory's users", *user.stream, where, WaitReason::data);
+            HostWait wait("wait for the memory's users", user, where, WaitReason::data);
             user.stream->backend->synchronize_use(user, where);
             wait.end();
         }

@@ -320,6 +320,15 @@ void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block&
     notify_after_users(stream, all_of(block), WaitReason::data, where, &first);
 }
 
+void notify_order_of(StreamRecord& stream, StreamRecord& first,
+                     const SourceLocation& where) noexcept {
+    notify_on(stream, {.kind = OpKind::after_users,
+                       .reason = WaitReason::data,
+                       .name = "order_by_data",
+                       .other = Access::stream(first),
+                       .where = where});
+}
+
 void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where) {
     if (failure == nullptr) [[likely]]
         return;
@@ -354,7 +363,7 @@ void settle(const Block* block, const SourceLocation& where) {
         } else if (!use.is_same()) {
             backend.synchronize_use(use, where);  // the record is another stream's now
         } else {
-            HostWait wait("wait for the memory's users", *use.stream, where, WaitReason::copy);
+            HostWait wait("wait for the memory's users", use, where, WaitReason::copy);
             backend.synchronize_use(use, where);
             wait.end();
         }

@@ -27,6 +27,9 @@ void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
 /// uses of the block by streams that are not the order's. `first` is the order's first stream.
 void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
                          const SourceLocation& where) noexcept;
+/// Tells observers that a stream belongs to the order_by_data that has this first stream.
+void notify_order_of(StreamRecord& stream, StreamRecord& first,
+                     const SourceLocation& where) noexcept;
 /// Lets work that is enqueued from now on have the failure, as a wait for failed work does. Does
 /// nothing if it is null.
 void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where);

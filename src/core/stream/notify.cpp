@@ -4,6 +4,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/observe/polls.hpp"
+#include "core/observe/told_wait.hpp"
 #include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail {
@@ -229,6 +230,7 @@ HostFunctionRun::~HostFunctionRun() {
 void HostWait::mark(const OpInfo& op) noexcept { begin_wait(mark_, op); }
 
 void HostWait::begin() noexcept {
+    const TellsWait tells({.other = user_});
     op_->kind = OpKind::synchronize_begins;
     complete_and_notify(*op_);
 }
@@ -237,6 +239,7 @@ void HostWait::end() noexcept {
     mark_.end();
     if (!op_) [[likely]]
         return;
+    const TellsWait tells({.other = user_});
     op_->kind = OpKind::synchronize;
     complete_and_notify(*op_);
 }

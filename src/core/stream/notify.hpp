@@ -62,6 +62,10 @@ void notify_record(StreamRecord& stream, const EventState& event, const SourceLo
 
 /// What the host waits for, or asks about. It covers what was enqueued when this was called.
 OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept;
+inline OpInfo host_wait(const char* name, const StreamUse& use,
+                        const SourceLocation& where) noexcept {
+    return host_wait(name, *use.stream, where);
+}
 OpInfo host_wait(const char* name, const EventState& event, const SourceLocation& where) noexcept;
 OpInfo host_wait(const char* name, Device device, const SourceLocation& where) noexcept;
 /// Tell observers that a query answered "complete". `covered`: noted_on(stream) before the query.
@@ -142,6 +146,7 @@ public:
         if (!is_observed()) return;
         op_ = host_wait(name, target, where);
         op_->reason = reason;
+        if constexpr (std::is_same_v<std::remove_cvref_t<Target>, StreamUse>) user_ = target.id;
         begin();
     }
     void end() noexcept;
@@ -150,6 +155,7 @@ private:
     void begin() noexcept;
     void mark(const OpInfo& op) noexcept;
     std::optional<OpInfo> op_;
+    std::uint64_t user_ = 0;  ///< the stream's id, if it was given as a user of memory
     WaitMark mark_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/stream/order.hpp"
 #include "core/base/errors.hpp"
 
+#include "core/observe/told_wait.hpp"
 #include "core/stream/event_pool.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -19,6 +20,9 @@ struct WaitCause {
 
 // What differs between the targets of a wait: their names, what their recorders do, and how the
 // wait is enqueued.
+
+/// Whether a wait had to be enqueued.
+enum class Enqueued : bool { nothing, wait };
 
 WaitNote note_of(StreamRecord& other) noexcept { return {.name = "wait_stream", .other = &other}; }
 WaitNote note_of(EventState& event) noexcept { return {.name = "wait_event", .event = &event}; }
@@ -39,9 +43,12 @@ bool record_wait(StreamRecord&, const StreamUse& use, const SourceLocation& wher
 /// Whether the backend of both sides waits by itself.
 bool is_native(WaitPlan plan) noexcept { return plan.verdict.rule == WaitRuleName::needed; }
 
-void enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
-                  const SourceLocation& where) {
-    if (is_native(plan)) return waiter.backend->wait_stream(waiter, other, where);
+Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
+                      const SourceLocation& where) {
+    if (is_native(plan)) {
+        waiter.backend->wait_stream(waiter, other, where);
+        return Enqueued::wait;
+    }
     EventState& event = take_event(other.device, {}, where);
     try {
         other.backend->record(event, other, where);
@@ -52,22 +59,31 @@ void enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
         throw;
     }
     give_event(event);
+    return Enqueued::wait;
 }
 
-void enqueue_wait(WaitPlan plan, StreamRecord& waiter, EventState& event,
-                  const SourceLocation& where) {
+Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, EventState& event,
+                      const SourceLocation& where) {
     if (is_native(plan)) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
+    return Enqueued::wait;
 }
 
-void enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
-                  const SourceLocation& where) {
-    if (is_native(plan)) return waiter.backend->wait_use(waiter, use, where);
-    CompletionRef done = make_completion();
-    use.stream->backend->signal_use(use, done);
-    if (!done->is_done() || done->failure() != nullptr)
-        waiter.backend->await(waiter, std::move(done), where);
-    else done->see();
+/// Backends enqueue nothing if the stream is idle.
+Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
+                      const SourceLocation& where) {
+    const std::uint64_t given = waiter.submissions.load(std::memory_order_relaxed);
+    if (is_native(plan)) {
+        waiter.backend->wait_use(waiter, use, where);
+    } else {
+        CompletionRef done = make_completion();
+        use.stream->backend->signal_use(use, done);
+        if (!done->is_done() || done->failure() != nullptr)
+            waiter.backend->await(waiter, std::move(done), where);
+        else done->see();
+    }
+    const bool is_same = waiter.submissions.load(std::memory_order_relaxed) == given;
+    return is_same ? Enqueued::nothing : Enqueued::wait;
 }
 
 // The same for all targets.
@@ -118,7 +134,7 @@ void note_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use) {
 }
 
 [[gnu::cold, gnu::noinline]] void tell(WaitPlan plan, StreamRecord& waiter, WaitNote note,
-                                       WaitCause cause) {
+                                       WaitCause cause, Enqueued enqueued) {
     if (plan.verdict.rule == WaitRuleName::never_recorded)
         note.name = "wait_event (never recorded)";
     // What had completed before a capture counts as part of the recording.
@@ -126,6 +142,9 @@ void note_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use) {
                        plan.verdict.rule == WaitRuleName::nothing_pending;
     note.is_elided = plan.verdict.action == WaitAction::elide && !note.is_recorded;
     note.reason = cause.reason;
+    const bool is_empty =
+        plan.verdict.action == WaitAction::enqueue && enqueued == Enqueued::nothing;
+    const TellsWait mark({.other = plan.stream_id, .had_completed = is_empty});
     notify_wait(waiter, note, cause.where);
 }
 
@@ -138,6 +157,7 @@ template <class Target>
 template <class Target>
 [[gnu::always_inline]] inline void carry_out(WaitPlan plan, StreamRecord& waiter, Target& target,
                                              WaitCause cause) {
+    Enqueued enqueued = Enqueued::nothing;
     switch (plan.verdict.action) {
     case WaitAction::elide:
         if (!is_observed()) [[likely]]
@@ -145,7 +165,7 @@ template <class Target>
         break;
     case WaitAction::enqueue:
         if (plan.is(wait_fact::captured)) waiter.set(stream_flag::capturing);
-        enqueue_wait(plan, waiter, target, cause.where);
+        enqueued = enqueue_wait(plan, waiter, target, cause.where);
         note_wait(plan, waiter, target);
         break;
     case WaitAction::record: return record_or_carry_out(plan, waiter, target, cause);
@@ -156,13 +176,13 @@ template <class Target>
         return;
     }
     if (is_noted()) [[unlikely]]
-        tell(plan, waiter, note_of(target), cause);
+        tell(plan, waiter, note_of(target), cause, enqueued);
 }
 
 template <class Target>
 void record_or_carry_out(WaitPlan plan, StreamRecord& waiter, Target& target, WaitCause cause) {
     if (record_wait(waiter, target, cause.where)) {
-        if (is_noted()) tell(plan, waiter, note_of(target), cause);
+        if (is_noted()) tell(plan, waiter, note_of(target), cause, Enqueued::nothing);
         return;
     }
     carry_out(decide_wait(waiter, target, cause.where, Recorders::asked), waiter, target, cause);

@@ -1,0 +1,63 @@
+// Arrays, and an order whose operations are notes in a record.
+#pragma once
+
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace heddle_test::by_data {
+
+inline constexpr std::size_t n = 64;
+inline constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact,
+                                          DataWaits::automatic};
+
+inline Ints constant(int value) { return Ints(n, value); }
+/// For all streams.
+inline Array<int> array() {
+    Array<int> made = zeros<int>(test_device(), n);
+    current_stream(test_device()).synchronize();
+    return made;
+}
+
+struct Noted {
+    explicit Noted(int streams = 2, DataWaits waits = DataWaits::automatic)
+        : order(test_device(), {.streams = streams, .waits = waits, .spread = DataSpread::always}) {
+    }
+
+    template <class... A> void note(const char* what, const A&... accesses) {
+        launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
+    }
+    /// Holds back the stream that an operation with these accesses gets, and returns that.
+    template <class... A> StreamRef hold(const Gate& gate, const A&... accesses) {
+        StreamRef held;
+        order.task({accesses...}, [&](StreamRef s) {
+            gate.hold(s);
+            held = s;
+        });
+        return held;
+    }
+    /// Whether just these notes are made while the gate is closed, in any order.
+    bool sees_only(const Strings& notes) const {
+        (void)eventually(
+            [&] { return std::ranges::all_of(notes, [&](auto& one) { return seen.has(one); }); });
+        settle(test_device());
+        return seen.seen().size() == notes.size();
+    }
+    bool has_seen_nothing() const { return sees_only({}); }
+    /// Whether one note was made before another one.
+    bool is_before(const std::string& first, const std::string& second) const {
+        const Strings all = seen.seen();
+        const auto a = std::ranges::find(all, first), b = std::ranges::find(all, second);
+        return a != all.end() && b != all.end() && a < b;
+    }
+
+    Recorder seen;
+    order_by_data order;
+};
+
+}  // namespace heddle_test::by_data
