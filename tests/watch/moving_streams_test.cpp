@@ -98,7 +98,7 @@ private:
         return detail::cpu::queue_of(detail::record_of(StreamRef(stream_)));
     }
     void drain() {
-        queue().help(*pending_.front());
+        detail::cpu::wait_for(*pending_.front());
         pending_.pop_front();
     }
     std::deque<Stream> busy_;
