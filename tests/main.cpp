@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
     const int wrong = session.applyCommandLine(argc, argv);
     if (wrong != 0) return wrong;
 
-    // Tests that name no device are of that kind, too, on a machine that has both.
-    setenv("HEDDLE_DEVICE", environment("HEDDLE_TEST_DEVICE", "cpu").c_str(), 0);
+    // On a machine with GPUs, too: there several suites run at the same time, and the GPUs are one's.
+    if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const std::string reason = reason_to_skip();
     if (!reason.empty()) {
         std::cout << "skipped: every test: " << reason << std::endl;

@@ -1,4 +1,5 @@
 // What an order knows of arrays that tasks make, replace and free.
+#include "kernels.hpp"
 #include "noted.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // An order beside captures and batches of other threads on the stream that all threads share, and
 // in those of its own thread.
+#include "kernels.hpp"
 #include "noted.hpp"
 
 #include <thread>

@@ -1,4 +1,5 @@
 // Ordering by data: what conflicts is in order, what does not overlaps, and nothing else waits.
+#include "kernels.hpp"
 #include "noted.hpp"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 #include "random_program.hpp"
+#include "random_programs/kernels.hpp"
 #include "watchdog.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Random programs by data: lists of calls, what they come to one after the other, and the calls
-// that need nothing but an order and its arrays.
+// that need nothing but an order and its arrays. Tests include kernels.hpp besides: by that CMake
+// knows that they have kernels.
 #pragma once
 
 #include "random.hpp"
