@@ -1,5 +1,5 @@
-// Arrays, and an order whose operations are notes in a record. Tests include kernels.hpp besides: by
-// that CMake knows that they have kernels.
+// Arrays, and an order whose operations are notes in a record. Tests include kernels.hpp besides:
+// by that CMake knows that they have kernels.
 #pragma once
 
 #include "kernels.hpp"

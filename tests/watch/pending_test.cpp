@@ -276,9 +276,8 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     PendingWork work;
     CHECK(eventually([&] {
         work = what_is_pending();
-        return std::ranges::any_of(work.threads, [](const PendingThread& one) {
-            return has(one.text, "owner.cpp:5");
-        });
+        return std::ranges::any_of(
+            work.threads, [](const PendingThread& one) { return has(one.text, "owner.cpp:5"); });
     }));
     held.open();
     owner.join();
