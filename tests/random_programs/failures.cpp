@@ -1,7 +1,8 @@
 // The expected result of programs whose work fails: as on one stream after the other, where each
 // stream has a failure or not, and each array the failures of its users. It is that of eager code
 // on CPU devices, and batches do the same. On CUDA devices work behind a failed host function may
-// run: there an array that dropped work should have written gives its failure or anything.
+// run, and a host function that fails in a batch fails every stream that is connected with it there
+// (guide, chapter 11): an array that dropped work should have written gives a failure or anything.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -303,12 +304,14 @@ private:
 
     void answer(const Statement& s, const Heard& heard) {
         const bool must = heard.must != 0;
-        const bool is_known = !out_.is_unsure && !at(out_.unknown, s.from);
-        out_.answers.push_back({.statement = s.id,
-                                .may_give = !must || is_cuda_ || out_.is_unsure,
-                                .may_throw = must || heard.may != 0 || out_.is_unsure,
-                                .is_known = is_known && !(must && is_cuda_),
-                                .elements = at(out_.buffers, s.from)});
+        const bool may_be_connected = is_cuda_ && mode_ == Mode::batch && failures_ != 0;
+        const bool is_known = !out_.is_unsure && !at(out_.unknown, s.from) && !may_be_connected;
+        out_.answers.push_back(
+            {.statement = s.id,
+             .may_give = !must || is_cuda_ || out_.is_unsure,
+             .may_throw = must || heard.may != 0 || out_.is_unsure || may_be_connected,
+             .is_known = is_known && !(must && is_cuda_),
+             .elements = at(out_.buffers, s.from)});
     }
 
     const Program& program_;

@@ -85,6 +85,8 @@ private:
         for (const auto& s : owned_)
             if (s) outcome_.failed.push_back(s->clear_error() != nullptr);
         for (const Device d : program_.devices) (void)clear_errors(d);
+        // Reads of pinned memory take failures over on the current stream of the CPU.
+        (void)clear_errors(Device("cpu:0"));
     }
 
     /// Makes the program's current streams current on this thread.
