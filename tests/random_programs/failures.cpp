@@ -193,6 +193,10 @@ private:
             if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
             answer(s, heard);
             if (hears == Hears::stream || hears == Hears::clone) use(s.from, s.stream, false);
+            // An order's streams read it too, and may not have ended when they are gone.
+            else if (const Failed one = heard.must != 0 ? heard.must : heard.may; one != 0)
+                at(users_, s.from)
+                    .push_back({.device = device_of(s.stream), .may_be_none = true, .left = one});
             break;
         }
         default: work(s, s.stream, round);

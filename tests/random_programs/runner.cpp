@@ -474,8 +474,21 @@ private:
 
     void look(const Statement& s) {
         if (!program_.fails) return outcome_.seen.push_back(to_host(array(s.from)));
+        const OnCpu own(device(0));
         answer(s, [&] { return to_host(array(s.from)); });
     }
+
+    /// Beside GPUs, makes a new stream of the CPU current, which has the host's arrays asked. It
+    /// takes their failures over, and the programs' own streams do not have those.
+    struct OnCpu {
+        std::optional<Stream> stream;
+        std::optional<ScopedStream> in;
+        explicit OnCpu(Device beside) {
+            if (beside.is_cpu()) return;
+            stream.emplace(Device("cpu:0"));
+            in.emplace(*stream, ScopeOptions{.wait_on_enter = false});
+        }
+    };
 
     template <class F> void answer(const Statement& s, F&& ask) {
         Answer answer{.statement = s.id};
@@ -492,6 +505,7 @@ private:
         const Way& way = ways_to_ask()[s.a];
         if (way.hears != Hears::users)
             return answer(s, [&] { return way.ask(ref(s.stream), array(s.from)); });
+        const OnCpu on_cpu(device(0));
         const Stream own(device(device_of(s.stream)));
         const ScopedStream in(own, {.wait_on_enter = false});
         answer(s, [&] { return way.ask(own, array(s.from)); });
