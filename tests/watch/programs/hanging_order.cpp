@@ -1,5 +1,7 @@
 // Programs that hang in streams, events and threads which wait for each other.
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "watch/programs/programs.hpp"
 
@@ -120,7 +122,17 @@ void two_threads_and_two_mutexes() {
     other.join();
 }
 
+// The host's wait would run `bulk` itself. The function for which it waits cannot.
 void starved_by_urgent_work() {
+    static std::atomic<bool> is_inside{false};
+    const Door door;
+    const Stream held = stream_named("held");
+    const auto wait = [door] {
+        is_inside = true;
+        door.pass();
+    };
+    launch_host(held, wait, here("culprit"));
+    while (!is_inside) virtual_time::sleep(virtual_time::step);
     static std::vector<Stream> urgent;
     static void (*again)(std::size_t) = [](std::size_t i) {
         virtual_time::sleep(virtual_time::step);
@@ -130,10 +142,9 @@ void starved_by_urgent_work() {
         urgent.push_back(stream_named("urgent", cpu_device(), -1));
     for (std::size_t i = 0; i < urgent.size(); ++i) launch_host(urgent[i], [i] { again(i); });
     const Stream bulk = stream_named("bulk");
-    launch_host(bulk, [] {}, here("starved"));
-    const Event done = bulk.record_event();
+    launch_host(bulk, [door] { door.open(); }, here("starved"));
     print_hangs();
-    done.synchronize(here("waits"));
+    held.synchronize(here("waits"));
 }
 
 }  // namespace
@@ -187,9 +198,9 @@ std::vector<HangingProgram> hanging_order() {
          {"'a'", "{waits}", "'b'", "{other waits}"}},
         {"starved by urgent work",
          starved_by_urgent_work,
-         {{"worker", "'bulk'", "{starved}"}},
-         {},
-         {"{waits}"}},
+         {{"worker", "'bulk'"}},
+         {{"the host function", "{culprit}", "has not returned"}},
+         {"{starved}", "{waits}"}},
     };
 }
 
