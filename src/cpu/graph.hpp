@@ -86,7 +86,7 @@ void set_task(Plan& plan, const NodeData& node);
 /// A task that fails takes the tasks with it that come after it, and no others but loops.
 class GraphRun final : public Runnable {
 public:
-    /// At the end, completes `done` with the run's failure and `over`, if not null, without it.
+    /// At the end, completes `over`, if not null, without the run's failure, and `done` with it.
     /// Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);

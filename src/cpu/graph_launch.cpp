@@ -114,8 +114,9 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    done_->complete(std::move(failure), 0, Completion::Told::already);
+    // Before `done_`: the stream, which goes on then, is where looks find who completes either.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
+    done_->complete(std::move(failure), 0, Completion::Told::already);
 }
 
 }  // namespace heddle::detail::cpu

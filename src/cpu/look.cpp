@@ -52,7 +52,11 @@ public:
         const bool is_idle = words_.counts.pushed == words_.counts.done;
         if (!is_idle && !walk(to)) return Looked::moved;
         if (!look_at_run(to) || (!is_idle && !has_stayed())) return Looked::moved;
-        if (words_.completing != nullptr) to.promises.push_back({words_.completing, 0});
+        if (words_.completing != nullptr) {
+            to.promises.push_back({words_.completing, 0});
+            // Its thread has yet to get to the wait, and wakes others until then.
+            if (to.at == StreamAt::wait) to.at = StreamAt::ready;
+        }
         to.promises.push_back({words_.final, to.pending});
         return Looked::seen;
     }
