@@ -67,7 +67,7 @@ private:
 
 void requests(bench::Report& report, Device device) {
     const int workers = device.info().processors;
-    for (const std::uint64_t ns : {20'000, 2'000'000})
+    for (const std::uint64_t ns : {20'000u, 2'000'000u})
         for (const int streams : {workers, 4 * workers}) {
             const std::string name = "a request beside " + std::to_string(streams) +
                                      " busy streams, operations of " +

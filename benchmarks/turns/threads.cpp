@@ -41,6 +41,7 @@ public:
         stop_ = true;
         asked_.fetch_add(1);
         asked_.notify_all();
+        for (std::thread& one : threads_) one.join();
         threads_.clear();
     }
 
@@ -49,7 +50,7 @@ private:
     int streams_;
     std::atomic<bool> stop_{false};
     std::atomic<int> begun_{0}, asked_{0}, served_{0};
-    std::vector<std::jthread> threads_;
+    std::vector<std::thread> threads_;
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ public:
     const HeldWorkers& workers() const { return workers_; }
 
 private:
-    const Drained drained_;
+    const Drained drained_{};
     Recorder order_;
     HeldWorkers workers_;
 };

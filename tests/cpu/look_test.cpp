@@ -310,3 +310,47 @@ TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
     closing.queue().begin_to_close();
     CHECK(detail::cpu::at_rest(closing.record()).load() == 0);
 }
+
+namespace {
+/// Holds the thread that completes something.
+struct HeldWaker : detail::Waiter {
+    Flag is_inside, opened;
+    HeldWaker() {
+        wake = [](detail::Waiter& self, const detail::Completion&) noexcept {
+            const Flag may_go_on = static_cast<HeldWaker&>(self).opened;
+            static_cast<HeldWaker&>(self).is_inside.set();
+            (void)may_go_on.wait();
+        };
+    }
+};
+
+detail::cpu::Queue& queue_of(const Stream& s) {
+    return detail::cpu::queue_of(detail::record_of(StreamRef(s)));
+}
+StreamAt place_of(const Stream& s) {
+    StreamLook look;
+    const Looked looked = detail::cpu::look_at_queue(detail::record_of(StreamRef(s)), look);
+    return looked == Looked::seen ? look.at : StreamAt::between;
+}
+}  // namespace
+
+TEST_CASE("a stream that still wakes others is not at its next wait", "[watch]") {
+    const Drained drained;
+    const Stream s = named("wakes");
+    HeldWaker waker;
+    const detail::CompletionRef first = detail::make_completion(),
+                                second = detail::make_completion();
+    REQUIRE(first->add(waker));
+    {
+        const Held held(s);
+        held.await();
+        queue_of(s).push_signal(first, false);
+        queue_of(s).push_wait(second, SourceLocation{"held.cpp", 3});
+    }
+    CHECK(waker.is_inside.wait());
+    CHECK(place_of(s) == StreamAt::ready);
+    waker.opened.set();
+    CHECK(eventually([&] { return place_of(s) == StreamAt::wait; }));
+    second->complete();
+    s.synchronize();
+}
