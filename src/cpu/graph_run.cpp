@@ -23,6 +23,16 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
                 .workers = static_cast<std::uint32_t>(workers)});
 }
 
+namespace {
+/// Has `waiter` woken by `awaited`, and lends `level` until then. Returns false if it has
+/// completed.
+bool park(Completion& awaited, Waiter& waiter, int level) noexcept {
+    if (!awaited.add(waiter)) return false;
+    if (level < levels - 1) lend(awaited, level);
+    return true;
+}
+}  // namespace
+
 void GraphRun::start() noexcept {
     timed_from_ = time();
     if (parent_ == nullptr)
@@ -52,10 +62,7 @@ void GraphRun::start() noexcept {
             graph.release();
         };
         references_.fetch_add(1, std::memory_order_relaxed);
-        if (records_[i] && records_[i]->add(wait)) {
-            if (level() < levels - 1) lend(*records_[i], level());
-            continue;
-        }
+        if (records_[i] && park(*records_[i], wait, level())) continue;
         if (records_[i]) fail(task, records_[i]->failure());
         arrive(task, ready);
         // Not the last reference: start() holds one.
