@@ -57,11 +57,11 @@ TEST_CASE("a thread that waits runs what that depends on: streams, graphs, destr
 }
 
 TEST_CASE("child: more urgent work is ready", "[.child]") {
+    std::atomic<bool> urgent_ran{false};  // set once the workers are free
+    int ran = 0;
     const Drained drained;
     const HeldWorkers workers;
     const Stream urgent(cpu_device(), {.priority = -5}), low(cpu_device()), after(cpu_device());
-    std::atomic<bool> urgent_ran{false};
-    int ran = 0;
     launch_host(urgent, [&] { urgent_ran = true; });
     for (int i = 0; i < 3; ++i) launch_host(low, [&] { ++ran; });
     after.wait_stream(low);
