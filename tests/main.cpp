@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     const int wrong = session.applyCommandLine(argc, argv);
     if (wrong != 0) return wrong;
 
-    // Where there are GPUs, too: several suites run at the same time, and the GPUs are one's.
+    // Suites of CPU devices run side by side, and each would take memory of the GPUs.
     if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const std::string reason = reason_to_skip();
     if (!reason.empty()) {

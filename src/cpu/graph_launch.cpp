@@ -114,7 +114,7 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // Before `done_`: the stream, which goes on then, is where looks find who completes either.
+    // `done_` lets the stream go on, and looks find both only while it waits: so `over_` is first.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

@@ -488,7 +488,7 @@ TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken
 }
 
 /// What calls[0] leaves on a stream that has failed by then, or fails later: work that a GPU was
-/// given behind a host function runs, whatever becomes of that one (guide, chapter 13).
+/// given behind a host function runs also if that one fails (guide, chapter 13).
 Ints after(Moment moment) {
     return Ints(size, test_device().is_cuda() && moment == Moment::later ? 1 : 0);
 }

@@ -45,7 +45,7 @@ void FallibleStream::depend_on(FallibleStream& other, std::uint64_t other_id, st
     if (other.id.load(std::memory_order_acquire) != other_id)
         return;  // another stream by now: all work of `other` has completed
     if (const std::uint64_t gone = other.gone_at.load(std::memory_order_acquire); gone != 0) {
-        // Its work may still run, so it has to be waited for, whatever has become of its failure.
+        // Its work may still run and is waited for, but a failure that was cleared stays there.
         const Failure failure = theirs->failure_up_to(upto);
         if (failure != nullptr && is_void(*failure, other.device, gone)) return;
     }

@@ -50,8 +50,9 @@ private:
         /// was waited for.
         std::uint64_t until;
     };
-    /// Adds dependencies of the stream at its submission count `now`, as few as tell the same.
-    /// Moves what is not needed any more to `left`. Call with `mutex_` held. Does not throw.
+    /// Adds dependencies that begin at the stream's submission count `now`. Leaves out those that
+    /// it has already, and merges old ones. Moves the elements left over to `left`, to be destroyed
+    /// without the lock. Call with `mutex_` held.
     void add(std::list<Dependency>& added, std::uint64_t now, std::list<Dependency>& left) noexcept;
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
     /// Notes that the first `submissions` submissions are known to have completed.

@@ -197,10 +197,11 @@ void wait_for_device(Device device, const SourceLocation& where) {
     backend.synchronize_device(device.index(), where);
     bool has_failed_branch = false;
     for_each_stream([&](StreamRecord& stream) {
-        if (stream.device == device && stream.has(stream_flag::internal) &&
-            !stream.has(stream_flag::dead | stream_flag::forked) && stream.gone_at.load() != 0 &&
-            stream.has(stream_flag::poisoned | stream_flag::fallible))
-            has_failed_branch = has_failed_branch || stream.known_failure() != nullptr;
+        has_failed_branch |= stream.device == device && stream.has(stream_flag::internal) &&
+                             !stream.has(stream_flag::dead | stream_flag::forked) &&
+                             stream.gone_at.load() != 0 &&
+                             stream.has(stream_flag::poisoned | stream_flag::fallible) &&
+                             stream.known_failure() != nullptr;
     });
     if (!has_failed_branch) [[likely]]
         return;
