@@ -187,9 +187,9 @@ void record_event(Event& event, Where where = {});
 /// Calls stream.synchronize().
 void synchronize_stream(StreamRef stream, Where where = {});
 /// Blocks until all work already enqueued on any stream of `device`, by default the current one,
-/// has completed. Throws the first failure that a stream of the device has; failures of streams that
-/// were destroyed are reported. Throws UsageError in host functions and if the calling thread is
-/// capturing a stream of the device.
+/// has completed. Throws the first failure that a stream of the device has; failures of streams
+/// that were destroyed are reported. Throws UsageError in host functions and if the calling thread
+/// is capturing a stream of the device.
 void synchronize_device(Device device = Device(), Where where = {});
 /// Blocks until all devices in use are idle. Calls synchronize_device() for each, and stops at the
 /// first that throws.
