@@ -77,7 +77,8 @@ Help::Found Help::go_on(bool insists) {
         if (by->native == nullptr) return Found::nothing;
         Queue& all = queue_of(*by);
         if (executor().unschedule(all)) queue = &all;
-        else if ((run = all.take_run()) == nullptr) is_awaited = all.hold_awaited(awaited);
+        else run = all.take_run();
+        if (queue == nullptr && run == nullptr) is_awaited = all.hold_awaited(awaited);
     }
     if (queue != nullptr) return queue->drain(&next, insists) ? Found::some : Found::others_first;
     if (run != nullptr) return run->take_part() ? Found::some : Found::others_first;

@@ -97,8 +97,10 @@ bool Queue::hold_awaited(CompletionRef& to) const noexcept {
     Completion* const own = awaited();
     if (own == nullptr) return false;
     // A queue that waits for its own run goes on after what that waits for.
-    for (const GraphRun* run = runs_; run != nullptr; run = run->next_run_)
-        if ((to = run->first_awaited())) return true;
+    for (const GraphRun* run = runs_; run != nullptr; run = run->next_run_) {
+        to = run->first_awaited();
+        if (to) return true;
+    }
     to = CompletionRef::try_from(own);
     // The queue forgets what it waited for before it gives its reference back.
     return to && awaited() == own;

@@ -310,6 +310,7 @@ TEST_CASE("a poisoned stream may be destroyed, and the next stream is not poison
     }
     const Stream fresh(test_device());
     fresh.synchronize();
+    CHECK(eventually([&] { return reports.count() == 50; }));
 }
 
 TEST_CASE("a failure on a stream that is destroyed is reported and not thrown, whenever it is") {
