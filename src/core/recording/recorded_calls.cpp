@@ -301,7 +301,8 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
 
 bool make_way(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
-    if (!r || r->is_capture() || stream.place == 0) return false;
+    if (!r) return true;  // it has left, and may be in another batch by now
+    if (r->is_capture() || stream.place == 0) return false;
     r->step_aside(stream, where);
     return true;
 }

@@ -84,8 +84,13 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        stream.set(stream_flag::joined);
-        stream.backend->finish_enqueues(stream);
+        // Sequentially consistent, as in Submission: of two threads, one sees the other.
+        stream.flags.fetch_or(stream_flag::joined);
+        if (!stream.backend->finish_enqueues(stream)) {
+            detach(participants.back());
+            participants.pop_back();
+            return false;
+        }
     }
     participants.back().given = stream.submissions.load();
     if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;

@@ -32,6 +32,8 @@ public:
     void unlock() noexcept {
         if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
     }
+    /// Returns whether a thread has waited for it since it was taken. For tests.
+    bool is_awaited() const noexcept { return state_.load() == contended; }
 
 private:
     static constexpr int free = 0, taken = 1, contended = 2;
@@ -191,7 +193,8 @@ public:
     void collect_external(Participant& one, const SourceLocation& where);
 
     /// Makes the stream a participant if at this moment `outer` records it (null: nothing does).
-    /// Returns false otherwise.
+    /// Returns false otherwise, and if a batch would take the stream in while another thread is
+    /// enqueuing something on it.
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,
