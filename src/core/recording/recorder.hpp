@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/free_list.hpp"
+#include "core/base/ids.hpp"
 #include "core/graph/batch_part.hpp"
 #include "core/recording/tape.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -101,6 +102,13 @@ public:
     SourceLocation began_at;  ///< where the recording began
     /// The thread that began the recording. Changes under the lock only.
     std::atomic<std::thread::id> owner;
+    /// The same thread's number, which unlike its id no later thread has.
+    std::atomic<std::uint32_t> owner_number{0};
+    /// Returns whether the calling thread began the recording. Without the lock it may be that of a
+    /// later recording.
+    bool is_mine() const noexcept {
+        return owner_number.load(std::memory_order_relaxed) == this_thread_number();
+    }
     TapeOwner tape;
     std::vector<Participant> participants;
     /// The operations that depend on what a participant was given before the tape. They are the
