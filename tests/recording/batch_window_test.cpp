@@ -3,7 +3,7 @@
 // them there.
 #include "core/recording/recorder.hpp"
 #include "core/stream/submission.hpp"
-#include "stream/held.hpp"
+#include "stream/holding_backend.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 
 /// Enqueues host functions as backends do whose native calls share no lock with heddle: the queue
 /// takes them whatever the stream's flags say.
-class Announcing final : public Held {
+class Announcing final : public HoldingBackend {
 public:
     Call on_its_way;  ///< announced, and looked: what remains is the native call
 
@@ -45,8 +45,8 @@ TEST_CASE("a launch that a thread has not yet enqueued comes after the work of a
     const Stream origin(cpu_device()), side(cpu_device());
     const Recorder seen;
     const Drained drained;
-    const Stop stop;
-    const auto with = [&](Held& backend) {
+    const StopPoint stop;
+    const auto with = [&](HoldingBackend& backend) {
         backend.take(origin);
         backend.take(side);
         Batch step({.on_cpu = true});
@@ -67,7 +67,7 @@ TEST_CASE("a launch that a thread has not yet enqueued comes after the work of a
         CHECK(seen.seen() == Strings{"recorded", "launched"});
     };
     SECTION("with the queue's lock") {
-        Held backend;
+        HoldingBackend backend;
         with(backend);
     }
     SECTION("announced") {
@@ -83,7 +83,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     Announcing backend;
     backend.take(origin);
     backend.take(side);
-    const Stop stop;
+    const StopPoint stop;
     backend.on_its_way = [&] { stop.stop(); };
     std::thread second([&] { seen.note(side, "launched"); });
     stop.reached.wait();
@@ -128,14 +128,14 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
     const Stream origin(cpu_device()), side(cpu_device()), other(cpu_device());
     const Recorder seen;
     const Drained drained;
-    Held backend;
+    HoldingBackend backend;
     backend.take(origin);
     backend.take(side);
     Gate gate;
     gate.hold(other);
     launch_host(other, [] {});
     const Event event = other.record_event();
-    const Stop stop;
+    const StopPoint stop;
     const Flag waits;
     backend.in_await = [&] { stop.stop(); };
     std::thread second([&] {

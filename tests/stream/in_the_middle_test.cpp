@@ -2,7 +2,7 @@
 // something: the table of docs/internals.md. Batches that take a stream in: batch_window_test.cpp.
 #include "core/recording/recorder.hpp"
 #include "kernel_launches.hpp"
-#include "stream/held.hpp"
+#include "stream/holding_backend.hpp"
 #include "support.hpp"
 
 #include <memory>
@@ -20,10 +20,10 @@ TEST_CASE("who asks or waits for a stream to which another thread is about to en
     const Stream s(cpu_device()), other(cpu_device());
     const Recorder seen;
     const Drained drained;
-    Held backend;
+    HoldingBackend backend;
     backend.take(s);
     seen.note(s, "before");
-    const Stop stop;
+    const StopPoint stop;
     backend.in_enqueue = [&] { stop.stop(); };
     std::thread second([&] { seen.note(s, "late"); });
     stop.reached.wait();
@@ -44,11 +44,11 @@ TEST_CASE("a wait that another thread is in the middle of covers what the stream
     const Stream a(cpu_device()), b(cpu_device());
     const Recorder seen;
     const Drained drained;
-    Held backend;
+    HoldingBackend backend;
     backend.take(a);
     backend.take(b);
     launch_host(b, [] {});
-    const Stop stop;
+    const StopPoint stop;
     backend.in_wait = [&] { stop.stop(); };
     std::thread second([&] { a.wait_stream(b); });
     stop.reached.wait();
@@ -153,7 +153,7 @@ TEST_CASE("while a batch is being sent, who asks is told \"not complete\" at onc
     const Stream s(cpu_device()), theirs(cpu_device());
     const Recorder seen;
     const Drained drained;
-    Held backend;
+    HoldingBackend backend;
     backend.take(s);
     backend.take(theirs);
     Batch step({.on_cpu = true});

@@ -129,7 +129,6 @@ TEST_CASE("a scope that a coroutine leaves on another thread ends where it was e
         SECTION("current_stream") { CHECK(current_stream(test_device()) == before); }
         SECTION("current_device") { CHECK(current_device() == device); }
         SECTION("ScopedStream") {
-            const Counted counted;
             {
                 const ScopedStream in(b);  // after what is current: not after a
             }

@@ -15,15 +15,15 @@ namespace heddle_test {
 
 /// The CPU backend for some streams, with calls where a thread can be held. All of them look at the
 /// stream's flags before, in core, and have not enqueued anything yet.
-class Held : public detail::cpu::CpuBackend {
+class HoldingBackend : public detail::cpu::CpuBackend {
 public:
     using Call = std::function<void()>;
     Call in_enqueue, in_await, in_wait, in_instantiate;
 
-    Held() = default;
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    ~Held() override {
+    HoldingBackend() = default;
+    HoldingBackend(const HoldingBackend&) = delete;
+    HoldingBackend& operator=(const HoldingBackend&) = delete;
+    ~HoldingBackend() override {
         for (const StreamRef stream : streams_)
             detail::record_of(stream).backend = &detail::cpu_backend();
     }
@@ -65,7 +65,7 @@ private:
 };
 
 /// A place where a thread is held: it says that it has come, and waits until it is let go.
-struct Stop {
+struct StopPoint {
     Flag reached, go;
     void stop() const {
         reached.set();
