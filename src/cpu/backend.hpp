@@ -40,8 +40,9 @@ public:
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;
-    void finish_enqueues(StreamRecord& stream) noexcept override {
+    bool finish_enqueues(StreamRecord& stream) noexcept override {
         queue_of(stream).finish_pushes();
+        return true;
     }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;

@@ -9,6 +9,7 @@
 #include "cpu/shared_event.hpp"
 
 #include "core/base/errors.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -84,18 +85,29 @@ void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLoc
     record.make(std::move(done));
 }
 
+namespace {
+/// Enqueues a wait. If the stream has joined a batch since the caller looked at its flags, that
+/// batch is sent first, and the wait comes after it: the batch's work need not wait, and what the
+/// caller enqueues next must.
+void push_wait(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
+    Queue& queue = queue_of(waiter);
+    while (!queue.push_wait_unless_joined(done, where)) [[unlikely]]
+        if (!make_way(waiter, where)) return queue.push_wait(std::move(done), where);
+}
+}  // namespace
+
 void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
                              const SourceLocation& where) {
     CompletionRef done = make_completion();
     queue_of(other).push_signal(done, false);
-    queue_of(waiter).push_wait(std::move(done), where);
+    push_wait(waiter, std::move(done), where);
 }
 
 void CpuBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     CompletionRef done = newest_record(event);
     if (!done) return;
     if (!done->is_done()) refuse_of_parent(event, "wait_event", where);
-    queue_of(waiter).push_wait(std::move(done), where);
+    push_wait(waiter, std::move(done), where);
 }
 
 bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
@@ -158,12 +170,11 @@ void CpuBackend::signal_use(const StreamUse& use, CompletionRef done) {
 }
 
 void CpuBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
-    if (CompletionRef pending = pending_work(use))
-        queue_of(waiter).push_wait(std::move(pending), where);
+    if (CompletionRef pending = pending_work(use)) push_wait(waiter, std::move(pending), where);
 }
 
 void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
-    queue_of(waiter).push_wait(std::move(done), where);
+    push_wait(waiter, std::move(done), where);
 }
 
 }  // namespace heddle::detail::cpu

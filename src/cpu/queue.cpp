@@ -159,6 +159,18 @@ bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count
     return true;
 }
 
+bool Queue::push_wait_unless_joined(CompletionRef& done, const SourceLocation& where) {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        if (is_joined()) [[unlikely]]
+            return false;
+        schedule = append(Step::wait, wait_type, &done, 1, where, true);
+    }
+    if (schedule) advance();
+    return true;
+}
+
 bool Queue::push_timed_unless_joined(TimeWish wish, const OpType& type, void* self,
                                      std::size_t count, const SourceLocation& where) {
     bool schedule = false;

@@ -132,6 +132,8 @@ public:
     }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
+    /// The same, or returns false and leaves `done` if the stream has the flag `joined`.
+    bool push_wait_unless_joined(CompletionRef& done, const SourceLocation& where);
     /// Appends a signal without running anything, for callers that hold locks. Returns true if the
     /// queue was idle: the caller then has to release its locks and call advance(). Until then the
     /// queue is not destroyed.

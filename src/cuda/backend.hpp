@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/seam/backend.hpp"
+#include "core/stream/submission.hpp"
 #include "cuda/device/gpu.hpp"
 
 namespace heddle::detail::cu {
@@ -151,18 +152,5 @@ inline void note_mark(StreamRecord& stream, std::uint64_t submissions) noexcept 
            !stream.cached_at.compare_exchange_weak(before, submissions, std::memory_order_release,
                                                    std::memory_order_relaxed)) {}
 }
-
-/// Counts a submission when the scope ends, even by an exception: part of the work may already be
-/// enqueued.
-class CountOnExit {
-public:
-    explicit CountOnExit(StreamRecord& stream) noexcept : stream_(stream) {}
-    ~CountOnExit() { count_submission(stream_); }
-    CountOnExit(const CountOnExit&) = delete;
-    CountOnExit& operator=(const CountOnExit&) = delete;
-
-private:
-    StreamRecord& stream_;
-};
 
 }  // namespace heddle::detail::cu

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "collective/nccl.hpp"
@@ -14,6 +15,7 @@
 #include "core/base/report.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/submission.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
 #include "cuda/observe/timing.hpp"
@@ -357,9 +359,11 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
+    std::array<std::optional<Submission>, max_ranks> submissions;  // none in captures
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
         StreamState& state = Access::state(share.stream);
+        if (!is_captured(record_of(state))) submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
         // In a capture of heddle's, native_handle() starts a native capture of the stream. What
         // NCCL enqueues becomes one node there.
@@ -381,9 +385,9 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     const std::uint64_t number = static_cast<Rank*>(shares[0].rank)->next_collective();
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& record = record_of(shares[i].stream);
-        const bool is_recorded = is_captured(record);
+        const bool is_recorded = !submissions[i];
         if (is_recorded) capture_share(shares[i], record);
-        else count_submission(record);
+        else submissions[i]->count();
         if (!is_recorded) cu::time_end(record);
         if (is_observed()) tell_observers(shares[i], number, is_recorded);
     }

@@ -3,10 +3,23 @@
 #include "random.hpp"
 
 #include <chrono>
+#include <iostream>
+#include <memory>
+#include <string_view>
 
 namespace heddle_test::programs {
 
 Pests::Pests(int count, const PestsView& view, std::uint64_t seed) {
+    if (count > 0 && view.moves_scopes) {
+        auto before = std::make_shared<ReportHook>();
+        *before = set_report_hook([before](const Error& error) {
+            const std::string_view text = error.what();
+            if (text.find("was left on thread") != text.npos) return;
+            if (*before) (*before)(error);
+            else std::cerr << text << std::endl;
+        });
+        before_ = before;
+    }
     for (int i = 0; i < count; ++i)
         threads_.emplace_back(
             [this, view, seed, i] { pester(view, seed * 31 + static_cast<std::uint64_t>(i)); });
@@ -15,6 +28,16 @@ Pests::Pests(int count, const PestsView& view, std::uint64_t seed) {
 Pests::~Pests() {
     stop_ = true;
     for (std::thread& t : threads_) t.join();
+    delete moved_.load();
+    if (before_ != nullptr) set_report_hook(*before_);
+}
+
+/// Leaves the scope that another thread has entered, perhaps, and enters one for another to leave.
+void Pests::move_scope(StreamRef stream, bool waits_on_exit) {
+    delete moved_.exchange(nullptr);
+    auto scope = std::make_unique<ScopedStream>(
+        stream, ScopeOptions{.wait_on_enter = false, .wait_on_exit = waits_on_exit});
+    delete moved_.exchange(scope.release());
 }
 
 void Pests::pester(const PestsView& view, std::uint64_t seed) {
@@ -28,7 +51,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
         try {
             const StreamRef stream = some(view.streams);
             const StreamRef mine = some(own);
-            switch (random.below(10)) {
+            switch (random.below(12)) {
             case 0:
             case 1: (void)stream.is_complete(); break;
             case 2: stream.synchronize(); break;
@@ -46,6 +69,12 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             }
             case 8:
                 if (view.whole_devices && random.below(4) == 0) synchronize_device(stream.device());
+                break;
+            case 9:
+                if (view.enqueues) launch_host(stream, [] {});
+                break;
+            case 10:
+                if (view.moves_scopes) move_scope(mine, random.below(2) == 0);
                 break;
             default: std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
             }

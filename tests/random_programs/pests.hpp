@@ -1,9 +1,10 @@
-// Threads that query and wait at random while a program runs.
+// Threads that query, wait, enqueue and leave each other's scopes at random while a program runs.
 #pragma once
 
 #include "program.hpp"
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct PestsView {
     /// would join.
     bool wait_on_streams = true;
     bool whole_devices = true;
+    /// Whether the threads enqueue what does nothing. In a capture that would be a node.
+    bool enqueues = true;
+    /// Whether the threads leave each other's scopes, as coroutines do that move.
+    bool moves_scopes = true;
 };
 
 class Pests {
@@ -29,8 +34,11 @@ public:
 
 private:
     void pester(const PestsView& view, std::uint64_t seed);
+    void move_scope(StreamRef stream, bool waits_on_exit);
 
     std::atomic<bool> stop_{false};
+    std::atomic<ScopedStream*> moved_{nullptr};  ///< whoever comes next leaves it
+    std::shared_ptr<const ReportHook> before_;
     std::vector<std::thread> threads_;
 };
 

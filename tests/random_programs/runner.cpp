@@ -1,6 +1,7 @@
 #include "runner.hpp"
 
 #include "asking.hpp"
+#include "dawdling.hpp"
 #include "kernels.hpp"
 #include "pests.hpp"
 
@@ -35,6 +36,7 @@ public:
             owned_[i].emplace(device(info.device), StreamOptions{.priority = info.priority,
                                                                  .name = "s" + std::to_string(i)});
             streams_[i].emplace(*owned_[i]);
+            if (dawdles() && owned_[i]->device().is_cpu()) dawdling_.take(*owned_[i]);
         }
         for (std::size_t i = 0; i < p.buffers.size(); ++i) make_buffer(static_cast<int>(i));
         for (const int d : p.events) events_.emplace_back(device(d));
@@ -53,6 +55,7 @@ public:
                 if (s) s->synchronize();
             } catch (const Error&) {}
         }
+        dawdling_.give_back();
     }
 
     Outcome run() {
@@ -132,6 +135,12 @@ private:
         }
     }
 
+    /// Whether threads are held on their way to the program's CPU streams. Captures do not go from
+    /// one kind of device to another, which those streams seem to be.
+    bool dawdles() const {
+        return options_.pests > 0 && !captures(mode_) && !program_.fails && program_.seed % 3 == 1;
+    }
+
     PestsView view_for_pests() const {
         PestsView view;
         for (const auto& s : owned_)
@@ -140,6 +149,8 @@ private:
             if (program_.buffers[i].constant) view.constants.push_back(&buffers_[i]);
         view.wait_on_streams = !captures(mode_);
         view.whole_devices = options_.alone;
+        view.enqueues = !captures(mode_) && !program_.fails;
+        view.moves_scopes = options_.alone;
         return view;
     }
 
@@ -668,6 +679,7 @@ private:
     Mode mode_;
     RunOptions options_;
     bool named_;  ///< whether every call names its stream, and waits replace scopes
+    Dawdling dawdling_;
     std::vector<std::optional<Stream>> owned_;
     std::vector<std::optional<StreamRef>> streams_;
     std::vector<Array<int>> buffers_;

@@ -18,7 +18,11 @@ InHostFunction::InHostFunction() noexcept
     : before_(std::exchange(thread_states.in_host_function, true)) {}
 InHostFunction::~InHostFunction() {
     // A current device or stream that a host function set must not reach the next one.
-    if (!before_ && thread_states.of[1].touched) thread_states.of[1] = ThreadState{};
+    if (!before_ && thread_states.of[1].touched) {
+        const std::uint64_t serial = thread_states.of[1].last_serial;
+        thread_states.of[1] = ThreadState{};
+        thread_states.of[1].last_serial = serial;  // a scope's number is never used again
+    }
     thread_states.in_host_function = before_;
 }
 

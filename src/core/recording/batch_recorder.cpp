@@ -195,9 +195,8 @@ void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
 bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
                          const SourceLocation& where) {
     StreamRecord* const first = origin();
-    if (first == nullptr || owner != std::this_thread::get_id() ||
-        stream.backend != first->backend || stream.has(stream_flag::recording) ||
-        !is_recordable(stream) ||
+    if (first == nullptr || !is_mine() || stream.backend != first->backend ||
+        stream.has(stream_flag::recording) || !is_recordable(stream) ||
         (stream.has(stream_flag::fallible) && stream.known_failure() != nullptr))
         return false;
     garbage.reserve(1);

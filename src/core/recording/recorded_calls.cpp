@@ -301,7 +301,8 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
 
 bool make_way(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
-    if (!r || r->is_capture() || stream.place == 0) return false;
+    if (!r) return true;  // it has left, and may be in another batch by now
+    if (r->is_capture() || stream.place == 0) return false;
     r->step_aside(stream, where);
     return true;
 }
@@ -349,7 +350,7 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
     for (;;) {
         Recorder* const r = stream.recorder.load(std::memory_order_acquire);
         if (r == nullptr) return true;
-        if (r->owner.load(std::memory_order_relaxed) == std::this_thread::get_id()) break;
+        if (r->is_mine()) break;
         // Another thread's lock may be held for long, and need not be taken. If the stream has left
         // since, the owner may be that of a later recording.
         if (stream.recorder.load(std::memory_order_acquire) == r) return false;

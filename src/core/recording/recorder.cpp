@@ -84,8 +84,13 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        stream.set(stream_flag::joined);
-        stream.backend->finish_enqueues(stream);
+        // Sequentially consistent, as in Submission: of two threads, one sees the other.
+        stream.flags.fetch_or(stream_flag::joined);
+        if (!stream.backend->finish_enqueues(stream)) {
+            detach(participants.back());
+            participants.pop_back();
+            return false;
+        }
     }
     participants.back().given = stream.submissions.load();
     if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;
@@ -127,6 +132,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
     began_at = where;
     if (has_watch()) ThreadActivity::number_mine();
     owner = std::this_thread::get_id();
+    owner_number.store(this_thread_number(), std::memory_order_relaxed);
     begins.clear();
     marks.clear();
     process.store(forks(), std::memory_order_relaxed);
@@ -207,15 +213,14 @@ std::uint64_t recorder_id(StreamRecord& stream) noexcept {
 bool is_captured_here(StreamRecord& stream) noexcept {
     if (!is_captured(stream)) return false;
     const Recorded r(stream);
-    return r && r->is_capture() && r->owner == std::this_thread::get_id();
+    return r && r->is_capture() && r->is_mine();
 }
 
 bool is_recorded_here(StreamRecord& stream) noexcept {
     const Recorded r(stream);
     if (!r) return false;
     const Recorder* const around = stream.outermost.load(std::memory_order_acquire);
-    const auto mine = std::this_thread::get_id();
-    return r->owner == mine || (around != nullptr && around->owner == mine);
+    return r->is_mine() || (around != nullptr && around->is_mine());
 }
 
 bool is_recordable(StreamRecord& stream) noexcept {

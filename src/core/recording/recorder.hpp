@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/free_list.hpp"
+#include "core/base/ids.hpp"
 #include "core/graph/batch_part.hpp"
 #include "core/recording/tape.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -32,6 +33,8 @@ public:
     void unlock() noexcept {
         if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
     }
+    /// Returns whether a thread has waited for it since it was taken. For tests.
+    bool is_awaited() const noexcept { return state_.load() == contended; }
 
 private:
     static constexpr int free = 0, taken = 1, contended = 2;
@@ -99,6 +102,13 @@ public:
     SourceLocation began_at;  ///< where the recording began
     /// The thread that began the recording. Changes under the lock only.
     std::atomic<std::thread::id> owner;
+    /// The same thread's number, which unlike its id no later thread has.
+    std::atomic<std::uint32_t> owner_number{0};
+    /// Returns whether the calling thread began the recording. Without the lock it may be that of a
+    /// later recording.
+    bool is_mine() const noexcept {
+        return owner_number.load(std::memory_order_relaxed) == this_thread_number();
+    }
     TapeOwner tape;
     std::vector<Participant> participants;
     /// The operations that depend on what a participant was given before the tape. They are the
@@ -191,7 +201,8 @@ public:
     void collect_external(Participant& one, const SourceLocation& where);
 
     /// Makes the stream a participant if at this moment `outer` records it (null: nothing does).
-    /// Returns false otherwise.
+    /// Returns false otherwise, and if a batch would take the stream in while another thread is
+    /// enqueuing something on it.
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,

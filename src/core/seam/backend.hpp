@@ -180,10 +180,15 @@ public:
     /// Blocks until all work enqueued so far on the stream has completed.
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
-    /// Called right after flag `joined` was set. On return, work that other threads were enqueuing
-    /// without having seen the flag has been counted. Backends that cannot tell do nothing
-    /// (docs/adr/0022).
-    virtual void finish_enqueues(StreamRecord&) noexcept {}
+    /// Called right after flag `joined` was set. Returns false if another thread may still be
+    /// enqueuing something without having seen the flag: the stream must not join now. If it
+    /// returns true, all that was enqueued so has been counted (docs/adr/0060).
+    virtual bool finish_enqueues(StreamRecord& stream) noexcept {
+        // In this order: one that is announced later has seen the flag, and is not counted before
+        // it has made way.
+        const std::uint64_t announced = stream.announced.load();
+        return stream.submissions.load(std::memory_order_acquire) == announced;
+    }
 
     // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
 

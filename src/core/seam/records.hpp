@@ -56,6 +56,11 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// again. close_stream() closes the stream when the last one goes. Starts at 1.
     std::atomic<std::uint32_t> owners{1};
 
+    /// Submissions that have begun: each is announced here before it looks at the flags once more,
+    /// and counted in `submissions` when it has been enqueued. Backends with queues of their own
+    /// have a lock instead, and leave it alone. (core/stream/submission.hpp)
+    std::atomic<std::uint64_t> announced{0};
+
     // Owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
     /// CUDA: submissions that `cached_event` covers at least. Kept while the process is watched.

@@ -78,9 +78,10 @@ bool may_query(EventState& event, const SourceLocation& where);
 /// Call it when the stream's native handle is handed out. A capture then also captures native work.
 /// A batch is flushed, and the stream leaves it.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
-/// For backends, when work arrives on a stream that joined a batch after the caller checked whether
-/// it is recorded. Flushes the batch, and the stream leaves it. Returns false if it is in no batch
-/// that began on another stream.
+/// For backends, when work or a wait arrives on a stream that has the flag `joined`: it joined a
+/// batch after the caller checked whether it is recorded. Flushes the batch, and the stream leaves
+/// it; the backend then looks at the flag again. Returns false if a capture has the stream by now,
+/// so that what the backend enqueues comes before all that the capture will be.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because it is recorded anew or gone.
 void forget_mark(EventState& event) noexcept;

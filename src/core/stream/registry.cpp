@@ -99,6 +99,7 @@ StreamRecord& new_stream_record(Device device) {
         throw;
     }
     record.submissions.store(0);
+    record.announced.store(0);
     record.noted_before.store(record.noted.load());
     record.waited.forget();
     {

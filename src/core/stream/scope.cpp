@@ -2,12 +2,17 @@
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>
+#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/scope_owner.hpp"
 #include "core/stream/scopes.hpp"
 
 namespace heddle {
@@ -35,11 +40,13 @@ std::string label_of(const SavedState& saved) {
                                        : detail::formatted("the scope of stream '{}'", name);
 }
 
-/// Reports the scope `index`, which is left before scopes that were entered after it.
+/// Reports the scope `index` if it is left before scopes that were entered after it.
 void report_order(const ThreadState& thread, int index, const SourceLocation& where) noexcept {
     try {
         const auto* inner = &thread.saved[index + 1];
-        while (inner->kind != SavedState::Kind::scope) ++inner;
+        const auto* const end = &thread.saved[thread.depth];
+        while (inner != end && inner->kind != SavedState::Kind::scope) ++inner;
+        if (inner == end) return;  // only set_stream() and set_device(), which end with the scope
         const SourceLocation made{inner->file, inner->line};
         const std::string place =
             detail::is_own_place(made) ? ", made " + detail::place_text(made) : "";
@@ -93,6 +100,104 @@ void put_back(ThreadState& thread, int index) {
     saved.kind = SavedState::Kind::closed;
 }
 
+/// Ends the scope `index`, also if inner scopes are still open.
+void close_scope(ThreadState& thread, int index) noexcept {
+    // The usual case: no inner entry is open.
+    if (index == thread.depth - 1) [[likely]] {
+        put_back(thread, index);
+        thread.depth = index;
+    } else {
+        bool inner_scope = false;
+        for (int i = thread.depth - 1; i > index; --i)
+            inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
+        if (inner_scope) {
+            put_back(thread, index);
+        } else {
+            for (int i = thread.depth - 1; i >= index; --i) {
+                thread.depth = i + 1;
+                put_back(thread, i);
+            }
+            thread.depth = index;
+        }
+    }
+    while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed)
+        --thread.depth;
+}
+
+bool has_scope(const ThreadState& thread, int index, std::uint64_t serial) noexcept {
+    return index < thread.depth && thread.saved[index].serial == serial &&
+           thread.saved[index].kind == SavedState::Kind::scope;
+}
+
+void wait_on_exit(const detail::StreamUse& use, const SourceLocation& where) noexcept {
+    try {
+        detail::StreamRecord& restored = detail::record_of(current_stream(use.stream->device));
+        // The stream may have been closed since the scope was left.
+        if (use.is_same() && !use.stream->has(detail::stream_flag::dead))
+            detail::order_after_stream(restored, *use.stream, where, WaitReason::scope_exit);
+        else detail::order_after_use(restored, use, where, WaitReason::scope_exit);
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
+}
+
+/// Closes this thread's scopes that other threads have left.
+[[gnu::cold, gnu::noinline]] void close_left(ThreadState& thread,
+                                             detail::ScopeOwner& owner) noexcept {
+    detail::LeftScope* left = owner.take_left();
+    while (left != nullptr) {
+        if (has_scope(thread, left->index, left->serial)) {
+            close_scope(thread, left->index);
+            if (left->waits_for.stream != nullptr) wait_on_exit(left->waits_for, left->where);
+        }
+        delete std::exchange(left, left->next);
+    }
+}
+
+/// Returns the calling thread's state, without the scopes that other threads have left.
+ThreadState& state_here() noexcept {
+    ThreadState& thread = detail::this_thread_state();
+    detail::ScopeOwner* const owner = detail::ScopeOwner::mine();
+    if (owner != nullptr && owner->has_left()) [[unlikely]]
+        close_left(thread, *owner);
+    return thread;
+}
+
+/// What a scope that this thread is just leaving waits for on exit.
+constinit thread_local detail::StreamUse awaited_on_exit;
+
+/// Leaves a scope of another thread, or of one that has ended.
+[[gnu::cold, gnu::noinline]] void leave_elsewhere(int index, std::uint64_t serial,
+                                                  const SourceLocation& where) noexcept {
+    const auto here = static_cast<int>(syscall(SYS_gettid));
+    detail::ScopeOwner* const owner = detail::ScopeOwner::of(serial);
+    detail::LeftScope* left = nullptr;
+    if (owner != nullptr)
+        left = new (std::nothrow)
+            detail::LeftScope{serial, index, std::exchange(awaited_on_exit, {}), where};
+    const int entered_on = owner != nullptr ? owner->thread() : 0;
+    if (left != nullptr && owner->hand_over(*left)) {
+        if (entered_on == here)
+            return detail::report_error(
+                ErrorCode::usage, {"scope", where},
+                "a scope was left in a host function that did not enter it, or outside of the one "
+                "that did: it is closed at the next scope, or question for a current device or "
+                "stream, where it was entered");
+        return detail::report_error(
+            ErrorCode::usage, {"scope", where},
+            "a scope of thread {} was left on thread {}, and thread {} closes it at its next scope "
+            "or question for a current device or stream: leave scopes on the thread that entered "
+            "them, in a coroutine before it is suspended",
+            entered_on, here, entered_on);
+    }
+    const bool is_ended = left != nullptr;
+    delete left;
+    detail::report_error(ErrorCode::usage, {"scope", where},
+                         "a scope was left on thread {}, {}: nothing was restored", here,
+                         is_ended ? "and the thread that had entered it has ended"
+                                  : "and there is no memory to tell the one that entered it");
+}
+
 }  // namespace
 
 namespace detail {
@@ -130,14 +235,14 @@ detail::UnwaitedScope detail::unwaited_scope(std::uint64_t waiter, std::uint64_t
 }
 
 Device current_device() try {
-    const ThreadState& thread = detail::this_thread_state();
+    const ThreadState& thread = state_here();
     return thread.device_set ? thread.device : default_device();
 } catch (...) {
     detail::rethrow_as_error("current_device", {});
 }
 
 StreamRef current_stream(Device device) try {
-    detail::StreamState* const stream = stream_slot(detail::this_thread_state(), device);
+    detail::StreamState* const stream = stream_slot(state_here(), device);
     return stream != nullptr ? detail::Access::stream(*stream) : default_stream(device);
 } catch (...) {
     detail::rethrow_as_error("current_stream", {});
@@ -163,7 +268,7 @@ StreamRef default_stream(Device device) try {
 
 void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
     if (!stream) (void)detail::admit_slowly(detail::Access::state(stream), "set_stream", where);
-    ThreadState& thread = detail::this_thread_state();
+    ThreadState& thread = state_here();
     const Device device = stream.device();
     detail::StreamRecord& replaced = detail::record_of(current_stream(device));
     if (options.wait)
@@ -187,7 +292,7 @@ void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
 }
 
 void set_device(Device device, Where where) try {
-    ThreadState& thread = detail::this_thread_state();
+    ThreadState& thread = state_here();
     save_set(thread,
              {.kind = SavedState::Kind::set,
               .has_device = true,
@@ -200,8 +305,10 @@ void set_device(Device device, Where where) try {
     detail::rethrow_as_error("set_device", where);
 }
 
-ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thread_state()) {
+ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&state_here()) {
     check_depth(*thread_, where);
+    if (thread_->last_serial == 0) [[unlikely]]
+        detail::ScopeOwner::begin(*thread_);
     index_ = thread_->depth++;
     serial_ = ++thread_->last_serial;
     SavedState& saved = thread_->saved[index_];
@@ -239,35 +346,15 @@ void ScopeBase::change_stream(StreamRef stream, const StreamRef* unwaited) noexc
 bool ScopeBase::leave() noexcept {
     if (left_) return true;
     left_ = true;
-    ThreadState& thread = *thread_;
-    if (&thread != &detail::this_thread_state()) [[unlikely]] {
-        detail::report_error(
-            ErrorCode::usage, {"scope", where_},
-            "a scope was left on another thread than it was entered on: neither thread's current "
-            "device and streams were restored");
+    ThreadState& thread = state_here();
+    // A thread's state may lie where that of an ended one did.
+    if (&thread != thread_ || !has_scope(thread, index_, serial_)) [[unlikely]] {
+        leave_elsewhere(index_, serial_, where_);
         return false;
     }
-    // The usual case: no inner entry is open.
-    if (index_ == thread.depth - 1) [[likely]] {
-        put_back(thread, index_);
-        thread.depth = index_;
-    } else {
-        bool inner_scope = false;
-        for (int i = thread.depth - 1; i > index_; --i)
-            inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
-        if (inner_scope) {
-            report_order(thread, index_, where_);
-            put_back(thread, index_);
-        } else {
-            for (int i = thread.depth - 1; i >= index_; --i) {
-                thread.depth = i + 1;
-                put_back(thread, i);
-            }
-            thread.depth = index_;
-        }
-    }
-    while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed)
-        --thread.depth;
+    if (index_ != thread.depth - 1) [[unlikely]]
+        report_order(thread, index_, where_);
+    close_scope(thread, index_);
     return true;
 }
 
@@ -289,7 +376,11 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
 }
 
 ScopedStream::~ScopedStream() {
-    if (!leave() || !wait_on_exit_) return;
+    if (wait_on_exit_)
+        awaited_on_exit = {&detail::record_of(stream_), detail::record_of(stream_).id.load()};
+    const bool is_left_here = leave();
+    awaited_on_exit = {};
+    if (!is_left_here || !wait_on_exit_) return;
     try {
         const detail::CallMark mark("ScopedStream::~ScopedStream", where_);
         detail::order_after_stream(detail::record_of(current_stream(stream_.device())),

@@ -348,6 +348,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         replaced_.clear();
     // From here on only the launch may fail: the next launch would take a turn left without a
     // launch.
+    Submission submission(stream, where);
     OnStream on(on_gpu, stream.native);
     const TimedOp timed(stream, hosts_.empty() ? RunBy::device : RunBy::host_too);
     const cudaStream_t native = native_of(stream);
@@ -360,7 +361,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         pop_turns(hosts_.size());
     check(code, "cuGraphLaunch", stream, where);
     last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
-    count_submission(stream);
+    submission.count();
     // Must not throw, because the graph has been launched.
     if (has_events_) [[unlikely]]
         note_failure(record_on(on_gpu, done_, native), "cuEventRecord", on_gpu.index);
@@ -372,11 +373,12 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
     const std::shared_ptr<NodeData> first = first_.lock();
     if (std::ranges::find(staged_, true) != staged_.end())
         throw_capture_of_host_memory(stream, "launch", where);
+    Submission submission(stream, where);
     InContext in(gpu_of(stream));
     const cudaStream_t native = native_of(stream);
     if (hosts_.empty()) {
         check(api.cuGraphLaunch(exec_, native), "cuGraphLaunch", stream, where);
-        return count_submission(stream);
+        return submission.count();
     }
     if (first == nullptr || first->graph == nullptr)
         usage_error(
@@ -399,7 +401,7 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
                                                   cudaStreamSetCaptureDependencies),
           "cudaStreamUpdateCaptureDependencies", stream, where);
     stream.set(stream_flag::fallible);
-    count_submission(stream);
+    submission.count();
 }
 
 void CudaGraphExec::upload(StreamRecord& stream, const SourceLocation& where) {

@@ -82,7 +82,9 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
         try {
             if (i != 0) {
                 const std::uint64_t given = origin.submissions.load(std::memory_order_acquire);
-                stream->backend->wait_stream(*stream, origin, where);
+                Submission submission(*stream);
+                enqueue_wait(*stream, origin, where);
+                submission.count();
                 parts[i].first_given = given;
             }
             if (fates.empty()) continue;

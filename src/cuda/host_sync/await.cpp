@@ -149,12 +149,12 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
 
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     if (done->is_done()) {
+        Submission submission(waiter, where);
         // Nothing to wait for, but a failure affects the stream's further work, and what waits for
         // it. It is a submission all the same: fork_join() joins no branch that has none.
         if (done->failure() != nullptr)
             waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
-        count_submission(waiter);
-        return;
+        return submission.count();
     }
     if (capture_of(waiter) != 0)
         usage_error(
@@ -173,8 +173,9 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
                    : static_cast<AwaitLine*>(expected);
     }
     waiter.set(stream_flag::fallible);  // its failure may come after others have waited for it
+    Submission submission(waiter, where);
     line->await(g, native_of(waiter), done, &waiter, where);
-    count_submission(waiter);
+    submission.count();
 }
 
 }  // namespace heddle::detail::cu

@@ -177,6 +177,7 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     // Set before the launch: waiters must know in time that a failure may come late.
     stream.set(stream_flag::fallible);
     if (node->in_graph) give_to_captured(stream, std::move(owner), where);
+    Submission submission(stream, where);
     CUresult code;
     {
         OnStream on(gpu_of(stream), stream.native);
@@ -185,7 +186,7 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     if (code != CUDA_SUCCESS && in_any_case) node->owners.store(1, std::memory_order_relaxed);
     check(code, "cuLaunchHostFunc", stream, where);
     owner.node = nullptr;  // the stream owns it now, and may already have run it
-    count_submission(stream);
+    submission.count();
     if (!in_any_case) return;
     try {
         watch_for_loss(stream, node);

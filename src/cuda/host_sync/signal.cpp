@@ -196,7 +196,8 @@ void CudaBackend::wait_use(StreamRecord& waiter, const StreamUse& use,
                            const SourceLocation& where) {
     refuse_native_capture(use, "wait", where);
     RelaxedCapture relaxed;
-    if (wait_natively(gpu_of(waiter), native_of(waiter), use)) count_submission(waiter);
+    Submission submission(waiter, where);
+    if (wait_natively(gpu_of(waiter), native_of(waiter), use)) submission.count();
 }
 
 void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& where) {

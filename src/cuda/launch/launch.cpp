@@ -7,6 +7,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/launch/launch.hpp"
+#include "core/stream/submission.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/kernel_form.hpp"
@@ -283,6 +284,7 @@ void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
     if (call.type.code != nullptr) note_launch(stream, call);
     const KernelForm form = form_of(call.type, call.closure, call.addresses, stream.processors,
                                     call.how.options, call.where);
+    Submission submission(stream, call.where);
     const cudaError_t code =
         form.is_loaded ? launch_of_module(stream, form, call.how)
         : call.how.given
@@ -291,7 +293,7 @@ void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
                                    form.shared_bytes, native_of(stream));
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, name_of_kernel(call.type, call.addresses[0]), code, call.where);
-    count_submission(stream);
+    submission.count();
 }
 
 void CudaBackend::launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) {

@@ -58,12 +58,13 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     const bool is_direct = direct(to_side) && direct(from_side);
     const TimedOp timed(stream, is_direct ? RunBy::device : RunBy::host_too);
 
+    Submission submission(stream, where);
     if (is_direct) {
         copy_natively(g, stream, to, from, where);
-        return count_submission(stream);
+        return submission.count();
     }
     if (capture_of(stream) != 0) throw_capture_of_host_memory(stream, "copy", where);
-    CountOnExit counted(stream);
+    submission.count_on_exit();
     if (from_side == Side::pageable && to_side == Side::device)
         return stage_to_device(g, stream, to, from, where);
     if (to_side == Side::pageable && from_side == Side::device)

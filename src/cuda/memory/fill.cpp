@@ -71,12 +71,12 @@ void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) no
 namespace {
 /// Fills with an element that is too large for a kernel argument: copies the first one, and lets a
 /// kernel repeat it.
-void fill_by_repeating(Gpu& g, StreamRecord& stream, const Rectangle& to, const Piece& element,
-                       const Place& place, const SourceLocation& where) {
+void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const Rectangle& to,
+                       const Piece& element, const Place& place, const SourceLocation& where) {
     if (capture_of(stream) != 0)
         usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
                                              "64 bytes cannot be filled in a graph");
-    CountOnExit counted(stream);
+    submission.count_on_exit();
     const std::size_t size = element.bytes;
     stage_to_device(g, stream, {to.data, size, 1, size, place}, element, where);
     RepeatKernel kernel;
@@ -94,6 +94,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     Gpu& g = gpu_of(stream);
     const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
     const TimedOp timed(stream, reachable ? RunBy::device : RunBy::host_too);
+    Submission submission(stream, where);
     if (!reachable) {
         if (capture_of(stream) != 0) throw_capture_of_host_memory(stream, "fill", where);
         const auto* bytes = static_cast<const std::byte*>(value);
@@ -103,21 +104,21 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
                 fill_on_host(to, pattern);
             },
             where);
-        return count_submission(stream);
+        return submission.count();
     }
     InContext in(g);
     cudaStream_t native = native_of(stream);
     if (const std::size_t word = word_of(to, value, size)) {
         check(set_memory(to, value, word, native), "cuMemsetAsync", stream, where);
-        return count_submission(stream);
+        return submission.count();
     }
     if (size <= max_pattern) {
         FillKernel kernel;
         make_fill(kernel, to, value, size, g.limits.processors);
         check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
-        return count_submission(stream);
+        return submission.count();
     }
-    fill_by_repeating(g, stream, to, {const_cast<void*>(value), size, 1, size, Place{}},
+    fill_by_repeating(g, stream, submission, to, {const_cast<void*>(value), size, 1, size, Place{}},
                       piece.place, where);
 }
 

@@ -208,6 +208,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
                           "would own it. Allocate before the capture");
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
+    Submission submission(stream, where);
     CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
     if (code == CUDA_ERROR_OUT_OF_MEMORY && give_memory_back(stream.device))
         code = allocate_from_pool(g, &data, bytes, native_of(stream));
@@ -218,7 +219,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     check(code, "cuMemAllocFromPoolAsync", stream, where);
     // Other streams may use the memory only after the allocation, which is work of this stream
     // (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
-    count_submission(stream);
+    submission.count();
     if (has_watch()) [[unlikely]]
         mark_allocation(g, stream);
     return data;

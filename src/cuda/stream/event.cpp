@@ -46,15 +46,20 @@ bool check_event(CUresult code, const char* call, EventState& event, const Sourc
 
 }  // namespace
 
-void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
-                              const SourceLocation& where) {
+void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
     cudaEvent_t event = cached_event(other, where);
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
     check(record_on(gpu_of(other), event, native_of(other)), "cuEventRecord", other, where);
     if (has_watch()) [[unlikely]]
         note_mark(other, given);
     check(wait_on(gpu_of(waiter), native_of(waiter), event), "cuStreamWaitEvent", waiter, where);
-    count_submission(waiter);
+}
+
+void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
+                              const SourceLocation& where) {
+    Submission submission(waiter, where);
+    enqueue_wait(waiter, other, where);
+    submission.count();
 }
 
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where) {
@@ -107,9 +112,10 @@ void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLo
 }
 
 void CudaBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    Submission submission(waiter, where);
     check(wait_on(gpu_of(waiter), native_of(waiter), native_of(event)), "cuStreamWaitEvent", waiter,
           where);
-    count_submission(waiter);
+    submission.count();
 }
 
 bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {

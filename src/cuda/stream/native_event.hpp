@@ -18,6 +18,8 @@ void give_event(Gpu& g, cudaEvent_t event) noexcept;
 /// Returns the event through which others wait for the stream. Creates it at the first call; later
 /// calls cannot fail. (stream/event.cpp)
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
+/// Enqueues a wait of `waiter` for all work enqueued on `other`. Counts nothing. (stream/event.cpp)
+void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 
 /// Create and destroy events with options of the user. (stream/event.cpp)
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);

@@ -1,0 +1,65 @@
+// Submissions to streams whose native calls share no lock with heddle. They are announced, so that
+// a batch does not take the stream in while one of them is on its way (docs/adr/0060).
+#pragma once
+
+#include "core/seam/records.hpp"
+#include "core/stream/recorded_calls.hpp"
+
+namespace heddle::detail {
+
+/// One call that enqueues something. Make it before the native calls, and count() behind them:
+///
+///     Submission submission(stream, where);
+///     check(native_call(native_of(stream)), ...);
+///     submission.count();
+///
+/// Whoever decided that the stream is not recorded looked at its flags some time ago. The
+/// constructor announces the call and looks again: either a batch that takes the stream in sees
+/// that something is on its way, and leaves the stream alone, or this sees the batch, which is then
+/// sent first. Nobody waits for a thread that is preempted in between. Costs one atomic addition.
+class Submission {
+public:
+    Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {
+        announce();
+        if ((stream.flags.load() & stream_flag::joined) != 0) [[unlikely]]
+            wait_for_batch(where);
+    }
+    /// For the thread that holds the lock of the stream's recorder.
+    explicit Submission(StreamRecord& stream) noexcept : stream_(stream) { announce(); }
+    ~Submission() {
+        if (counts_on_exit_) count();
+        if (!is_counted_) [[unlikely]]
+            withdraw();
+    }
+    Submission(const Submission&) = delete;
+    Submission& operator=(const Submission&) = delete;
+
+    /// Counts the submission, which has been enqueued. Without it the call has enqueued nothing.
+    void count() noexcept {
+        count_submission(stream_);
+        is_counted_ = true;
+        counts_on_exit_ = false;
+    }
+    /// Lets the destructor count, also if an exception comes: part of the work may be enqueued by
+    /// then.
+    void count_on_exit() noexcept { counts_on_exit_ = true; }
+
+private:
+    // Sequentially consistent, like the flag's change and the look in Backend::finish_enqueues().
+    void announce() noexcept { stream_.announced.fetch_add(1); }
+    void withdraw() noexcept { stream_.announced.fetch_sub(1); }
+    [[gnu::cold, gnu::noinline]] void wait_for_batch(const SourceLocation& where) {
+        bool looks_again = true;
+        while (looks_again && (stream_.flags.load() & stream_flag::joined) != 0) {
+            withdraw();
+            looks_again = make_way(stream_, where);
+            announce();
+        }
+    }
+
+    StreamRecord& stream_;
+    bool is_counted_ = false;
+    bool counts_on_exit_ = false;
+};
+
+}  // namespace heddle::detail

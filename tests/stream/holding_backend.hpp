@@ -1,0 +1,76 @@
+// Threads that are held between what core has looked at and what the backend does.
+#pragma once
+
+#include "core/seam/backend.hpp"
+#include "core/seam/records.hpp"
+#include "cpu/backend.hpp"
+#include "support.hpp"
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace heddle_test {
+
+/// The CPU backend for some streams, with calls where a thread can be held. All of them look at the
+/// stream's flags before, in core, and have not enqueued anything yet.
+class HoldingBackend : public detail::cpu::CpuBackend {
+public:
+    using Call = std::function<void()>;
+    Call in_enqueue, in_await, in_wait, in_instantiate;
+
+    HoldingBackend() = default;
+    HoldingBackend(const HoldingBackend&) = delete;
+    HoldingBackend& operator=(const HoldingBackend&) = delete;
+    ~HoldingBackend() override {
+        for (const StreamRef stream : streams_)
+            detail::record_of(stream).backend = &detail::cpu_backend();
+    }
+    /// Replaces the stream's backend until the end.
+    void take(StreamRef stream) {
+        detail::record_of(stream).backend = this;
+        streams_.push_back(stream);
+    }
+
+    void enqueue(detail::StreamRecord& stream, const detail::OpType& type, void* self,
+                 std::size_t count, const SourceLocation& where) override {
+        call(in_enqueue);
+        CpuBackend::enqueue(stream, type, self, count, where);
+    }
+    void await(detail::StreamRecord& waiter, detail::CompletionRef done,
+               const SourceLocation& where) override {
+        call(in_await);
+        CpuBackend::await(waiter, std::move(done), where);
+    }
+    void wait_stream(detail::StreamRecord& waiter, detail::StreamRecord& other,
+                     const SourceLocation& where) override {
+        call(in_wait);
+        CpuBackend::wait_stream(waiter, other, where);
+    }
+    std::shared_ptr<detail::GraphExec> instantiate(const detail::GraphData& graph,
+                                                   const SourceLocation& where) override {
+        call(in_instantiate);
+        return CpuBackend::instantiate(graph, where);
+    }
+
+protected:
+    /// Once, on the first thread that comes.
+    static void call(Call& function) {
+        if (const Call one = std::exchange(function, nullptr)) one();
+    }
+
+private:
+    std::vector<StreamRef> streams_;
+};
+
+/// A place where a thread is held: it says that it has come, and waits until it is let go.
+struct StopPoint {
+    Flag reached, go;
+    void stop() const {
+        reached.set();
+        go.wait();
+    }
+};
+
+}  // namespace heddle_test
