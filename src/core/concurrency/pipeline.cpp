@@ -261,6 +261,9 @@ PipelineCore::~PipelineCore() { stop(); }
 
 void* PipelineCore::acquire(Where where) {
     State& s = *state_;
+    if (s.acquired && s.in_size != 0)
+        usage_error({"Pipeline::acquire", where},
+                    "a slot is acquired already: submit() it first, or release it by submit(0)");
     s.make_room("Pipeline::acquire", where);
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
