@@ -91,8 +91,9 @@ bool is_again(const Finding& finding, const Site& first, const Site& second) noe
 
 /// Returns what the branches of one fork need.
 std::string fork_text(const Finding& finding, const ReportNames& names) {
-    return formatted("enqueue both in one branch, or the second after the fork of {}",
-                     place_text(names.site(finding.fork)));
+    const Site& fork = names.site(finding.fork);
+    return formatted("enqueue both in one branch, or the second after the fork{}{}",
+                     fork.line != 0 ? " of " : "", fork.line != 0 ? place_text(fork) : "");
 }
 
 /// Returns where a captured stream was made, by the name that a graph has of it.

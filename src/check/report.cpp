@@ -154,8 +154,10 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     const KnownOrder& order = finding.order;
     const auto place = [&](SiteId site) { return place_text(names.site(site)); };
     if (finding.fork != 0)
-        return formatted("They are in two branches of the fork at {}, which run at the same time.",
-                         place(finding.fork));
+        return formatted("They are in two branches of {}, which run at the same time.",
+                         names.site(finding.fork).line != 0
+                             ? formatted("the fork at {}", place(finding.fork))
+                             : std::string("a fork"));
     if (finding.unwaited_scope != 0) {
         const Site& scope = names.site(finding.unwaited_scope);
         return formatted("{} at {} made '{}' current without a wait for '{}': {} = false.",

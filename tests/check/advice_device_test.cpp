@@ -60,7 +60,8 @@ TEST_CASE("device: branches of a captured fork are not told to wait for each oth
     std::string forked;
     Graph graph = capture(s.a, [&] {
         const auto race = [&] {
-            fork_join([&] { fill(s.x, 1); }, [&] { fill(s.x.view().first(10), 2); });
+            const StreamRef base = current_stream();
+            fork_join(base, [&] { fill(s.x, 1); }, [&] { fill(s.x.view().first(10), 2); });
             forked = line_above();
         };
         if (!is_nested) return race();
@@ -75,13 +76,23 @@ TEST_CASE("device: branches of a captured fork are not told to wait for each oth
     CHECK_THAT(text, !contains("stream stream"));
 }
 
+TEST_CASE("device: a fork whose place is not known is told without it") {
+    CheckedStreams s;
+    Checked checked;
+    const ScopedStream in(s.a);
+    fork_join([&] { write(current_stream(), s.x); }, [&] { write(current_stream(), s.x); });
+    const std::string text = only_text(checked);
+    CHECK_THAT(text, contains("They are in two branches of a fork, which run at the same time.\n"));
+    CHECK_THAT(text, contains("or the second after the fork\n"));
+}
+
 TEST_CASE("device: work of a captured branch and of its fork's inner one names the outer fork") {
     CheckedStreams s;
     Checked checked;
     std::string outer;
     Graph graph = capture(s.a, [&] {
         const auto inner = [&] { fork_join([&] { fill(s.x, 1); }, [&] { fill(s.y, 1); }); };
-        fork_join([&] { fill(s.x, 2); }, inner);
+        fork_join(s.a, [&] { fill(s.x, 2); }, inner);
         outer = line_above();
     });
     graph.launch(s.a);
@@ -103,7 +114,7 @@ TEST_CASE(
     s.a.synchronize();
     const std::string text = only_text(checked);
     CHECK_THAT(text, !contains("fork of"));
-    CHECK_THAT(text, contains("a wait\n      of stream b for stream 'branch "));
+    CHECK_THAT(text, contains("a wait\n      of stream b for "));
 }
 
 TEST_CASE("device: of two nodes that write the one that was added first comes first") {

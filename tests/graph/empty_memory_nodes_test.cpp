@@ -23,12 +23,12 @@ TEST_CASE("a node of no elements gets some between launches, and loses them") {
     Graph graph = filled.build();
     graph.launch(here.stream);
     CHECK(to_host(x) == Ints(10, 0));
-    copied.with(x.view().first(4), y.view().first(4));
+    copied.between(x.view().first(4), y.view().first(4));
     filled.with(x.view().last(2), 7);
     graph.launch(here.stream);
     CHECK(to_host(x) == Ints{5, 5, 5, 5, 0, 0, 0, 0, 7, 7});
     fill(x, 1);
-    copied.with(x.view().first(0), y.view().first(0));
+    copied.between(x.view().first(0), y.view().first(0));
     filled.with(x.view().last(0), 7);
     graph.launch(here.stream);
     CHECK(to_host(x) == Ints(10, 1));
