@@ -1,6 +1,8 @@
 #include "check/advice.hpp"
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include "check/words.hpp"
 #include "core/base/format.hpp"
@@ -13,41 +15,94 @@ using check::Race;
 using check::RaceKind;
 using check::Side;
 
-/// Returns a stream as code. One that has no name is told by what was enqueued on it.
-std::string stream_code(const std::string& name, const std::string& place) {
-    constexpr std::string_view of_default = " default";
+/// A stream in advice.
+struct StreamWords {
+    std::string text;
+    bool is_code = false;  ///< a variable's name, most likely, or an expression
+    bool is_name = false;
+};
+
+/// Returns the words for a stream: code if its name can be one. Else its number, or its name in
+/// quotes, with the place where it was made; or what is enqueued on it, at `place`.
+StreamWords stream_words(const std::string& name, const std::string& made,
+                         const std::string& place) {
+    constexpr std::string_view of_default = " default", of_thread = " per-thread";
     if (name.ends_with(of_default))
-        return formatted("default_stream(Device(\"{}\"))",
-                         name.substr(0, name.size() - of_default.size()));
-    return name.find(' ') == std::string::npos ? name : formatted("the stream of {}", place);
+        return {.text = formatted("default_stream(Device(\"{}\"))",
+                                  name.substr(0, name.size() - of_default.size())),
+                .is_code = true};
+    if (!name.empty() && name.find(' ') == std::string::npos)
+        return {.text = name, .is_code = true, .is_name = true};
+    if (made.empty() || name.ends_with(of_thread))
+        return {.text = formatted("the stream of {}", place)};
+    const bool is_number = name.starts_with("stream ");
+    return {.text = formatted("{} (made at {})", is_number ? name : formatted("stream '{}'", name),
+                              made)};
 }
 
-/// Returns a call as code, "main.wait_stream(halo);  // names of streams".
-std::string code(const std::string& stream, const char* function, const std::string& argument) {
-    const auto is_name = [](const std::string& text) {
-        return !text.empty() && text.find_first_of(" (") == std::string::npos;
-    };
-    const bool is_word = stream.find(' ') != std::string::npos;
-    return formatted("{}.{}({});{}", is_word ? formatted("({})", stream) : stream, function,
-                     argument, is_name(stream) || is_name(argument) ? "  // names of streams" : "");
+/// Returns the same of two streams of one name: they are told by their devices, or by the places
+/// where they were made.
+StreamWords stream_beside(const std::string& full, const std::string& other,
+                          const std::string& made, const std::string& other_made,
+                          const std::string& place) {
+    if (full != other) return {.text = formatted("stream {}", full)};
+    if (made.empty() || made == other_made) return {.text = formatted("the stream of {}", place)};
+    return {.text = formatted("stream {} (made at {})", full, made)};
 }
 
-/// Returns the wait between two places that orders two streams. Those are given as code.
+/// Returns a wait by a stream, or the host, as an example in code. Where a stream is no code, a
+/// sentence says it.
+std::string wait_code(const std::string& before, const StreamWords& waiter, const char* function,
+                      const StreamWords& argument) {
+    return formatted("{}, for example\n      {}.{}({});{}", before, waiter.text, function,
+                     argument.text,
+                     waiter.is_name || argument.is_name ? "  // names of streams" : "");
+}
+std::string named(const StreamWords& stream) {
+    return stream.is_name ? formatted("stream {}", stream.text) : stream.text;
+}
+
+/// Returns the wait between two places that orders two streams.
 std::string wait_text(const std::string& first_place, const std::string& second_place,
-                      bool is_next_round, const std::string& first_stream,
-                      const std::string& second_stream) {
-    return formatted("after {} and before {}{}, for example\n      {}", first_place, second_place,
-                     is_next_round ? " of the next round" : "",
-                     code(second_stream, "wait_stream", first_stream));
+                      bool is_again, const StreamWords& first, const StreamWords& second) {
+    const std::string place = formatted("after {} and before {}{}", first_place, second_place,
+                                        is_again ? " is reached again" : "");
+    if (first.is_code && second.is_code) return wait_code(place, second, "wait_stream", first);
+    return formatted("{}, a wait\n      of {} for {}, by wait_stream()", place, named(second),
+                     named(first));
 }
 
-/// Returns whether the second place is reached after the first one only if the program goes back.
-bool is_next_round(const Site& first, const Site& second) noexcept {
-    if (first.file != second.file) return false;
+/// Returns the wait of the host for a stream before a place.
+std::string host_wait_text(const std::string& second_place, const StreamWords& first) {
+    const std::string place = formatted("before {}", second_place);
+    if (first.is_code) return wait_code(place, first, "synchronize", {});
+    return formatted("{}, a wait\n      of the host for {}, by synchronize()", place, first.text);
+}
+
+/// Returns whether the second place stands no later than the first one, and was reached before that
+/// one was, too: in an earlier round of a loop, or by an earlier call.
+bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
+    if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;
     const bool has_columns = first.column != 0 && second.column != 0;
     return has_columns ? second.column <= first.column
                        : first.name == second.name && first.kind == second.kind;
+}
+
+/// Returns what the branches of one fork need.
+std::string fork_text(const Finding& finding, const ReportNames& names) {
+    const Site& fork = names.site(finding.fork);
+    return formatted("enqueue both in one branch, or the second after the fork{}{}",
+                     fork.line != 0 ? " of " : "", fork.line != 0 ? place_text(fork) : "");
+}
+
+/// Returns where a captured stream was made, by the name that a graph has of it.
+std::string made_of(const ReportNames& names, const std::string& stream) {
+    const std::size_t number = stream.find_last_of(' ') + 1;
+    std::uint64_t id = 0;
+    const char* const end = stream.data() + stream.size();
+    const auto [last, error] = std::from_chars(stream.data() + number, end, id);
+    return number != 0 && error == std::errc() && last == end ? names.made_at(id) : std::string();
 }
 
 /// Returns what would order two nodes. Edges are between nodes of one graph; what was captured has
@@ -56,17 +111,21 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
     const FindingSide &one = finding.first, &other = finding.second;
     const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);
     const Site& second = names.site(other.edge_node != 0 ? other.edge_node : other.site);
+    if (finding.fork != 0) return fork_text(finding, names);
     if (!one.captured_on.empty() && !other.captured_on.empty() &&
-        one.captured_on != other.captured_on)
-        return wait_text(place_beside(first, second), place_beside(second, first),
-                         is_next_round(first, second),
-                         stream_code(one.captured_on, place_beside(first, second)),
-                         stream_code(other.captured_on, place_beside(second, first)));
+        one.captured_on != other.captured_on) {
+        const std::string first_place = place_beside(first, second),
+                          second_place = place_beside(second, first);
+        return wait_text(
+            first_place, second_place, is_again(finding, first, second),
+            stream_words(one.captured_on, made_of(names, one.captured_on), first_place),
+            stream_words(other.captured_on, made_of(names, other.captured_on), second_place));
+    }
     // A node that only reads comes second, most likely; else the one that was added later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
                                ? only_reads(race.first)
-                               : is_next_round(first, second);
+                               : other.edge_index < one.edge_index;
     const Site &before = is_turned ? second : first, &after = is_turned ? first : second;
     const bool is_within = one.edge_node != one.site || other.edge_node != other.site;
     return formatted("an edge{}, for example the {} of {} .after() the {} of {}",
@@ -105,29 +164,26 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
         return formatted("the {} before {}, reported before, which would order these, too",
                          is_host(race.second) ? "host's wait" : "wait",
                          place_text(names.site(finding.same_wait)));
+    const std::string first_made = names.made_at(finding.first.stream),
+                      second_made = names.made_at(finding.second.stream);
     if (is_host(race.second))
-        return formatted("before {}, for example\n      {}", second,
-                         code(stream_code(first_stream, place_beside(first_site, second_site)),
-                              "synchronize", ""));
+        return host_wait_text(
+            second, stream_words(first_stream, first_made, place_beside(first_site, second_site)));
     if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
-    if (finding.fork != 0)
-        return formatted("enqueue both in one branch, or the second after the fork of {}",
-                         place_text(names.site(finding.fork)));
+    if (finding.fork != 0) return fork_text(finding, names);
     const std::string first = place_beside(first_site, second_site);
     const std::string second_name = names.short_stream(finding.second.stream);
-    // Streams of one name are told by their devices, too, or by what is enqueued on them.
     const bool is_one_name = first_stream == second_name;
     const std::string first_full = names.stream(finding.first.stream),
                       second_full = names.stream(finding.second.stream);
-    const bool is_one_device = first_full == second_full;
-    const auto stream = [&](const std::string& name, const std::string& full,
-                            const std::string& place) {
-        if (!is_one_name) return stream_code(name, place);
-        return is_one_device ? "the stream of " + place : full;
-    };
-    const std::string second_stream = stream(second_name, second_full, second);
-    std::string text = wait_text(first, second, is_next_round(first_site, second_site),
-                                 stream(first_stream, first_full, first), second_stream);
+    const StreamWords first_words =
+        is_one_name ? stream_beside(first_full, second_full, first_made, second_made, first)
+                    : stream_words(first_stream, first_made, first);
+    const StreamWords second_words =
+        is_one_name ? stream_beside(second_full, first_full, second_made, first_made, second)
+                    : stream_words(second_name, second_made, second);
+    std::string text = wait_text(first, second, is_again(finding, first_site, second_site),
+                                 first_words, second_words);
     if (finding.unwaited_scope != 0) {
         const Site& scope = names.site(finding.unwaited_scope);
         text += formatted("\n      or leave out {} = false at {}", wait_option(scope),
@@ -135,7 +191,7 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
     }
     if (finding.record_behind != 0)
         text += formatted("\n      or wait_event() of {}, for the event that {} records",
-                          second_stream, place_text(names.site(finding.record_behind)));
+                          second_words.text, place_text(names.site(finding.record_behind)));
     return text;
 }
 

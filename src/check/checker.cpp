@@ -1,7 +1,9 @@
 #include "check/checker.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "check/words.hpp"
@@ -73,6 +75,7 @@ void Checker::on_op(const OpInfo& info) noexcept {
     give([&] {
         if (info.stream) names_.keep(info.stream);
         const CheckOp& op = reader_.read(info);
+        note_place(op);
         if (off_depth > 0 && !always_counts(info.kind)) [[unlikely]] {
             CheckOp silent = op;
             silent.accesses.clear();
@@ -153,8 +156,34 @@ Checker::News Checker::take_news() {
     return news;
 }
 
+void Checker::note_place(const CheckOp& op) {
+    if (op.mode == OpMode::captured) return captured_forks_.add(op, reader_.sites()[op.site]);
+    if (op.share != 0) return;  // one call
+    if (op.site >= reached_.size()) reached_.resize(reader_.sites().size());
+    if (reached_[op.site] < 2) ++reached_[op.site];
+}
+
+bool Checker::is_again_in_graph(const Finding& finding) const {
+    const CheckShape* const shape = reader_.find_shape(finding.shape);
+    if (shape == nullptr) return false;
+    const Site& place = reader_.sites()[finding.second.site];
+    return std::ranges::any_of(
+        std::span(shape->nodes).first(finding.first.node + 1), [&](const CheckNode& node) {
+            const Site& one = reader_.sites()[node.site];
+            return one.file == place.file && one.line == place.line && one.column == place.column;
+        });
+}
+
 Finding Checker::explained(Finding finding) {
     const FindingSide& first = finding.first;
+    const auto place = [this](SiteId site) -> const Site& { return reader_.sites()[site]; };
+    if (finding.in_graph) {
+        finding.is_again = is_again_in_graph(finding);
+        finding.fork = captured_forks_.fork_of(place(first.site), place(finding.second.site));
+    } else {
+        finding.is_again =
+            finding.second.site < reached_.size() && reached_[finding.second.site] > 1;
+    }
     if (!finding.in_graph)
         finding.record_behind = engine_.record_behind(first.stream, first.position);
     const UnwaitedScope scope = unwaited_scope(finding.second.stream, first.stream, first.position);

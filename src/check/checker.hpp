@@ -13,6 +13,7 @@
 #include <heddle/observe/observer.hpp>
 
 #include "check/asked_waits.hpp"
+#include "check/captured_forks.hpp"
 #include "check/engine.hpp"
 #include "check/finding.hpp"
 #include "check/intake.hpp"
@@ -48,6 +49,7 @@ private:
     const Site& site(SiteId id) const override { return reader_.sites()[id]; }
     std::string stream(std::uint64_t id) const override { return names_.full(id); }
     std::string short_stream(std::uint64_t id) const override { return names_.name(id); }
+    std::string made_at(std::uint64_t id) const override { return names_.made(id); }
 
     struct News {
         std::vector<check::Race> races;
@@ -59,6 +61,10 @@ private:
     News take_news();
     /// Adds what only reports need.
     Finding explained(Finding finding);
+    /// Remembers, for reports, that the operation's place was reached.
+    void note_place(const CheckOp& op);
+    /// Returns whether a node before the first one of the finding has the place of the second one.
+    bool is_again_in_graph(const Finding& finding) const;
     void tell(const News& news) const;
     /// Notes a kernel that uses memory that the check does not see.
     void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
@@ -73,6 +79,8 @@ private:
     Intake intake_{engine_};
     FindingLog log_;
     AskedWaits asked_waits_;
+    CapturedForks captured_forks_;
+    std::vector<std::uint8_t> reached_;  ///< by site: how often, at most 2
     check::Summary summary_;
     std::set<SiteId> undeclared_;
 };

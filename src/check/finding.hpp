@@ -40,6 +40,7 @@ struct FindingSide {
     /// In a graph: the node of the two sides' common graph that it is or belongs to, and the stream
     /// that it was captured on, if it was.
     SiteId edge_node = 0;
+    std::uint32_t edge_index = CheckNode::no_node;
     std::string captured_on{};
     Epoch moment{};  ///< the engine's
 };
@@ -86,8 +87,10 @@ struct Finding {
     SiteId made = 0, freed = 0;  ///< where the memory was allocated, and freed
     KnownOrder order = {};
     Doubt doubt = Doubt::none;
-    SiteId leak = 0;          ///< what may make an order that cannot be seen
-    SiteId fork = 0;          ///< both sides are branches of the fork here
+    SiteId leak = 0;  ///< what may make an order that cannot be seen
+    SiteId fork = 0;  ///< both sides are branches of the fork here
+    /// For reports: the second side's place was reached before the first side was, too.
+    bool is_again = false;
     std::uint64_t shape = 0;  ///< of the graph
     /// For reports: an event was recorded here, behind the first side, and the second side's stream
     /// has not waited for it.

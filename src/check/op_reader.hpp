@@ -20,6 +20,11 @@ public:
         return sites_.intern(kind, name, where);
     }
     const SiteTable& sites() const noexcept { return sites_; }
+    /// Returns a shape that was read, or null if it is forgotten.
+    const CheckShape* find_shape(std::uint64_t id) const {
+        const auto known = shapes_.find(id);
+        return known != shapes_.end() ? known->second.get() : nullptr;
+    }
 
 private:
     std::shared_ptr<const CheckShape> shape_of(const GraphShape& shape);

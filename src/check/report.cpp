@@ -100,27 +100,32 @@ std::string ordinal(int index) {
 /// Returns whether the operation is the beginning or the end of memory.
 bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
 
+/// Returns "stream main of cpu:0". A stream without a name has the place where it was made.
+std::string stream_text(const std::string& name, const std::string& made) {
+    if (!name.starts_with("stream ")) return "stream " + name;
+    return made.empty() ? name : formatted("{} (made at {})", name, made);
+}
+
 /// Returns what is known of one side, in the words of a sentence: who and where.
-std::string who_and_where(const Side& side, const FindingSide& found, const Site& site,
+std::string who_and_where(const Side& side, const FindingSide& found, const ReportNames& names,
                           const std::string& place, bool is_node) {
     if (is_host(side)) return formatted("the host, at {}", place);
-    const std::string stream = side.stream.empty() ? std::string()
-                               : side.stream.starts_with("stream ")
-                                   ? formatted(" on {}", side.stream)
-                                   : formatted(" on stream {}", side.stream);
+    const std::string stream = side.stream.empty()
+                                   ? std::string()
+                                   : " on " + stream_text(side.stream, names.made_at(found.stream));
     if (is_lifetime(side.kind)) return formatted("{}{}, at {}", who(side), stream, place);
     if (!is_node)
         return formatted("{}, {}{}, enqueued at {}", side.name, kind_word(side.kind), stream,
                          place);
-    if (found.captured_on.empty()) return formatted("{}, added at {}", node_text(site), place);
-    return formatted("{}, captured on stream {} at {}", node_text(site), found.captured_on, place);
+    const std::string node = node_text(names.site(found.site));
+    if (found.captured_on.empty()) return formatted("{}, added at {}", node, place);
+    return formatted("{}, captured on {} at {}", node, stream_text(found.captured_on, ""), place);
 }
 
 /// Returns the lines about one side.
 std::string side_text(const Side& side, const FindingSide& found, const ReportNames& names,
                       const std::string& place, bool is_node) {
-    std::string text =
-        formatted("  {}\n", who_and_where(side, found, names.site(found.site), place, is_node));
+    std::string text = formatted("  {}\n", who_and_where(side, found, names, place, is_node));
     if (is_lifetime(side.kind)) return text;
     text += "      ";
     if (found.in_node != 0) {
@@ -149,8 +154,10 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     const KnownOrder& order = finding.order;
     const auto place = [&](SiteId site) { return place_text(names.site(site)); };
     if (finding.fork != 0)
-        return formatted("They are in two branches of the fork at {}, which run at the same time.",
-                         place(finding.fork));
+        return formatted("They are in two branches of {}, which run at the same time.",
+                         names.site(finding.fork).line != 0
+                             ? formatted("the fork at {}", place(finding.fork))
+                             : std::string("a fork"));
     if (finding.unwaited_scope != 0) {
         const Site& scope = names.site(finding.unwaited_scope);
         return formatted("{} at {} made '{}' current without a wait for '{}': {} = false.",

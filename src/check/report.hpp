@@ -19,6 +19,8 @@ public:
     virtual std::string stream(std::uint64_t id) const = 0;
     /// Returns the stream's name alone.
     virtual std::string short_stream(std::uint64_t id) const = 0;
+    /// Returns where the stream was made, "solver.cpp:40"; empty if that is not known.
+    virtual std::string made_at(std::uint64_t) const { return {}; }
 
 protected:
     ~ReportNames() = default;

@@ -136,6 +136,7 @@ private:
         const auto [of_a, of_b] = std::ranges::mismatch(a, b);
         const auto set = [&](FindingSide& side, std::uint32_t node) {
             side.edge_node = shape_.nodes[node].site;
+            side.edge_index = node;
             side.captured_on = shape_.nodes[node].captured_on;
         };
         set(finding.first, of_a != a.end() ? *of_a : first);

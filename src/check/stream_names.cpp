@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "check/words.hpp"
 #include "core/base/format.hpp"
+#include "core/stream/made_at.hpp"
 
 namespace heddle::detail {
 
@@ -20,7 +22,11 @@ void StreamNames::keep(StreamRef stream) {
         return;
     }
     if (all_.size() == most) forget_half();
-    all_[id] = {stream.name(), stream.device().name(), ++uses_};
+    const SourceLocation made = made_at(id);
+    all_[id] = {stream.name(), stream.device().name(),
+                made.line != 0 ? place_text({.name = {}, .file = made.file, .line = made.line})
+                               : "",
+                ++uses_};
 }
 
 void StreamNames::forget_half() {
@@ -41,6 +47,11 @@ std::string StreamNames::full(std::uint64_t id) const {
     const auto known = all_.find(id);
     if (known == all_.end()) return formatted("stream {}", id);
     return formatted("{} of {}", known->second.name, known->second.device);
+}
+
+std::string StreamNames::made(std::uint64_t id) const {
+    const auto known = all_.find(id);
+    return known != all_.end() ? known->second.made : std::string();
 }
 
 }  // namespace heddle::detail

@@ -15,10 +15,11 @@ public:
     void keep(StreamRef stream);
     std::string name(std::uint64_t id) const;  ///< "main"
     std::string full(std::uint64_t id) const;  ///< "main of cuda:0"
+    std::string made(std::uint64_t id) const;  ///< "solver.cpp:40"; empty if it is not known
 
 private:
     struct Known {
-        std::string name, device;
+        std::string name, device, made;
         std::uint64_t used = 0;
     };
     void forget_half();

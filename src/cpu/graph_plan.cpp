@@ -71,7 +71,13 @@ void set_task(Plan& plan, const NodeData& node) {
     task.where = node.where;
     if (!node.name.empty()) task.name = std::make_shared<const std::string>(node.name);
     task.priority = node.priority;
-    switch (node.kind) {
+    const bool has_no_bytes = node.kind != NodeKind::kernel && node.has_no_work();
+    switch (has_no_bytes ? NodeKind::empty : node.kind) {
+    case NodeKind::empty:  // it may have had some
+        task.type = nullptr;
+        task.closure = nullptr;
+        task.count = 0;
+        break;
     case NodeKind::kernel:
     case NodeKind::host_function:
         task.type = node.work.type->op;

@@ -28,6 +28,10 @@ public:
     std::string short_stream(std::uint64_t id) const override {
         return id == 7 ? "halo" : id == 9 ? "stream 9" : id == 10 ? "cuda:0 default" : "main";
     }
+    std::string made_at(std::uint64_t id) const override {
+        return is_made_known && id == 9 ? "solver.cpp:30" : "";
+    }
+    bool is_made_known = true;
 
 private:
     std::map<SiteId, Site> sites_{{pack, {OpKind::launch, "PackHalo", "src/solver.cpp", 71}},
@@ -102,23 +106,54 @@ TEST_CASE("an event that nobody waits for is named") {
                                           "records\n"));
 }
 
-TEST_CASE("streams without names are told by what is enqueued on them") {
+TEST_CASE("streams without names are told by where they were made, and the advice is a sentence") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.first.stream = 9;
+    std::string text = text_of(finding);
+    CHECK_THAT(text, contains("PackHalo, kernel on stream 9 of cuda:0 (made at solver.cpp:30), "
+                              "enqueued at solver.cpp:71\n"));
+    CHECK_THAT(text,
+               contains("Missing: after solver.cpp:71 and before solver.cpp:88, a wait\n      "
+                        "of stream main for stream 9 (made at solver.cpp:30), by "
+                        "wait_stream()\n"));
+    CHECK_THAT(text, contains("first=stream 9 of cuda:0#412 "));
+    finding.second.stream = 10;
+    CHECK_THAT(text_of(finding),
+               contains("a wait\n      of default_stream(Device(\"cuda:0\")) for stream 9 (made"));
+    finding.second = {.site = host, .mode = AccessMode::read};
+    finding.kind = FindingKind::host_read_after_write;
+    CHECK_THAT(text_of(finding), contains("Missing: before main.cpp:55, a wait\n      of the host "
+                                          "for stream 9 (made at solver.cpp:30), by "
+                                          "synchronize()\n"));
+}
+
+TEST_CASE("streams that no name and no place tell apart are told by what is enqueued on them") {
     Finding finding = a_finding(FindingKind::read_after_write);
     finding.first.stream = 9;
     finding.second.stream = 10;
-    CHECK_THAT(text_of(finding),
-               contains("default_stream(Device(\"cuda:0\")).wait_stream(the stream of "
-                        "solver.cpp:71);\n"));
+    SomeNames names;
+    names.is_made_known = false;
+    CHECK_THAT(race_of(finding, names).text,
+               contains("a wait\n      of default_stream(Device(\"cuda:0\")) for the stream of "
+                        "solver.cpp:71, by wait_stream()\n"));
     finding.second.stream = 11;  // main, of another device
     finding.first.stream = 8;
-    CHECK_THAT(text_of(finding), contains("(main of cuda:1).wait_stream(main of cuda:0);\n"));
+    CHECK_THAT(text_of(finding), contains("a wait\n      of stream main of cuda:1 for stream main "
+                                          "of cuda:0, by wait_stream()\n"));
     finding.second.stream = 12;  // main of the same device
-    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:88).wait_stream(the stream of "
-                                          "solver.cpp:71);\n"));
-    finding.first.stream = 9;
-    finding.second = {.site = host, .mode = AccessMode::read};
-    finding.kind = FindingKind::host_read_after_write;
-    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:71).synchronize();\n"));
+    CHECK_THAT(text_of(finding), contains("a wait\n      of the stream of solver.cpp:88 for the "
+                                          "stream of solver.cpp:71, by wait_stream()\n"));
+}
+
+TEST_CASE("a place above the first one is told as reached again only if it was reached before") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    std::swap(finding.first.site, finding.second.site);
+    CHECK_THAT(text_of(finding), contains("after solver.cpp:88 and before solver.cpp:71, for"));
+    finding.is_again = true;
+    CHECK_THAT(text_of(finding),
+               contains("after solver.cpp:88 and before solver.cpp:71 is reached again, for"));
+    std::swap(finding.first.site, finding.second.site);
+    CHECK_THAT(text_of(finding), contains("after solver.cpp:71 and before solver.cpp:88, for"));
 }
 
 TEST_CASE("a wait that was asked for before is not asked for again") {

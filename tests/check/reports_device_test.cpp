@@ -225,20 +225,20 @@ TEST_CASE("device: two calls on one line are two places") {
     (void)checked.end();
     REQUIRE(checked.races().size() == 1);
     const check::Race race = checked.races()[0];
-    CHECK_THAT(race.text, !contains("next round"));
+    CHECK_THAT(race.text, !contains("again"));
     CHECK(race.first.where.column < race.second.where.column);
     CHECK_THAT(race.text,
                contains("and before " + place + ":" + std::to_string(race.second.where.column)));
 }
 
-TEST_CASE("device: the same call again is in the next round") {
+TEST_CASE("device: the same call again is told as one that is reached again") {
     CheckedStreams s;
     Checked checked;
     for (const Stream* stream : {&s.a, &s.b}) {
         fill(*stream, s.x, 1);
         wait_unseen(*stream);
     }
-    CHECK_THAT(only_text(checked), contains("of the next round"));
+    CHECK_THAT(only_text(checked), contains(" is reached again, for example\n"));
 }
 
 TEST_CASE("device: kernels of collectives are named by what they do") {

@@ -497,7 +497,8 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 2, .piece = 8});
     CHECK_THROWS_AS(pipeline.submit(1), UsageError);
     const std::span<int> slot = pipeline.acquire();
-    CHECK(pipeline.acquire().data() == slot.data());
+    CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
+                   "a slot is acquired already: submit() it first, or release it by submit(0)"));
     CHECK_THROWS_AS(pipeline.submit(9), UsageError);
     slot[0] = 7;
     pipeline.submit(1);
@@ -511,10 +512,30 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     CHECK_THROWS_AS(
         (Pipeline<int>(test_device(), [](StreamRef, View<const int>) {}, {.depth = 1025})),
         UsageError);
+    const auto nothing = [](StreamRef, View<const int>) {};
+    CHECK(mentions(
+        error_of([&] { const Pipeline<int> of_none(test_device(), nothing, {.piece = 0}); }),
+        "pieces of 0 elements take nothing: {.piece = ...} is 1 or more"));
+    CHECK(mentions(error_of([&] {
+                       const Pipeline<int, int> of_none(test_device(), twice_and_one,
+                                                        {.out_piece = 0});
+                   }),
+                   "{.out_piece = ...} is 1 or more"));
     const Stream captured(test_device());
     const ScopedStream in_scope{captured};
     const ScopedCapture capture(captured);
     CHECK_THROWS_AS((Pipeline<int, int>(test_device(), twice_and_one)), UsageError);
+}
+
+TEST_CASE("a slot that was released can be acquired again, and push() takes no acquired one") {
+    Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 2, .piece = 8});
+    const std::span<int> slot = pipeline.acquire();
+    const std::vector<int> more(3);
+    CHECK_THROWS_AS(pipeline.push(more), UsageError);
+    pipeline.submit(0);
+    CHECK(pipeline.acquire().data() == slot.data());
+    pipeline.submit(0);
+    CHECK(pipeline.push(more) == 3);
 }
 
 TEST_CASE("pieces can be sent from where they are, pinned or pageable") {

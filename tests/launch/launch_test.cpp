@@ -206,6 +206,17 @@ TEST_CASE("extents whose product does not fit a number are refused, not dropped"
     CHECK(to_host(s, x)[0] == 0);
 }
 
+TEST_CASE("a product of extents that fits a number, and that no device gets through, is refused") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 1);
+    const std::size_t bytes = std::size_t{1} << 31;
+    const auto error = error_of([&] { launch(s, Mark2{}, dim(bytes, bytes), x, std::size_t{1}); });
+    CHECK(mentions(error, "2147483648 x 2147483648 are more indices than any device gets through"));
+    CHECK_THROWS_AS(kernel_node(Mark2{}, dim(bytes, bytes), x, std::size_t{1}), UsageError);
+    CHECK_THROWS_AS(launch(s, Mark3{}, dim(bytes, 1024, 1 << 20), x, bytes, bytes), UsageError);
+    CHECK(to_host(s, x)[0] == 0);
+}
+
 TEST_CASE("a negative extent is refused where it is written, and the message has it") {
     const auto count = static_cast<std::size_t>(-3);  // the result of converting a negative number
     const auto minus = static_cast<std::size_t>(-1);

@@ -22,11 +22,12 @@ struct PipelineOptions {
     /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
     /// if there is no input or no output.
     std::size_t depth = 0;
-    /// Maximum input elements of a piece (output elements if there is no input). 0 chooses 8 MB on
-    /// CUDA devices, where copies reach their full rate, and what fits the caches on CPU devices.
-    std::size_t piece = 0;
-    /// Maximum output elements of a piece. 0: as many as the piece has input elements.
-    std::size_t out_piece = 0;
+    /// Maximum input elements of a piece (output elements if there is no input), at least 1. Chosen
+    /// by default: 8 MB on CUDA devices, where copies reach their full rate, and what fits the
+    /// caches on CPU devices.
+    std::optional<std::size_t> piece = {};
+    /// Maximum output elements of a piece, at least 1. By default as many as it has input elements.
+    std::optional<std::size_t> out_piece = {};
     int copy_priority = 0;  ///< of the streams that copy
     int work_priority = 0;  ///< of the stream that runs the work
     /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
@@ -170,7 +171,7 @@ template <class In, class Out = void> class Pipeline {
 
 public:
     /// Slots are allocated when first used. Throws UsageError for a depth or a piece that is too
-    /// large, and if the device's current stream is capturing.
+    /// large, for pieces of 0 elements, and if the device's current stream is capturing.
     template <detail::PieceWork<In, Out> Work>
     [[nodiscard]] Pipeline(Device device, Work work, PipelineOptions options = {},
                            Where where = {}) try
@@ -182,9 +183,9 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
-    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted; the
-    /// same slot until then. If all slots are in use it blocks, or throws UsageError if only pop()
-    /// can free one.
+    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted. Throws
+    /// UsageError before that if called again. If all slots are in use it blocks, or throws
+    /// UsageError if only pop() can free one.
     ///
     /// If another stream fills the slot, make copy_in_stream() wait for it before submit(). Without
     /// a submit(), the fill must be done before the pipeline is destroyed.

@@ -3,6 +3,13 @@
 // deleted function has a parameter that says why it is deleted.
 #pragma once
 
+// Marks what a result refers to: clang warns of results that outlive it. (nvcc does not know it.)
+#if defined(__clang__) && !defined(__CUDACC__)
+#define HEDDLE_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define HEDDLE_LIFETIMEBOUND
+#endif
+
 // A cudaStream_t and a cudaEvent_t are their addresses.
 struct CUstream_st;
 struct CUevent_st;

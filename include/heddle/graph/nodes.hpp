@@ -34,8 +34,8 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 /// A node that copies between arrays, views and pinned memory: on one device, between host and
 /// device, or between two devices. Made by copy_node() and copy_2d_node().
 ///
-/// Throws UsageError for an empty copy and for pageable memory. The host could not know when it may
-/// change pageable memory again: use pinned().
+/// A copy of no elements does nothing. Throws UsageError for pageable memory. The host could not
+/// know when it may change pageable memory again: use pinned().
 class CopyNode : public NodeOf<CopyNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
@@ -75,7 +75,7 @@ CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
 }
 
 /// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
-/// UsageError for an empty fill, pageable memory, and memory of another device.
+/// UsageError for pageable memory, and memory of another device. Of no elements it does nothing.
 class FillNode : public NodeOf<FillNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.

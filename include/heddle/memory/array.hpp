@@ -83,8 +83,10 @@ public:
     bool empty() const noexcept { return size_ == 0; }
     /// Returns the address of the first element, or null. heddle cannot see uses of it: see
     /// used_on().
-    T* data() noexcept { return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr; }
-    const T* data() const noexcept {
+    T* data() noexcept HEDDLE_LIFETIMEBOUND {
+        return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr;
+    }
+    const T* data() const noexcept HEDDLE_LIFETIMEBOUND {
         return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr;
     }
 
@@ -98,49 +100,58 @@ public:
     }
 
     /// Returns a view of all elements: const of a const array.
-    View<T> view() noexcept { return detail::Access::view(data(), size_, block_); }
-    View<const T> view() const noexcept { return detail::Access::view(data(), size_, block_); }
+    View<T> view() noexcept HEDDLE_LIFETIMEBOUND {
+        return detail::Access::view(data(), size_, block_);
+    }
+    View<const T> view() const noexcept HEDDLE_LIFETIMEBOUND {
+        return detail::Access::view(data(), size_, block_);
+    }
     /// Converts to view(), for functions that take views.
-    operator View<T>() noexcept { return view(); }
+    operator View<T>() noexcept HEDDLE_LIFETIMEBOUND { return view(); }
     /// Converts to a view that is only read, for functions that take such views.
-    operator View<const T>() const noexcept { return view(); }
+    operator View<const T>() const noexcept HEDDLE_LIFETIMEBOUND { return view(); }
 
     /// For loops on the host over the elements. Throws UsageError for memory of a GPU; waits for
     /// no work on the array. An array is a contiguous range, and converts to std::span.
-    T* begin(Where where = {}) {
+    T* begin(Where where = {}) HEDDLE_LIFETIMEBOUND {
         detail::check_host_reach(block_, where);
         return data();
     }
     /// The end of such loops.
-    T* end() noexcept { return data() + size_; }
+    T* end() noexcept HEDDLE_LIFETIMEBOUND { return data() + size_; }
     /// The same for a const array.
-    const T* begin(Where where = {}) const {
+    const T* begin(Where where = {}) const HEDDLE_LIFETIMEBOUND {
         detail::check_host_reach(block_, where);
         return data();
     }
     /// The same for a const array.
-    const T* end() const noexcept { return data() + size_; }
+    const T* end() const noexcept HEDDLE_LIFETIMEBOUND { return data() + size_; }
     /// Returns a view of the first `count` elements. Throws UsageError if there are fewer.
-    View<T> first(std::size_t count, Where where = {}) { return view().first(count, where); }
-    View<const T> first(std::size_t count, Where where = {}) const {
+    View<T> first(std::size_t count, Where where = {}) HEDDLE_LIFETIMEBOUND {
+        return view().first(count, where);
+    }
+    View<const T> first(std::size_t count, Where where = {}) const HEDDLE_LIFETIMEBOUND {
         return view().first(count, where);
     }
     /// Returns a view of the last `count` elements. Throws UsageError if there are fewer.
-    View<T> last(std::size_t count, Where where = {}) { return view().last(count, where); }
-    View<const T> last(std::size_t count, Where where = {}) const {
+    View<T> last(std::size_t count, Where where = {}) HEDDLE_LIFETIMEBOUND {
+        return view().last(count, where);
+    }
+    View<const T> last(std::size_t count, Where where = {}) const HEDDLE_LIFETIMEBOUND {
         return view().last(count, where);
     }
     /// Returns a view of `count` elements from `first` on. Throws UsageError if it is out of range.
-    View<T> subview(std::size_t first, std::size_t count, Where where = {}) {
+    View<T> subview(std::size_t first, std::size_t count, Where where = {}) HEDDLE_LIFETIMEBOUND {
         return view().subview(first, count, where);
     }
-    View<const T> subview(std::size_t first, std::size_t count, Where where = {}) const {
+    View<const T> subview(std::size_t first, std::size_t count,
+                          Where where = {}) const HEDDLE_LIFETIMEBOUND {
         return view().subview(first, count, where);
     }
     /// Accesses an element from the host. For host memory only (pinned, pageable, CPU devices).
     /// Checks neither that nor the index, and does not wait for work on the array.
-    T& operator[](std::size_t i) noexcept { return data()[i]; }
-    const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+    T& operator[](std::size_t i) noexcept HEDDLE_LIFETIMEBOUND { return data()[i]; }
+    const T& operator[](std::size_t i) const noexcept HEDDLE_LIFETIMEBOUND { return data()[i]; }
 
     /// Declares that work heddle cannot see (a raw launch, a library, a host function) uses this
     /// memory on `stream`. Freeing it, to_host() and copies of pageable memory then wait for all

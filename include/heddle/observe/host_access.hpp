@@ -77,10 +77,11 @@ template <class T> View<T> on_host(View<T> view, Where where = {}) {
         detail::notify_host_access(detail::host_memory(view, !std::is_const_v<T>), where);
     return view;
 }
-template <class T> View<T> on_host(Array<T>& array, Where where = {}) {
+template <class T> View<T> on_host(Array<T>& array HEDDLE_LIFETIMEBOUND, Where where = {}) {
     return on_host(array.view(), where);
 }
-template <class T> View<const T> on_host(const Array<T>& array, Where where = {}) {
+template <class T>
+View<const T> on_host(const Array<T>& array HEDDLE_LIFETIMEBOUND, Where where = {}) {
     return on_host(array.view(), where);
 }
 

@@ -23,7 +23,8 @@ struct BatchResult {
         replayed,      ///< nothing had changed: a remembered graph was launched
         updated,       ///< same operations, other arguments: a remembered graph was patched
         instantiated,  ///< other operations: a new graph was made
-        eager,         ///< not recorded, but enqueued directly; `why` has the reason
+        eager,         ///< not recorded, but enqueued directly; `why` has the reason. Also if all
+                       ///< work of the scope was for streams that had not waited for the batch's
     };
     How how = How::nothing;      ///< of the last graph that was launched
     std::size_t operations = 0;  ///< recorded, in all graphs of the scope
@@ -88,7 +89,8 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 ///
 /// Order: everything runs in the same order as without the scope. Work enqueued on a participant
 /// after the scope is ordered after the whole graph. Work for streams that have not waited for
-/// `stream` is enqueued at once.
+/// `stream` is enqueued at once. A Batch that has never recorded anything, though such work was
+/// enqueued in its scopes, is reported to the report hook when it ends.
 ///
 /// Operations that cannot be deferred flush the batch; recording then continues. They are:
 /// - waiting for, or querying, a participant or an event recorded in the batch

@@ -37,6 +37,7 @@ struct PipelineCore::State {
     Device device;
     std::size_t in_size, out_size;  ///< bytes of one element
     PipelineOptions options;
+    std::size_t piece, out_piece;  ///< elements
     bool in_place;
     bool out_as_in;  ///< a piece has room for as many outputs as inputs
     Stream copy_in, work, copy_out;
@@ -51,7 +52,10 @@ struct PipelineCore::State {
 
     State(Device d, std::size_t in, std::size_t out, PipelineOptions o, Where where)
         : device(d), in_size(in), out_size(out), options(std::move(o)),
-          in_place(d.is_cpu() && options.in_place), out_as_in(options.out_piece == 0),
+          piece(options.piece.value_or(
+              std::max<std::size_t>(1, suitable_bytes(d) / std::max(in_size, out_size)))),
+          out_piece(options.out_piece.value_or(piece)), in_place(d.is_cpu() && options.in_place),
+          out_as_in(!options.out_piece.has_value()),
           copy_in(d, {.priority = options.copy_priority, .name = options.name + ": copy in"},
                   where),
           work(d, {.priority = options.work_priority, .name = options.name + ": work"}, where),
@@ -65,11 +69,13 @@ struct PipelineCore::State {
             usage_error({"Pipeline", where},
                         "a depth of {} slots: at most {} are allowed, and some 6 are enough",
                         options.depth, most_depth);
+        if (piece == 0 || out_piece == 0)
+            usage_error({"Pipeline", where},
+                        "pieces of 0 elements take nothing: {{.{} = ...}} is 1 or more, and chosen "
+                        "if it is left out",
+                        piece == 0 ? "piece" : "out_piece");
         const std::size_t element = std::max(in_size, out_size);
-        if (options.piece == 0)
-            options.piece = std::max<std::size_t>(1, suitable_bytes(d) / element);
-        if (out_as_in) options.out_piece = options.piece;
-        if (options.piece > SIZE_MAX / element || options.out_piece > SIZE_MAX / element)
+        if (piece > SIZE_MAX / element || out_piece > SIZE_MAX / element)
             usage_error({"Pipeline", where},
                         "a piece of so many elements is larger than any memory");
         slots.reserve(options.depth);
@@ -120,8 +126,8 @@ struct PipelineCore::State {
             if (const Failure failed = stream->known_failure()) report_untold(*failed);
     }
 
-    Slot& slot_of(std::uint64_t piece) {
-        return slots[static_cast<std::size_t>(piece % options.depth)];
+    Slot& slot_of(std::uint64_t number) {
+        return slots[static_cast<std::size_t>(number % options.depth)];
     }
 
     /// Allocates memory that the host and the work reach, or that copies read and write. What a CPU
@@ -135,10 +141,10 @@ struct PipelineCore::State {
     void make_slot(Where where) {
         Slot slot(device);
         if (in_size != 0 && !in_place)
-            slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
-        if (out_size != 0) slot.host_out = host_memory(options.out_piece * out_size, where);
+            slot.device_in = empty<std::byte>(copy_in, piece * in_size, where);
+        if (out_size != 0) slot.host_out = host_memory(out_piece * out_size, where);
         if (out_size != 0 && !in_place)
-            slot.device_out = empty<std::byte>(work, options.out_piece * out_size, where);
+            slot.device_out = empty<std::byte>(work, out_piece * out_size, where);
         slots.push_back(std::move(slot));
     }
 
@@ -176,9 +182,9 @@ struct PipelineCore::State {
     }
 
     void check_count(std::size_t count, Where where) const {
-        if (count > options.piece)
+        if (count > piece)
             usage_error({"Pipeline::submit", where}, "{} elements do not fit a piece of {}", count,
-                        options.piece);
+                        piece);
     }
 
     /// Ensures that the next piece has a slot. Throws UsageError if only pop() can free one.
@@ -199,7 +205,7 @@ struct PipelineCore::State {
         const View<const std::byte> in =
             in_place ? input : View<const std::byte>(slot.device_in.view());
         const View<std::byte> out = in_place ? slot.host_out.view() : slot.device_out.view();
-        const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : options.out_piece;
+        const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : out_piece;
         return {in.data(), in_size == 0 ? 0 : count, Access::block(in), out.data(),
                 room,      Access::block(out)};
     }
@@ -261,11 +267,13 @@ PipelineCore::~PipelineCore() { stop(); }
 
 void* PipelineCore::acquire(Where where) {
     State& s = *state_;
+    if (s.acquired && s.in_size != 0)
+        usage_error({"Pipeline::acquire", where},
+                    "a slot is acquired already: submit() it first, or release it by submit(0)");
     s.make_room("Pipeline::acquire", where);
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
-        if (s.in_size != 0 && host.empty())
-            host = s.host_memory(s.options.piece * s.in_size, where);
+        if (s.in_size != 0 && host.empty()) host = s.host_memory(s.piece * s.in_size, where);
         else if (s.in_size != 0) (void)on_host(host, where);  // it is the caller's now
         s.acquired = true;
         return host.data();
@@ -349,7 +357,7 @@ std::size_t PipelineCore::pending() const noexcept {
 }
 
 std::size_t PipelineCore::depth() const noexcept { return state_->options.depth; }
-std::size_t PipelineCore::piece() const noexcept { return state_->options.piece; }
+std::size_t PipelineCore::piece() const noexcept { return state_->piece; }
 
 StreamRef PipelineCore::stream(int stage) const noexcept {
     return stage == 0 ? state_->copy_in : stage == 1 ? state_->work : state_->copy_out;

@@ -79,6 +79,11 @@ struct NodeData {
         was_disabled = was_disabled || !on;
     }
     bool is_dependent_on(const NodeData& first) const noexcept;
+    /// Returns whether it is a kernel of no indices, or a copy or fill of no elements.
+    bool has_no_work() const noexcept {
+        if (kind == NodeKind::kernel) return work.count == 0;
+        return (kind == NodeKind::copy || kind == NodeKind::fill) && to.bytes == 0;
+    }
 };
 
 /// Returns the priority clamped to the device's range.

@@ -269,9 +269,13 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
     const Region to = with_owner(given_to, "copy_node", where),
                  from = with_owner(given_from, "copy_node", where);
     const Place there = place_of(to), here = place_of(from);
-    if (!check_regions(to, from, where))
-        usage_error({"copy_node", where},
-                    "{} has nothing to copy: use an empty_node() in its place", label_of(node));
+    if (!check_regions(to, from, where)) {
+        Work nothing;
+        return change(node, [&] {
+            node.to = node.from = Piece{};
+            take_blocks(node, nothing);
+        });
+    }
     refuse_pageable(node, there, "copy_node", where);
     refuse_pageable(node, here, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
@@ -300,12 +304,17 @@ void set_fill(NodeData& node, const Region& given, const void* value, std::size_
               const SourceLocation& where) try {
     const Region to = with_owner(given, "fill_node", where);
     const Place there = place_of(to);
-    if (!check_fill(to, where))
-        usage_error({"fill_node", where},
-                    "{} has nothing to fill: use an empty_node() in its place", label_of(node));
-    check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
+    if (!check_fill(to, where)) {
+        Work nothing;
+        return change(node, [&] {
+            node.to = Piece{};
+            node.value = std::move(kept);
+            take_blocks(node, nothing);
+        });
+    }
+    check_device(node, there, "fill_node", where);
     Work use = use_of({to.owner});
     change(node, [&] {
         node.to = piece_of(to, there);

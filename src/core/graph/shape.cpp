@@ -69,7 +69,7 @@ void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
 
 /// Returns whether all that the node accesses can be told. What bodies access, their nodes tell.
 bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
-    if (!node.enabled) return true;
+    if (!node.enabled || node.has_no_work()) return true;
     switch (node.kind) {
     case NodeKind::copy:
         to.push_back(access_of(node, node.from, AccessMode::read));

@@ -147,6 +147,21 @@ std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory) {
     return all;
 }
 
+namespace {
+/// At 10^12 indices a second, which is more than any device does, so many take 13 days.
+constexpr std::size_t most_indices = std::size_t{1} << 60;
+
+[[noreturn, gnu::cold]] void throw_absurd_product(std::span<const std::size_t> extents,
+                                                  const SourceLocation& where) {
+    std::string all;
+    for (const std::size_t one : extents) all += formatted("{}{}", all.empty() ? "" : " x ", one);
+    usage_error({"dim", where},
+                "{} are more indices than any device gets through: give dim() the number of "
+                "indices in each dimension, {} at most in all",
+                all, most_indices);
+}
+}  // namespace
+
 std::size_t count_of(const std::size_t* extent, std::size_t dimensions,
                      const SourceLocation& where) {
     std::size_t count = extent[0];
@@ -156,8 +171,8 @@ std::size_t count_of(const std::size_t* extent, std::size_t dimensions,
         overflow |= __builtin_mul_overflow(count, extent[i], &count);
     }
     if (none) return 0;
-    if (overflow || count > max_indices) [[unlikely]]
-        throw_too_many_indices(where);
+    if (overflow || count > most_indices) [[unlikely]]
+        throw_absurd_product({extent, dimensions}, where);
     return count;
 }
 

@@ -126,6 +126,42 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
     }
 }
 
+void BatchRun::begin_scope(StreamRecord& stream, const SourceLocation& where) {
+    if (has_recorded_) [[likely]]
+        return;
+    elsewhere_.begin(stream.device.kind());
+    stream_ = &stream;
+    if (missed_.empty()) missed_at_ = where;
+}
+
+void BatchRun::end_scope() noexcept try {
+    const bool is_empty = last.graphs == 0;
+    has_recorded_ |= !is_empty;
+    if (!is_empty) return;
+    last.why = "nothing was enqueued on the batch's stream, nor on streams that wait for it";
+    if (has_recorded_) return;
+    ++scopes_;
+    std::string other = elsewhere_.find(*stream_);
+    if (other.empty()) return;
+    last.how = BatchResult::How::eager;
+    last.why = "all work was for streams that had not waited for the batch's, and ran at once";
+    if (missed_.empty()) missed_by_ = stream_->display_name();
+    missed_ = std::move(other);
+} catch (...) {
+    // Without memory it is not told.
+}
+
+void BatchRun::report_useless() noexcept try {
+    if (has_recorded_ || missed_.empty()) return;
+    usage_error({"Batch", missed_at_},
+                "it has never recorded anything ({} of its scopes ended empty): work was enqueued "
+                "on '{}', which took no part, and ran at once. Enqueue it without a stream or on "
+                "'{}', or let '{}' wait_stream() for '{}' before it, in the scope",
+                scopes_, missed_, missed_by_, missed_, missed_by_);
+} catch (...) {
+    if (!is_want_of_memory()) report(std::current_exception());
+}
+
 void BatchRun::notify(Entry& entry, StreamRecord& origin, std::uint64_t recording,
                       const SourceLocation& where) noexcept {
     try {
@@ -155,6 +191,13 @@ const char* to_string(BatchResult::How how) noexcept {
     return "?";
 }
 
+namespace {
+void delete_run(detail::BatchRun* run) noexcept {
+    if (run != nullptr) run->report_useless();
+    delete run;
+}
+}  // namespace
+
 Batch::Batch(BatchOptions options) try : run_(new detail::BatchRun(options)) {
 } catch (...) {
     detail::rethrow_as_error("Batch", {});
@@ -162,10 +205,10 @@ Batch::Batch(BatchOptions options) try : run_(new detail::BatchRun(options)) {
 Batch::Batch(Batch&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
 Batch& Batch::operator=(Batch&& other) noexcept {
     std::swap(run_, other.run_);
-    if (this != &other) delete std::exchange(other.run_, nullptr);
+    if (this != &other) delete_run(std::exchange(other.run_, nullptr));
     return *this;
 }
-Batch::~Batch() { delete run_; }
+Batch::~Batch() { delete_run(run_); }
 
 namespace {
 /// Locks the recorder of the scope that uses the batch, if one does: other threads may be sending
@@ -222,6 +265,7 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
         run_->last.how = BatchResult::How::eager;
         run_->last.why = why;
     } else {
+        run_->begin_scope(stream, where);
         recorder_ = &detail::BatchRecorder::start(stream, *run_, where);
         run_->recorder = recorder_;
     }
@@ -249,6 +293,7 @@ void ScopedBatch::end(Where where) try {
     const std::unique_ptr<detail::BatchRun, void (*)(detail::BatchRun*)> alone(
         &run, [](detail::BatchRun* one) { one->recorder = nullptr; });
     detail::BatchRecorder::finish(*recorder, where);
+    run.end_scope();
 } catch (...) {
     detail::rethrow_as_error("ScopedBatch::end", where);
 }

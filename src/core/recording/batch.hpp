@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <heddle/recording/batch.hpp>
 
 #include "core/graph/exec.hpp"
 #include "core/graph/shape.hpp"
+#include "core/recording/elsewhere.hpp"
 #include "core/recording/tape.hpp"
 
 namespace heddle::detail {
@@ -42,6 +44,12 @@ public:
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
 
+    /// Call them where a scope begins to record and where it has ended.
+    void begin_scope(StreamRecord& stream, const SourceLocation& where);
+    void end_scope() noexcept;
+    /// Reports that no scope recorded anything, if work was enqueued past them.
+    void report_useless() noexcept;
+
 private:
     struct Entry {
         TapeOwner tape;    ///< what the graph runs now
@@ -59,6 +67,15 @@ private:
 
     std::size_t remembered_;
     std::vector<Entry> entries_;  ///< least recently used first
+
+    // Until a scope has recorded something.
+    bool has_recorded_ = false;
+    std::size_t scopes_ = 0;
+    Elsewhere elsewhere_;
+    StreamRecord* stream_ = nullptr;
+    std::string missed_;        ///< a stream that was given work past a scope; or empty
+    std::string missed_by_;     ///< the stream of that scope
+    SourceLocation missed_at_;  ///< that scope
     NodeData scratch_;
 };
 

@@ -28,7 +28,9 @@ std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join,
                                   const SourceLocation& where) {
     const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
         &capture, [](CaptureRecorder* one) { CaptureRecorder::finish(*one); });
-    return capture.take(join, where);
+    std::unique_ptr<GraphData> graph = capture.take(join, where);
+    if (graph->nodes.empty()) capture.report_empty(where);
+    return graph;
 }
 
 }  // namespace
@@ -43,6 +45,7 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
                             "another stream and launch its graph in this one");
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     try {
+        recorder_->elsewhere.begin(ref.device().kind());
         change_device(ref.device());
         change_stream(ref);
     } catch (...) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/fork.hpp"
+#include "core/base/report.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/users.hpp"
 
@@ -33,6 +34,7 @@ void CaptureRecorder::finish(CaptureRecorder& capture) noexcept {
         capture.lock.lock();
         const Recorded held(capture);
         capture.end();
+        capture.elsewhere.end();
         capture.spares_.clear();
         capture.owned_.clear();
         capture.declared_.clear();
@@ -95,6 +97,24 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
     // of all memory that its graph uses.
     if (!graph->nodes.empty()) graph->nodes.back()->declared = std::move(declared);
     return graph;
+}
+
+void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
+    std::string mine, other;
+    {
+        const std::lock_guard guard(lock);
+        if (participants.empty() || participants[0].stream == nullptr) return;
+        mine = participants[0].name;
+        other = elsewhere.find(*participants[0].stream);
+    }
+    if (other.empty()) return;
+    usage_error({"capture", where, device},
+                "nothing was captured on '{}', and meanwhile work was enqueued on '{}', which took "
+                "no part: it ran at once and is not in the graph. Enqueue it without a stream or "
+                "on '{}', or let '{}' wait_stream() for '{}' before it",
+                mine, other, mine, other, mine);
+} catch (...) {
+    if (!is_want_of_memory()) report(std::current_exception());
 }
 
 void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {

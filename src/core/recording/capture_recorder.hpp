@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/recording/elsewhere.hpp"
 #include "core/recording/recorder.hpp"
 
 namespace heddle::detail {
@@ -20,6 +21,10 @@ public:
     /// of streams that the first stream has not waited for. Takes the lock.
     std::unique_ptr<GraphData> take(bool join, const SourceLocation& where);
 
+    /// Reports that nothing was captured, if work was enqueued past the capture meanwhile: the
+    /// graph is not what its user means. Takes the lock.
+    void report_empty(const SourceLocation& where) noexcept;
+
     /// Throws UsageError while a condition's body is captured: the stream belongs to the capture
     /// around the body.
     void refuse_in_body(StreamRecord& stream, const SourceLocation& where) const;
@@ -27,6 +32,8 @@ public:
     /// Number of conditions' bodies that are being captured inside this capture. They must not use
     /// its other streams.
     int bodies = 0;
+    /// What is enqueued past the capture. Not begun for bodies of conditions, which may be empty.
+    Elsewhere elsewhere;
 
     bool is_capture() const noexcept override { return true; }
     CaptureMode capture_mode() const noexcept override { return mode_; }

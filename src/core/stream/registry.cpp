@@ -7,6 +7,7 @@
 #include "core/base/made_once.hpp"
 #include "core/observe/start.hpp"
 #include "core/stream/freed_memory.hpp"
+#include "core/stream/made_at.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -143,6 +144,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name,
     record.processors = static_cast<unsigned>(std::max(1, processors));
     record.note_back();
     record.clear(stream_flag::dead);
+    note_made(record.id.load(), where);
     return record;
 }
 

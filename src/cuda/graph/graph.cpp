@@ -198,7 +198,7 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                           label_of(node), node.device);
     made = add_device_node(graph_, graph_, node, before, gpu_, where);
     // An empty node, which CUDA cannot disable.
-    if (node.kind == NodeKind::kernel && node.work.count == 0) disabled_[node.index] = true;
+    if (node.has_no_work()) disabled_[node.index] = true;
 }
 
 /// Takes over a kept executable of the same shape, if there is one. It keeps what the host nodes

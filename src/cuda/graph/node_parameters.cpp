@@ -222,6 +222,7 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const Nod
                                 const Before& before, Gpu& of_graph, const SourceLocation& where) {
     const std::vector<cudaGraphNode_t>& after = before.nodes;
     if (is_staged(node)) return add_staged_node(graph, keeper, node, after, of_graph, where);
+    if (node.has_no_work()) return add_empty_node(graph, after, of_graph, where);
     cudaGraphNode_t made = nullptr;
     Gpu& g = gpu_of_memory(node, of_graph, where);
     InContext in(g);
@@ -231,7 +232,7 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const Nod
     };
     switch (node.kind) {
     case NodeKind::kernel: {
-        if (node.device.is_cpu() || node.work.count == 0) break;
+        if (node.device.is_cpu()) break;
         KernelParameters p(node, where);
         const bool has_options = options_of(node) != LaunchOptions();
         if (p.form.is_loaded) {  // its options were checked when the node was made

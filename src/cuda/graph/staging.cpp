@@ -130,13 +130,15 @@ void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value
 }  // namespace
 
 bool needs_host(const NodeData& node) noexcept {
+    if (node.has_no_work()) return false;
     if (node.kind == NodeKind::copy) return !is_reachable(node.to) || !is_reachable(node.from);
     return node.kind == NodeKind::fill && !is_reachable(node.to);
 }
 
 bool is_staged(const NodeData& node) noexcept {
     if (needs_host(node)) return true;
-    if (node.kind != NodeKind::fill || node.value.size() <= max_pattern) return false;
+    if (node.kind != NodeKind::fill || node.has_no_work() || node.value.size() <= max_pattern)
+        return false;
     return word_of({node.to.data, node.to.bytes, node.to.rows, node.to.pitch}, node.value.data(),
                    node.value.size()) == 0;
 }

@@ -121,8 +121,7 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
 
 /// Changes a node in place. Throws Unsupported if CUDA cannot.
 void CudaGraphExec::change(const NodeData& node, const SourceLocation& where) {
-    const bool nothing = node.kind == NodeKind::kernel && node.work.count == 0;
-    const bool disabled = !node.enabled || nothing;
+    const bool disabled = !node.enabled || node.has_no_work();
     if (node.kind == NodeKind::kernel && !disabled) {
         update_kernel(node, where);
         if (!disabled_[node.index]) return;

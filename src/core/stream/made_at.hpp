@@ -1,0 +1,16 @@
+// Where streams were made, for the reports of observers.
+#pragma once
+
+#include <cstdint>
+
+#include <heddle/location.hpp>
+
+namespace heddle::detail {
+
+/// Remembers where a stream was made. Costs one load unless there is an observer. Keeps the newest
+/// 4096. Thread-safe.
+void note_made(std::uint64_t stream, const SourceLocation& where) noexcept;
+/// Returns where the stream was made; no place if that is not known. Thread-safe.
+SourceLocation made_at(std::uint64_t stream) noexcept;
+
+}  // namespace heddle::detail

@@ -1,0 +1,114 @@
+// Captures and batches that recorded nothing, while work was enqueued past them, say so.
+#include "kernel_launches.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+using How = BatchResult::How;
+
+TEST_CASE(
+    "a capture of nothing beside which work was enqueued is reported, and says what to write") {
+    const Stream s(test_device(), {.name = "captured"}), other(test_device(), {.name = "beside"});
+    Array<int> x = zeros<int>(other, 10);
+    const Reports reports;
+    Graph graph = capture(s, [&] { launch(other, Add{}, dim(10), x, 1); });
+    CHECK(to_host(other, x) == Ints(10, 1));
+    REQUIRE(reports.count() == 1);
+    const std::optional<Error> told = reports.all()[0];
+    CHECK(mentions(told, "nothing was captured on 'captured', and meanwhile work was enqueued on "
+                         "'beside', which took no part: it ran at once and is not in the graph"));
+    CHECK(mentions(told, "on 'captured', or let 'beside' wait_stream() for 'captured' before it"));
+    graph.launch(s);
+    s.synchronize();
+    CHECK(to_host(other, x) == Ints(10, 1));
+}
+
+TEST_CASE("a stream that is made in the scope of an empty capture counts, too") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    s.synchronize();
+    std::optional<Stream> made;
+    const Reports reports;
+    (void)capture(s, [&] { fill(made.emplace(test_device()), x, 1); });
+    CHECK(reports.count() == 1);
+    made->synchronize();
+}
+
+TEST_CASE("captures that have work, and those of nothing beside nothing, are not reported") {
+    const Stream s(test_device()), other(test_device());
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(other, 10);
+    s.synchronize();
+    const Reports reports;
+    (void)capture(s, [] {});
+    (void)capture(s, [&] {
+        fill(s, x, 1);
+        fill(other, y, 1);
+    });
+    (void)capture(s, [&] {
+        other.wait_stream(s);
+        fill(other, y, 2);
+        s.wait_stream(other);
+    });
+    Array<int> value = zeros<int>(s, 1);
+    s.synchronize();
+    (void)capture(s, [&] { capture_if(s, value, [] {}); });
+    CHECK(reports.count() == 0);
+    other.synchronize();
+}
+
+TEST_CASE("a batch whose work is all for other streams has it enqueued, and says so") {
+    const Here here;
+    const Stream other(test_device(), {.name = "beside"});
+    Array<int> x = zeros<int>(other, 10);
+    const Reports reports;
+    {
+        Batch step({.on_cpu = true});
+        for (int i = 0; i < 3; ++i) step([&] { launch(other, Add{}, dim(10), x, 1); });
+        CHECK(step.last().how == How::eager);
+        CHECK(step.last().why.find("streams that had not waited for the batch's") !=
+              std::string_view::npos);
+        CHECK(reports.count() == 0);
+    }
+    CHECK(to_host(other, x) == Ints(10, 3));
+    REQUIRE(reports.count() == 1);
+    CHECK(mentions(reports.all()[0],
+                   "it has never recorded anything (3 of its scopes ended empty): "
+                   "work was enqueued on 'beside', which took no part, and ran "
+                   "at once"));
+}
+
+TEST_CASE("a batch that has recorded something once, and one of nothing, are not reported") {
+    const Here here;
+    const Stream other(test_device());
+    Array<int> x = zeros<int>(other, 10), y = zeros<int>(10);
+    const Reports reports;
+    {
+        Batch step({.on_cpu = true}), none({.on_cpu = true});
+        step([&] { launch(other, Add{}, dim(10), x, 1); });
+        step([&] { launch(Add{}, dim(10), y, 1); });
+        CHECK(step.last().how == How::instantiated);
+        step([&] { launch(other, Add{}, dim(10), x, 1); });
+        none([] {});
+        CHECK(none.last().how == How::nothing);
+        Batch moved = std::move(none);
+        none = std::move(moved);
+    }
+    CHECK(reports.count() == 0);
+    other.synchronize();
+}
+
+TEST_CASE("a batch that was moved is reported once") {
+    const Here here;
+    const Stream other(test_device());
+    Array<int> x = zeros<int>(other, 10);
+    const Reports reports;
+    {
+        Batch step({.on_cpu = true});
+        step([&] { fill(other, x, 1); });
+        Batch moved = std::move(step);
+        Batch last;
+        last = std::move(moved);
+        CHECK(reports.count() == 0);
+    }
+    CHECK(reports.count() == 1);
+    other.synchronize();
+}
