@@ -161,7 +161,8 @@ struct Fork::Impl {
 };
 
 Fork::Fork(StreamRef base, std::size_t count, Where where) try
-    : impl_(new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where}) {
+    : impl_((check_size(count, "fork_join_n", where),
+             new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where})) {
     try {
         impl_->streams.reserve(count);
         const Because fork(WaitReason::fork);
@@ -210,6 +211,8 @@ Fork::~Fork() {
         branches().give(*branch.stream, impl_->base);
     delete impl_;
 }
+
+void check_calls(std::size_t count, Where where) { check_size(count, "fork_join_each", where); }
 
 void throw_no_streams(Where where) {
     usage_error({"fork_join_each", where},
