@@ -52,7 +52,7 @@ std::string place_text(const SourceLocation& where) {
            "argument to have your line here";
 }
 
-void check_size(std::size_t number, const char* call, const SourceLocation& where) {
+void refuse_negative(std::size_t number, const char* call, const SourceLocation& where) {
     if (const auto given = static_cast<std::ptrdiff_t>(number); given < 0)
         usage_error({call, where}, "a size is {}: give 0 or more", given);
 }

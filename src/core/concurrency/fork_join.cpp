@@ -161,7 +161,7 @@ struct Fork::Impl {
 };
 
 Fork::Fork(StreamRef base, std::size_t count, Where where) try
-    : impl_((check_size(count, "fork_join_n", where),
+    : impl_((refuse_negative(count, "fork_join_n", where),
              new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where})) {
     try {
         impl_->streams.reserve(count);
@@ -212,7 +212,9 @@ Fork::~Fork() {
     delete impl_;
 }
 
-void check_calls(std::size_t count, Where where) { check_size(count, "fork_join_each", where); }
+void check_calls(std::size_t count, Where where) {
+    refuse_negative(count, "fork_join_each", where);
+}
 
 void throw_no_streams(Where where) {
     usage_error({"fork_join_each", where},

@@ -32,7 +32,7 @@ constinit std::atomic<Block*> unfreed{nullptr};
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
                           const SourceLocation& where) {
-    check_size(count, call, where);
+    refuse_negative(count, call, where);
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, element, &bytes))
         coded_error(ErrorCode::out_of_memory, {call, where},
@@ -444,15 +444,15 @@ void throw_not_on_host(const Block& block, Where where) {
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
-    for (const std::size_t one : {columns, pitch}) check_size(one, "View2D", where);
+    for (const std::size_t one : {columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where}, "a pitch of {} elements is less than the {} columns of a row",
                 pitch, columns);
 }
 
 void throw_out_of_range(const char* call, std::size_t first, std::size_t count, std::size_t size,
                         Where where) {
-    check_size(count, call, where);
-    check_size(first, call, where);
+    refuse_negative(count, call, where);
+    refuse_negative(first, call, where);
     if (std::string_view(call) != "subview")
         usage_error({call, where}, "{} elements are more than the {} there are", count, size);
     usage_error({call, where}, "{} elements from element {} on end beyond the {} there are", count,
@@ -461,7 +461,7 @@ void throw_out_of_range(const char* call, std::size_t first, std::size_t count, 
 
 void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t size,
                         Where where) {
-    for (const std::size_t one : {rows, columns, pitch}) check_size(one, "View2D", where);
+    for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where},
                 "{} rows of {} columns{} do not fit in the memory, which has {} elements", rows,
                 columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch), size);
