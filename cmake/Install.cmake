@@ -4,9 +4,20 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(heddle_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
-install(TARGETS heddle EXPORT heddleTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
-install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
+# A library under ThreadSanitizer goes beside another one, as the component `tsan`.
+set(heddle_is_tsan FALSE)
+if("thread" IN_LIST HEDDLE_SANITIZE)
+    set(heddle_is_tsan TRUE)
+    set_target_properties(heddle PROPERTIES OUTPUT_NAME heddle_tsan EXPORT_NAME tsan)
+    target_compile_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
+    target_link_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
+    install(TARGETS heddle EXPORT heddleTsanTargets)
+    install(EXPORT heddleTsanTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
+else()
+    install(TARGETS heddle EXPORT heddleTargets)
+    install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
+endif()
 if(TARGET heddle_tool)
     # For a shared libheddle.
     file(RELATIVE_PATH heddle_bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
@@ -37,8 +48,18 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in
     PATH_VARS heddle_cudart_dir)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
-install(FILES
+set(heddle_package_files
     "${PROJECT_BINARY_DIR}/heddleConfig.cmake"
     "${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
-    "${PROJECT_SOURCE_DIR}/cmake/heddleBuildType.cmake"
-    DESTINATION "${heddle_package_dir}")
+    "${PROJECT_SOURCE_DIR}/cmake/heddleBuildType.cmake")
+if(heddle_is_tsan)
+    # The other library's package knows whether it has CUDA.
+    install(CODE "
+        cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX OUTPUT_VARIABLE prefix)
+        set(package \"\$ENV{DESTDIR}\${prefix}/${heddle_package_dir}\")
+        if(NOT EXISTS \"\${package}/heddleConfig.cmake\")
+            file(INSTALL ${heddle_package_files} DESTINATION \"\${package}\")
+        endif()")
+else()
+    install(FILES ${heddle_package_files} DESTINATION "${heddle_package_dir}")
+endif()

@@ -428,3 +428,20 @@ TEST_CASE("an array that holds nothing is no argument, an empty view is") {
     launch(s, Add{}, dim(0), View<int>(), 1);
     CHECK(to_host(s, gone) == std::vector<int>(4, 0));
 }
+
+TEST_CASE("a launch says which of its arguments holds nothing, or outlived its array") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 4), none;
+    CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), none, x); }),
+                   "argument 1: this array holds nothing"));
+    CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), x, none); }),
+                   "argument 2: this array holds nothing"));
+    CHECK(mentions(error_of([&] { (void)prepare(test_device(), AddTo{}, dim(4), x, none); }),
+                   "argument 2: this array holds nothing"));
+    Array<int> gone = zeros<int>(s, 4);
+    const View<int> dead = gone;
+    gone.reset();
+    CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), x, dead); }),
+                   "argument 2: this view outlived the array"));
+    s.synchronize();
+}

@@ -160,3 +160,23 @@ TEST_CASE("an argument that a prepared launch refuses leaves the one before in i
     add.launch(s);
     CHECK(to_host(s, x) == Ints(10, 1));
 }
+
+TEST_CASE("a prepared launch that was moved from says so, and where it is launched") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    auto kept = std::move(add);
+    kept.launch(s);
+    const auto refused = [](const std::string& call, const auto& function) {
+        const auto error = error_of(function);
+        REQUIRE(error);
+        CHECK(error->call() == call);
+        CHECK_THAT(error->what(), contains("this PreparedLaunch was moved from") &&
+                                      contains("prepared_launch_test.cpp"));
+    };
+    refused("launch", [&] { add.launch(s); });  // NOLINT(bugprone-use-after-move)
+    refused("launch", [&] { add.launch(); });   // NOLINT(bugprone-use-after-move)
+    refused("set", [&] { add.set<1>(2); });     // NOLINT(bugprone-use-after-move)
+    refused("dim", [&] { add.dim(dim(5)); });   // NOLINT(bugprone-use-after-move)
+    CHECK(to_host(s, x) == Ints(10, 1));
+}

@@ -182,3 +182,80 @@ TEST_CASE("elements of a rectangle are named by row and column") {
     static_assert(
         std::is_same_v<decltype(View2D<const int>(part.memory(), 1, 1)(0, 0)), const int&>);
 }
+
+TEST_CASE("a negative size is refused, with the number that was written") {
+    const Stream s(test_device());
+    const ScopedStream in{s};
+    const int minus = -7;
+    const auto as_size = static_cast<std::size_t>(minus);
+    Array<char> x = zeros<char>(10);
+    const auto refused = [](const std::string& call, const auto& function) {
+        const auto error = error_of(function);
+        REQUIRE(error);
+        CHECK(error->code() == ErrorCode::usage);
+        CHECK(error->call() == call);
+        CHECK_THAT(error->what(), contains("a size is -7") && contains("view_test.cpp"));
+    };
+    refused("empty", [&] { Array<char> none(as_size); });
+    refused("empty", [&] { (void)zeros<float>(as_size); });
+    refused("pinned", [&] { (void)pinned<char>(as_size); });
+    refused("first", [&] { (void)x.first(as_size); });
+    refused("last", [&] { (void)x.last(as_size); });
+    refused("subview", [&] { (void)x.subview(as_size, 1); });
+    refused("subview", [&] { (void)x.subview(1, as_size); });
+    refused("View2D", [&] { View2D<char> none(x, as_size, 2); });
+    refused("View2D", [&] { View2D<char> none(x, 2, as_size); });
+    refused("fork_join_n", [&] { fork_join_n(s, as_size, [](std::size_t) {}); });
+    refused("fork_join_each", [&] { fork_join_each(s, as_size, [](std::size_t) {}); });
+}
+
+TEST_CASE("errors of views and copies name the call that was made, and count in elements") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 20), y = zeros<int>(s, 12);
+    const View2D<int> wide(x, 2, 10), narrow(y, 3, 4);
+    const auto refused = [](const std::string& call, const std::string& text,
+                            const auto& function) {
+        const auto error = error_of(function);
+        REQUIRE(error);
+        CHECK(error->call() == call);
+        CHECK_THAT(error->what(), contains(text) && contains("view_test.cpp"));
+    };
+    refused("first", "30 elements are more than the 20 there are", [&] { (void)x.first(30); });
+    refused("last", "21 elements are more than the 20 there are", [&] { (void)x.last(21); });
+    refused("subview", "8 elements from element 15 on end beyond the 20 there are",
+            [&] { (void)x.subview(15, 8); });
+    refused("View2D", "5 rows of 5 columns do not fit in the memory, which has 20 elements",
+            [&] { View2D<int> none(x, 5, 5); });
+    refused("View2D", "3 rows of 5 columns, 8 apart, do not fit in the memory",
+            [&] { View2D<int> none(x, 3, 5, 8); });
+    refused("row", "there is no row 7: the rectangle has 2", [&] { (void)wide.row(7); });
+    refused("copy_2d", "the destination has 2 rows of 10 elements and the source 3 rows of 4",
+            [&] { copy_2d(s, wide, narrow); });
+    refused("copy_2d", "overlap", [&] { copy_2d(s, wide, wide); });
+    refused("copy", "the destination has 20 elements and the source 12 elements",
+            [&] { copy(s, x, y); });
+    s.synchronize();
+}
+
+namespace {
+struct SumRows {
+    HEDDLE_FN void operator()(std::size_t row, View2D<const int> from, View<int> to) const {
+        for (std::size_t i = 0; i < from.columns(); ++i) to[row] += from(row, i);
+    }
+};
+}  // namespace
+
+TEST_CASE("a rectangle converts to one that is only read") {
+    std::vector<int> memory{1, 2, 3, 4, 5, 6, 7, 8};
+    const View2D<int> all(View<int>(memory), 2, 3, 4);
+    const View2D<const int> read = all;
+    CHECK(read.data() == memory.data());
+    CHECK(read.rows() == 2);
+    CHECK(read.columns() == 3);
+    CHECK(read.pitch() == 4);
+    CHECK(read(1, 2) == 7);
+    const Stream s(cpu_device());
+    Array<int> sums = zeros<int>(s, 2);
+    launch(s, SumRows{}, dim(2), all, sums);
+    CHECK(to_host(s, sums) == std::vector<int>{6, 18});
+}

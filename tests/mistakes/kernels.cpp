@@ -16,6 +16,9 @@ struct Saxpy {
         y[i] += a * x[i];
     }
 };
+struct OfRectangle {
+    HEDDLE_FN void operator()(std::size_t i, View2D<float> x) const { x(0, i) += 1; }
+};
 struct AddCount {
     HEDDLE_FN int operator()(std::size_t i, View<int> x, int by) const { return x[i] += by; }
 };
@@ -65,6 +68,7 @@ void arguments(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& 
     launch(s, Saxpy{}, dim(n), x, 2, x);  // says: argument<1>::is<heddle::Array<float>
     launch(s, Saxpy{}, dim(n), 2, x, fixed);  // says: argument<3>::is<const heddle::Array<float>
     launch(s, AddOne{}, dim(n), fixed);  // says: read_only_but_the_kernel_takes<heddle::View<float>
+    launch(s, OfRectangle{}, dim(n), View2D<const float>(fixed, 1, 1));  // says: read_only_but_the_kernel_takes<heddle::View2D<float>
     launch(s, AddOne{}, dim(n), &x);  // says: argument<1>::is<heddle::Array<float>
     launch(s, AddOne{}, dim(n));  // says: the_kernel_takes<2>::parameters_but_the_launch_has_indices<1>::and_arguments<0>
     launch(s, AddOne{}, dim(n), x, fixed);  // says: indices<1>::and_arguments<2>

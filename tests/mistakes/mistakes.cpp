@@ -12,25 +12,31 @@ void takes_native(CUstream_st*) {}
 
 void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Array<float>& fixed,
             Array<int>& integers, std::vector<float>& host) {
-    (void)zeros<std::string>(10);              // says: copied as bytes between devices
-    Array<float> of_two(n, n);                 // says: this_number_is_an_argument_too_many
-    Array<float> sized = n;                    // says: Array<float>
-    Array<float> copied = x;                   // says: copy_copies_elements
-    (void)zeros<float>(n, s);                  // says: the_stream_is_the_first_argument
-    (void)zeros<float>(device, n, n);          // says: this_number_is_an_argument_too_many
-    (void)zeros<float>(n, n);                  // says: this_number_is_an_argument_too_many
-    (void)from_host(host.data(), n);           // says: write_View_of_pointer_and_size
-    copy(x, host, s);                          // says: the_stream_is_the_first_argument
-    copy(x, host, n);                          // says: this_number_is_an_argument_too_many
-    copy(x.data(), host.data(), n);            // says: write_View_of_pointer_and_size
-    copy(s, x, integers);                      // says: both sides must have the same element type
-    copy(s, fixed, x);                         // says: the_destination_is_const
-    copy(s, x, 3);                             // notes: Source
-    fill(s, fixed, 1.0f);                      // notes: Destination
-    fill(x, 1.0f, s);                          // says: the_stream_is_the_first_argument
-    fill(x.data(), 0, n);                      // says: write_View_of_pointer_and_size
-    View<float> view = std::vector<float>(3);  // says: the_memory_ends_first
-    View deduced = std::vector<float>(3);      // says: the_memory_ends_first
+    (void)zeros<std::string>(10);      // says: copied as bytes between devices
+    Array<float> of_two(n, n);         // says: this_number_is_an_argument_too_many
+    Array<float> sized = n;            // says: Array<float>
+    Array<float> copied = x;           // says: copy_copies_elements
+    (void)zeros<float>(n, s);          // says: the_stream_is_the_first_argument
+    (void)zeros<float>(device, n, n);  // says: this_number_is_an_argument_too_many
+    (void)zeros<float>(n, n);          // says: this_number_is_an_argument_too_many
+    (void)from_host(host.data(), n);   // says: write_View_of_pointer_and_size
+    copy(x, host, s);                  // says: the_stream_is_the_first_argument
+    copy(x, host, n);                  // says: this_number_is_an_argument_too_many
+    copy(x.data(), host.data(), n);    // says: write_View_of_pointer_and_size
+    copy(s, x, integers);              // says: both sides must have the same element type
+    copy(s, fixed, x);                 // says: the_destination_is_const
+    copy(s, x, 3);                     // notes: Source
+    fill(s, fixed, 1.0f);              // notes: Destination
+    fill(x, 1.0f, s);                  // says: the_stream_is_the_first_argument
+    fill(x.data(), 0, n);              // says: write_View_of_pointer_and_size
+    fill(x, "zero");                   // says: which must be of the element type or convert
+    fill(s, x, "nil");                 // says: which must be of the element type or convert
+    (void)to_host(x, host);            // says: it_returns_a_vector_and_copy_writes_to_one
+    (void)to_host(s, x, host);         // says: it_returns_a_vector_and_copy_writes_to_one
+    View2D<float> writable = View2D<const float>(fixed, 1, 1);        // notes: View2D
+    (void)writes(fixed, x);                                           // notes: Writable
+    View<float> view = std::vector<float>(3);                         // says: the_memory_ends_first
+    View deduced = std::vector<float>(3);                             // says: the_memory_ends_first
     copy_2d(s, View2D<float>(x, 1, 1), View2D<int>(integers, 1, 1));  // notes: SameElement
 }
 
@@ -72,6 +78,19 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     Pipeline<float>(Device(), [](StreamRef) {});  // notes: PieceWork
 }
 
+void graphs(Stream& s, Event& event, Array<float>& x) {
+    auto node = fill_node(x, 1.0f);
+    Graph graph = node;        // says: a_node_is_no_Graph_use_build
+    (void)child_node(node);    // says: a_node_is_no_Graph_use_build
+    node.after(s);             // says: after_takes_nodes_and_launch_takes_the_stream
+    node.after(event);         // says: after_takes_nodes_use_wait_node_of_the_event
+    node.after(node.build());  // says: after_takes_nodes_use_child_node_of_the_graph
+}
+
+void not_included() {
+    order_by_data order;  // says: order_by_data
+}
+
 // What is deleted is no conversion, for code that asks.
 static_assert(!std::is_constructible_v<Device, int> && !std::is_constructible_v<Stream, int> &&
               !std::is_constructible_v<Stream, const char*> &&
@@ -80,6 +99,9 @@ static_assert(!std::is_constructible_v<Device, int> && !std::is_constructible_v<
               !std::is_convertible_v<CUstream_st*, StreamRef> &&
               !std::is_convertible_v<Device, StreamRef> && !std::is_convertible_v<Stream, Where> &&
               !std::is_convertible_v<std::vector<float>, View<float>> &&
+              !std::is_convertible_v<GraphNode, Graph> &&
+              !std::is_convertible_v<View2D<const float>, View2D<float>> &&
+              std::is_convertible_v<View2D<float>, View2D<const float>> &&
               !std::is_copy_constructible_v<Array<float>> &&
               !std::is_copy_constructible_v<Stream> && !std::is_copy_constructible_v<Event> &&
               std::is_nothrow_move_constructible_v<Array<float>> &&

@@ -206,3 +206,18 @@ TEST_CASE("work that a waiting thread runs knows nothing of the wait") {
     CHECK(detail::this_call().collective == 7);
     CHECK(detail::this_call().parent == 0);
 }
+
+TEST_CASE("reads() and writes() take several arrays and views") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 20), z = zeros<int>(s, 30);
+    Watch watch;
+    launch_host(s, [] {}, reads(x, y.first(5)), writes(z, x.last(2)));
+    const Seen seen = watch.take_only(OpKind::host_function);
+    REQUIRE(seen.accesses.size() == 4);
+    const std::size_t bytes[] = {40, 20, 120, 8};
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(seen.accesses[i].bytes == bytes[i]);
+        CHECK((seen.accesses[i].mode == AccessMode::read) == (i < 2));
+    }
+    s.synchronize();
+}

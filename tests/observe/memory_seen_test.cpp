@@ -138,3 +138,21 @@ TEST_CASE("memory that a capture allocates is told as captured") {
     CHECK(made.op.mode == OpMode::captured);
     CHECK(made.op.recording != 0);
 }
+
+namespace {
+struct ReadsRows {
+    HEDDLE_FN void operator()(std::size_t, View2D<const int>) const {}
+};
+}  // namespace
+
+TEST_CASE("a kernel that takes a read-only rectangle is seen to read, whatever it is given") {
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 100);
+    Watch watch;
+    launch(s, ReadsRows{}, dim(1), View2D<int>(x, 10, 3, 10));
+    const Seen seen = watch.take_only(OpKind::launch);
+    REQUIRE(seen.accesses.size() == 1);
+    CHECK(seen.accesses[0].mode == AccessMode::read);
+    CHECK(seen.accesses[0].rows == 10);
+    s.synchronize();
+}

@@ -83,6 +83,8 @@ void raise_all() {
 }  // namespace
 
 TEST_CASE("child: handlers of signals", "[.child]") {
+    for (const int signal : {SIGINT, SIGTERM})
+        (void)std::signal(signal, SIG_DFL);  // Catch2 has some
     const auto before = handlers();
     const std::set<int> blocked_before = blocked();
     work_a_little();
@@ -101,7 +103,7 @@ TEST_CASE("unchanged: signal handlers") {
         return noted_by(child);
     };
     Strings timeline, watch{name_of(SIGQUIT)};
-    for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV})
+    for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGSEGV, SIGTERM})
         timeline.push_back(name_of(signal));
     if (!detail::tsan::is_compiled_in) watch.push_back(name_of(SIGRTMIN));  // stacks need it
     std::ranges::sort(timeline);

@@ -525,3 +525,19 @@ static_assert(!std::is_constructible_v<ScopedBatch, Batch&, Stream>,
               "a temporary stream would be gone at once");
 static_assert(std::is_constructible_v<ScopedBatch, Batch&, Stream&> &&
               std::is_constructible_v<ScopedBatch, Batch&, StreamRef>);
+
+TEST_CASE("a batch runs a function for a stream, which is current in it") {
+    const Here here;
+    const Stream other(test_device());
+    Array<int> x = zeros<int>(other, 10);
+    Batch step = recorded();
+    bool was_current = false;
+    step(other, [&] {
+        was_current = current_stream(test_device()) == other;
+        launch(Add{}, dim(10), x, 1);
+    });
+    CHECK(was_current);
+    CHECK(current_stream(test_device()) == here.stream);
+    CHECK(step.last().operations == 1);
+    CHECK(to_host(other, x) == Ints(10, 1));
+}

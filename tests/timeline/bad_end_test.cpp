@@ -158,3 +158,35 @@ TEST_CASE("a recording is written though its lock is held for ever") {
     CHECK(eventually([&] { return std::filesystem::exists(file.name()); }));
     CHECK_THAT(timeline::summary(file.name()), contains("a stream"));
 }
+
+TEST_CASE("child: is asked to end", "[.child]") {
+    (void)std::signal(SIGINT, SIG_DFL);  // Catch2 has a handler
+    const Array<int> x = work_a_little();
+    (void)std::raise(SIGINT);
+    _exit(3);
+}
+TEST_CASE("child: is asked to end, and does not listen", "[.child]") {
+    (void)std::signal(SIGTERM, SIG_DFL);
+    const Array<int> x = work_a_little();
+    (void)std::signal(SIGTERM, SIG_IGN);
+    (void)std::raise(SIGTERM);
+    _exit(3);
+}
+
+TEST_CASE("a program that Ctrl-C ends leaves its timeline, and ends by that signal") {
+    const RunFile file;
+    const ChildResult child = run_test_case("child: is asked to end", {file.variable()});
+    INFO(child.output);
+    CHECK(child.signal == SIGINT);
+    CHECK(eventually([&] { return std::filesystem::exists(file.name()); }));
+    CHECK_THAT(timeline::summary(file.name()), contains("a stream"));
+}
+
+TEST_CASE("a program that ignores a request to end goes on, with a timeline or without") {
+    const RunFile file;
+    const ChildResult child =
+        run_test_case("child: is asked to end, and does not listen", {file.variable()});
+    INFO(child.output);
+    CHECK(child.status == 3);
+    CHECK_FALSE(std::filesystem::exists(file.name()));
+}

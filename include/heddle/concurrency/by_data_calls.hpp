@@ -93,7 +93,7 @@ template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
 void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first,
                  const A&... more) {
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
-    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    const detail::DeclaredMemory memory(first, more...);
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, memory,
                                 first.where());
 }
@@ -133,14 +133,14 @@ template <detail::Destination To, class V>
 void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(destination), &element, sizeof element, where);
 }
 /// The same for the elements of a rectangle, and no others.
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where = {}) {
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
 }
 /// Sets every byte to zero; otherwise the same as fill().

@@ -39,6 +39,8 @@ struct ForkBase {
 };
 
 [[noreturn]] void throw_no_streams(Where where);
+/// Throws UsageError for a negative number of calls of fork_join_each().
+void check_calls(std::size_t count, Where where);
 
 template <class F> void run_branch(Fork& fork, Device device, F& f, Where where) {
     StreamRef stream = fork.branch(device);
@@ -148,6 +150,7 @@ template <class F>
 void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {},
                     Where where = {}) {
     if (count == 0) return;
+    detail::check_calls(count, where);
     if (options.streams == 0) detail::throw_no_streams(where);
     const std::size_t streams = options.streams < count ? options.streams : count;
     detail::Fork fork(base, streams, where);

@@ -19,7 +19,6 @@ class GraphNode;
 class ModuleKernel;
 class ProgrammaticEvent;
 class StreamRef;
-class order_by_data;
 enum class DeviceKind : std::uint8_t;
 template <class T> class Array;
 template <class T> class KernelView;
@@ -70,7 +69,9 @@ struct Access {
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
-    static DataOrder& order(order_by_data& order) noexcept;
+    /// Returns the DataOrder of an order_by_data. (A template, so that programs without
+    /// heddle/by_data.hpp do not see that name, which they could not use.)
+    template <class Order> static auto& order(Order& by_data) noexcept { return *by_data.order_; }
 
     template <class T> static View<T> view(T* data, std::size_t size, Block* owner) noexcept;
     /// The view that a View2D keeps, and that view alone.

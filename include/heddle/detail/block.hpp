@@ -80,9 +80,12 @@ inline std::uint64_t allocation_of(const Block* block) noexcept {
 void add_user(Block& block, StreamState& stream, bool writes);
 /// Frees the blocks that could not be freed before for want of memory.
 void free_unfreed_blocks() noexcept;
-[[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);
-[[noreturn]] void throw_no_array(const char* call, Where where);
-[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where);
+// `argument` is that of a launch, from 1, or 0 if it is not known.
+[[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where,
+                                   int argument = 0);
+[[noreturn]] void throw_no_array(const char* call, Where where, int argument = 0);
+[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where,
+                                     int argument = 0);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
 /// Adds `stream` to the users of `block`. Only reads a few words if it is one already. Work notes
@@ -99,15 +102,15 @@ inline void note_use(Block* block, StreamState& stream, bool writes = true) {
 }
 
 /// Throws UsageError if a kernel on `stream` cannot access `block`, or if `block` has been freed.
-inline void check_reach(const Block* block, const StreamState& stream,
-                        const SourceLocation& where) {
+inline void check_reach(const Block* block, const StreamState& stream, const SourceLocation& where,
+                        int argument = 0) {
     if (block == nullptr) return;
     if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
-        throw_dead_block(*block, "launch", where);
+        throw_dead_block(*block, "launch", where, argument);
     if (block->device == stream.device && block->kind == MemoryKind::device) [[likely]]
         return;
     if (!peer_reachable(*block, stream)) [[unlikely]]
-        throw_wrong_device(*block, stream, where);
+        throw_wrong_device(*block, stream, where, argument);
 }
 
 }  // namespace detail

@@ -39,6 +39,7 @@ template <class T> inline constexpr bool is_array<Array<T>> = true;
 /// Whether a kernel can write through a parameter of type P.
 template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;
+template <class T> inline constexpr bool is_written<View2D<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
 
 /// The parameters of a call operator. This one is for kernels with several or templated call

@@ -75,6 +75,7 @@ template <class K, class S> struct ShapeIsMissing {
 /// Whether the elements of a view are const, where another view's, of the same type, are not.
 template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
+template <class T> inline constexpr bool is_read_only<View2D<const T>, View2D<T>> = true;
 
 // nvcc shows the aliases by which a type was named, so types come here by partial specialisation.
 template <int number, class A> struct ArgumentIs {

@@ -73,6 +73,11 @@ struct this_number_is_an_argument_too_many {};
 struct streams_are_moved_and_not_copied {};
 struct events_are_moved_and_not_copied {};
 struct arrays_are_moved_and_copy_copies_elements {};
+struct it_returns_a_vector_and_copy_writes_to_one {};
+struct a_node_is_no_Graph_use_build {};
+struct after_takes_nodes_and_launch_takes_the_stream {};
+struct after_takes_nodes_use_wait_node_of_the_event {};
+struct after_takes_nodes_use_child_node_of_the_graph {};
 struct the_memory_ends_first {};
 struct the_destination_is_const {};
 /// Stands for the other arguments, too.

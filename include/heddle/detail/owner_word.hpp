@@ -27,9 +27,9 @@ public:
     /// Any eight bytes.
     HEDDLE_FN explicit constexpr OwnerWord(std::uint64_t word) noexcept : word_(word) {}
 
-    /// Returns the word of a View<T> with the same owner.
+    /// Returns the word of a View<T> with the same owner, in a rectangle if this one is.
     template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
-        return OwnerWord((word_ & (address | pattern_mask)) | traits<T>);
+        return OwnerWord((word_ & (address | rectangle | pattern_mask)) | traits<T>);
     }
     /// Returns the word of the view in a View2D.
     constexpr OwnerWord in_rectangle() const noexcept { return OwnerWord(word_ | rectangle); }

@@ -134,6 +134,8 @@ struct NodeInfo {
 class Graph {
 public:
     Graph() noexcept;  ///< an empty handle: launching it throws UsageError
+    /// Deleted: write node.build(), or build({node, node}).
+    Graph(const GraphNode&, mistake::a_node_is_no_Graph_use_build = {}) = delete;
     Graph(Graph&&) noexcept;
     Graph& operator=(Graph&&) noexcept;
     ~Graph();

@@ -56,18 +56,25 @@ StreamState& any_stream(Device device);
 /// is not the kernel `asked`, or has no arguments yet.
 const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where);
-/// Throws UsageError for an Array that holds nothing, given to `call`.
-template <class A> void check_not_empty(A& a, const char* call, const SourceLocation& where) {
-    if constexpr (is_array<std::remove_const_t<A>>) check_held(a, call, where);
+/// Throws UsageError for an Array that holds nothing: the argument, from 1, that `call` was given.
+template <class A>
+void check_not_empty([[maybe_unused]] A& a, [[maybe_unused]] const char* call,
+                     [[maybe_unused]] const SourceLocation& where, [[maybe_unused]] int argument) {
+    if constexpr (is_array<std::remove_const_t<A>>)
+        if (Access::block(a) == nullptr) [[unlikely]]
+            throw_no_array(call, where, argument);
 }
-/// Throws what launch() would for this argument on a stream of `device`.
-template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
+/// Throws what launch() would for the argument `index` on a stream of `device`.
+template <class A>
+void check_node_argument(A& a, std::size_t index, Device device, const SourceLocation& where) {
     KernelArg<A> kept = kernel_argument(a);
     MemoryArguments<KernelArg<A>> used;
-    used.add(a, kept, 0, false);
+    used.add(a, kept, index, false);
     for (const MemoryArgument& one : used.all()) check_memory(one, any_stream(device), where);
-    check_not_empty(a, "set", where);
+    check_not_empty(a, "set", where, argument_index(index) + 1);
 }
+/// Throws UsageError for a PreparedLaunch that was moved from.
+[[noreturn]] void throw_moved_prepared(const char* call, const SourceLocation& where);
 
 /// dim() is for kernel objects, and grid() for all others.
 template <class K, class S>

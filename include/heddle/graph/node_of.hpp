@@ -20,6 +20,12 @@ public:
         (add_dependency(first, SourceLocation()), ...);
         return self();
     }
+    /// Deleted: a graph is ordered on a stream where it is launched; of an event take wait_node(),
+    /// of a graph child_node().
+    template <detail::IsStream S>
+    Self& after(const S&, mistake::after_takes_nodes_and_launch_takes_the_stream = {}) = delete;
+    Self& after(const Event&, mistake::after_takes_nodes_use_wait_node_of_the_event = {}) = delete;
+    Self& after(const Graph&, mistake::after_takes_nodes_use_child_node_of_the_graph = {}) = delete;
     using GraphNode::name;
     /// Sets the name, which is shown in errors and in Graph::dot(), and which Graph::node() finds.
     Self& name(std::string text) {

@@ -131,7 +131,7 @@ public:
     /// The same for a function that says what it uses, with reads() and writes().
     template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
     HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
-        const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+        const detail::DeclaredMemory memory(first, more...);
         set(std::forward<F>(function), memory, first.where());
         return *this;
     }
@@ -166,7 +166,7 @@ template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
 ///     auto check = host_node([v = result.view()] { use(v[0]); }, reads(result)).after(store);
 template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
 HostNode host_node(Device device, F&& f, const DeclaredAccess& first, const A&... more) {
-    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    const detail::DeclaredMemory memory(first, more...);
     return detail::Access::make<HostNode>(
         std::forward<F>(f), device, std::span<const detail::MemoryArgument>(memory), first.where());
 }

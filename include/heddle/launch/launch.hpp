@@ -224,7 +224,7 @@ Why launch_host(StreamRef, F&&, A&&...) = delete;
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
 void launch_host(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
-    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    const detail::DeclaredMemory memory(first, more...);
     detail::launch_host_function(stream, std::forward<F>(function), memory, first.where());
 }
 template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>

@@ -28,6 +28,7 @@ public:
     /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
     /// UsageError, before anything is enqueued, if an array is gone.
     void launch(StreamRef stream, Where where = {}) {
+        check_held("launch", where);
         const auto flags = detail::Access::state(stream).flags.load(std::memory_order_relaxed);
         if (device() != stream.device() ||
             (device().is_cuda() && (flags & detail::stream_flag::recording) == 0))
@@ -39,12 +40,16 @@ public:
             values_, [&](const P&... values) { heddle::launch(stream, kernel_, now, values...); });
     }
     /// Enqueues it on the current stream of its device.
-    void launch(Where where = {}) { launch(current_stream(device()), where); }
+    void launch(Where where = {}) {
+        check_held("launch", where);
+        launch(current_stream(device()), where);
+    }
 
     /// Replaces the argument `index` from the next launch on. Checks only this argument, as
     /// launch() does; each launch checks that all arrays still exist.
     template <std::size_t index, class A> PreparedLaunch& set(A&& value, Where where = {}) {
-        detail::check_node_argument(value, device(), where);
+        check_held("set", where);
+        detail::check_node_argument(value, index, device(), where);
         std::tuple<P...> values = values_;
         std::get<index>(values) = detail::kernel_argument(value);
         detail::with_elements(values, [&](const P&... given) {
@@ -55,6 +60,7 @@ public:
     }
     /// Replaces the extents from the next launch on.
     PreparedLaunch& dim(const Dim<N>& d) {
+        check_held("dim", d.where);
         dim_ = d;
         node_.dim(d);
         return *this;
@@ -64,7 +70,13 @@ public:
 
 private:
     friend detail::Access;
+    /// Throws UsageError if it was moved from.
+    void check_held(const char* call, const SourceLocation& where) const {
+        if (!node_) [[unlikely]]
+            detail::throw_moved_prepared(call, where);
+    }
     template <class Use> void describe(const SourceLocation& where, const Use& use) {
+        check_held("launch", where);
         Dim<N> now = dim_;
         now.where = where;
         detail::with_elements(values_, [&](const P&... values) {
@@ -96,7 +108,8 @@ inline namespace HEDDLE_COMPILED_BY {
 template <detail::KernelObject K, int N, class... A>
 PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(Device device, const K& kernel,
                                                       const Dim<N>& d, A&&... args) {
-    (detail::check_not_empty(args, "prepare", d.where), ...);
+    [[maybe_unused]] int argument = 0;
+    (detail::check_not_empty(args, "prepare", d.where, ++argument), ...);
     return detail::Access::make<PreparedLaunch<K, N, detail::KernelArg<A>...>>(
         device, kernel, d, detail::kernel_argument(args)...);
 }

@@ -332,6 +332,13 @@ template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where whe
     return to_host(detail::home_stream(detail::Access::block(source), source.data(), where), source,
                    where);
 }
+/// Deleted: write copy(to, array) for memory that exists already.
+template <class Why = mistake::it_returns_a_vector_and_copy_writes_to_one, detail::Source A,
+          detail::Source To>
+Why to_host(const A&, To&&, Where = {}) = delete;
+template <class Why = mistake::it_returns_a_vector_and_copy_writes_to_one, detail::Source A,
+          detail::Source To>
+Why to_host(StreamRef, const A&, To&&, Where = {}) = delete;
 
 }  // namespace heddle
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <heddle/memory/view.hpp>
@@ -71,17 +72,34 @@ template <class S, class T>
 concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;
 
 /// Untyped memory: `rows` rows of `bytes` bytes each, whose starts are `pitch` bytes apart. `pitch`
-/// is ignored if `rows` is 1.
+/// is ignored if `rows` is 1. The last two are for errors, which count as the user does.
 struct Region {
     void* data;
     std::size_t bytes;
     Block* owner;
     std::size_t rows = 1;
     std::size_t pitch = 0;
+    std::uint32_t element = 1;  ///< bytes of an element
+    bool is_rectangle = false;  ///< a View2D
 };
 
 template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), Access::block(v)};
+    return {const_cast<std::remove_const_t<T>*>(v.data()),
+            v.size_bytes(),
+            Access::block(v),
+            1,
+            0,
+            sizeof(T)};
+}
+
+/// Returns the value that fill() sets elements to.
+template <class T, class V> T element_of(const V& value) {
+    static_assert(
+        requires { static_cast<T>(value); },
+        "heddle: fill() sets each element to the value, which must be of the element "
+        "type or convert to it");
+    if constexpr (requires { static_cast<T>(value); }) return static_cast<T>(value);
+    else __builtin_unreachable();
 }
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
@@ -178,10 +196,16 @@ public:
         if (columns > pitch) detail::throw_pitch_too_small(columns, pitch, where);
         if (__builtin_mul_overflow(rows - 1, pitch, &needed) ||
             __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
-            detail::throw_out_of_range(0, needed, memory.size(), where);
+            detail::throw_no_rectangle(rows, columns, pitch, memory.size(), where);
     }
     View2D(View<T> memory, std::size_t rows, std::size_t columns, Where where = {})
         : View2D(memory, rows, columns, columns, where) {}
+    /// Converts a View2D<T> to a View2D<const T>.
+    template <class U>
+        requires(std::is_same_v<T, const U>)
+    HEDDLE_FN constexpr View2D(const View2D<U>& other) noexcept
+        : memory_(other.memory_), rows_(other.rows_), columns_(other.columns_),
+          pitch_(other.pitch_) {}
 
     /// Returns an element. Checks nothing, as View::operator[].
     HEDDLE_FN constexpr T& operator()(std::size_t row, std::size_t column) const noexcept {
@@ -189,7 +213,7 @@ public:
     }
     /// Returns the elements of a row. Host only. Throws UsageError if there is no such row.
     View<T> row(std::size_t index, Where where = {}) const {
-        if (index >= rows_) detail::throw_out_of_range(index, 1, rows_, where);
+        if (index >= rows_) detail::throw_no_row(index, rows_, where);
         return memory().subview(columns_ == 0 ? 0 : index * pitch_, columns_, where);
     }
     /// Returns the address of row 0, column 0.
@@ -204,14 +228,20 @@ public:
     HEDDLE_FN constexpr std::size_t pitch() const noexcept { return pitch_; }
 
 private:
+    template <class U> friend class View2D;
     View<T> memory_;
     std::size_t rows_, columns_, pitch_;
 };
 
 namespace detail {
 template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T),
-            Access::block(v.memory()), v.rows(), v.pitch() * sizeof(T)};
+    return {const_cast<std::remove_const_t<T>*>(v.memory().data()),
+            v.columns() * sizeof(T),
+            Access::block(v.memory()),
+            v.rows(),
+            v.pitch() * sizeof(T),
+            sizeof(T),
+            true};
 }
 }  // namespace detail
 
@@ -234,13 +264,13 @@ template <detail::Destination To, class V>
 void fill(StreamRef stream, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
 }
 template <detail::Destination To, class V> void fill(To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
 }
 
@@ -248,13 +278,13 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(StreamRef stream, const View2D<T>& to, const V& value, Where where = {}) {
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_region(stream, detail::region(to), &element, sizeof element, where);
 }
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(const View2D<T>& to, const V& value, Where where = {}) {
-    const T element = static_cast<T>(value);
+    const T element = detail::element_of<T>(value);
     detail::fill_region(detail::region(to), &element, sizeof element, where);
 }
 

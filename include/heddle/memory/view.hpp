@@ -17,8 +17,12 @@
 namespace heddle {
 
 namespace detail {
-[[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
-                                     Where where);
+/// `call` is first, last or subview.
+[[noreturn]] void throw_out_of_range(const char* call, std::size_t first, std::size_t count,
+                                     std::size_t size, Where where);
+[[noreturn]] void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch,
+                                     std::size_t size, Where where);
+[[noreturn]] void throw_no_row(std::size_t index, std::size_t rows, Where where);
 [[noreturn]] void throw_not_whole(std::size_t bytes, std::size_t element, Where where);
 [[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
@@ -124,17 +128,20 @@ public:
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
 
     /// These return a part of the view. Host only. They throw UsageError if it is out of range.
-    View first(std::size_t count, Where where = {}) const { return subview(0, count, where); }
+    View first(std::size_t count, Where where = {}) const {
+        if (count > size_) detail::throw_out_of_range("first", 0, count, size_, where);
+        return View(data_, count, owner_);
+    }
     /// Returns the last `count` elements. Host only. Throws UsageError if there are fewer.
     View last(std::size_t count, Where where = {}) const {
-        if (count > size_) detail::throw_out_of_range(0, count, size_, where);
-        return subview(size_ - count, count, where);
+        if (count > size_) detail::throw_out_of_range("last", 0, count, size_, where);
+        return View(data_ + (size_ - count), count, owner_);
     }
     /// Returns `count` elements from `first` on. Host only. Throws UsageError if it is out of
     /// range.
     View subview(std::size_t first, std::size_t count, Where where = {}) const {
         if (first > size_ || count > size_ - first)
-            detail::throw_out_of_range(first, count, size_, where);
+            detail::throw_out_of_range("subview", first, count, size_, where);
         return View(data_ + first, count, owner_);
     }
 

@@ -1,8 +1,10 @@
 // Declaring what the host itself does with memory, so that observers can see it.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <heddle/detail/work.hpp>
 #include <heddle/memory/array.hpp>
@@ -10,18 +12,24 @@
 
 namespace heddle {
 
-/// Memory that a host function uses. Made by reads() and writes(), for launch_host().
+/// Memory that a host function uses: up to four arrays or views. Made by reads() and writes(), for
+/// launch_host().
 class DeclaredAccess {
 private:
     friend detail::Access;
-    DeclaredAccess(const detail::MemoryArgument& memory, Where where) noexcept
-        : memory_(memory), where_(where) {}
-    detail::MemoryArgument memory_;
+    static constexpr std::size_t most = 4;
+    template <std::same_as<detail::MemoryArgument>... A>
+    explicit DeclaredAccess(Where where, const A&... memory) noexcept
+        : memory_{memory...}, count_(sizeof...(memory)), where_(where) {
+        static_assert(sizeof...(memory) <= most);
+    }
+    detail::MemoryArgument memory_[most];
+    std::size_t count_;
     SourceLocation where_;
 
 public:
     /// Returns the memory; for the library.
-    const detail::MemoryArgument& memory() const noexcept { return memory_; }
+    std::span<const detail::MemoryArgument> memory() const noexcept { return {memory_, count_}; }
     const SourceLocation& where() const noexcept { return where_; }  ///< of the declaration
 };
 
@@ -40,9 +48,42 @@ template <class T> MemoryArgument host_memory(View<T> view, bool writes) noexcep
             1,
             0};
 }
+template <class T> View<const T> as_read(View<T> view) noexcept { return view; }
+template <class T> View<const T> as_read(const Array<T>& array) noexcept { return array.view(); }
+template <class T> View<T> as_written(View<T> view) noexcept { return view; }
+template <class T> View<T> as_written(Array<T>& array) noexcept { return array.view(); }
+/// Arrays that are not const, and views.
+template <class A>
+concept Writable = requires(A& a) { detail::as_written(a); };
 template <class T> DeclaredAccess declare(View<T> view, bool writes, Where where) noexcept {
-    return Access::make<DeclaredAccess>(host_memory(view, writes), where);
+    return Access::make<DeclaredAccess>(where, host_memory(view, writes));
 }
+/// The same for several arrays or views.
+template <ArrayOrView... A>
+DeclaredAccess declare_reads(const SourceLocation& where, const A&... memory) noexcept {
+    return Access::make<DeclaredAccess>(Where(where), host_memory(as_read(memory), false)...);
+}
+template <ArrayOrView... A>
+DeclaredAccess declare_writes(const SourceLocation& where, A&... memory) noexcept {
+    return Access::make<DeclaredAccess>(Where(where), host_memory(as_written(memory), true)...);
+}
+/// The memory of all declarations of a call, one behind the other.
+template <std::size_t declarations> class DeclaredMemory {
+public:
+    template <std::same_as<DeclaredAccess>... A>
+    explicit DeclaredMemory(const A&... declared) noexcept {
+        (add(declared.memory()), ...);
+    }
+    operator std::span<const MemoryArgument>() const noexcept { return {all_, count_}; }
+
+private:
+    void add(std::span<const MemoryArgument> memory) noexcept {
+        for (const MemoryArgument& one : memory) all_[count_++] = one;
+    }
+    MemoryArgument all_[4 * declarations];  // not initialised
+    std::size_t count_ = 0;
+};
+template <class... A> DeclaredMemory(const A&...) -> DeclaredMemory<sizeof...(A)>;
 /// Tells observers that the host uses memory now.
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept;
 }  // namespace detail
@@ -59,12 +100,40 @@ template <class T>
 [[nodiscard]] DeclaredAccess reads(const Array<T>& array, Where where = {}) noexcept {
     return detail::declare(array.view(), false, where);
 }
+/// The same for several arrays or views; for more than four, pass another reads().
+template <detail::ArrayOrView A, detail::ArrayOrView B>
+[[nodiscard]] DeclaredAccess reads(const A& a, const B& b, Where where = {}) noexcept {
+    return detail::declare_reads(where, a, b);
+}
+template <detail::ArrayOrView A, detail::ArrayOrView B, detail::ArrayOrView C>
+[[nodiscard]] DeclaredAccess reads(const A& a, const B& b, const C& c, Where where = {}) noexcept {
+    return detail::declare_reads(where, a, b, c);
+}
+template <detail::ArrayOrView A, detail::ArrayOrView B, detail::ArrayOrView C,
+          detail::ArrayOrView D>
+[[nodiscard]] DeclaredAccess reads(const A& a, const B& b, const C& c, const D& d,
+                                   Where where = {}) noexcept {
+    return detail::declare_reads(where, a, b, c, d);
+}
 /// Declares that a host function reads and writes this memory.
 template <class T> [[nodiscard]] DeclaredAccess writes(View<T> view, Where where = {}) noexcept {
     return detail::declare(view, true, where);
 }
 template <class T> [[nodiscard]] DeclaredAccess writes(Array<T>& array, Where where = {}) noexcept {
     return detail::declare(array.view(), true, where);
+}
+/// The same for several arrays or views; for more than four, pass another writes().
+template <detail::Writable A, detail::Writable B>
+[[nodiscard]] DeclaredAccess writes(A&& a, B&& b, Where where = {}) noexcept {
+    return detail::declare_writes(where, a, b);
+}
+template <detail::Writable A, detail::Writable B, detail::Writable C>
+[[nodiscard]] DeclaredAccess writes(A&& a, B&& b, C&& c, Where where = {}) noexcept {
+    return detail::declare_writes(where, a, b, c);
+}
+template <detail::Writable A, detail::Writable B, detail::Writable C, detail::Writable D>
+[[nodiscard]] DeclaredAccess writes(A&& a, B&& b, C&& c, D&& d, Where where = {}) noexcept {
+    return detail::declare_writes(where, a, b, c, d);
 }
 
 /// Returns the view, and tells observers that the host uses its memory here and now: that it may

@@ -69,6 +69,8 @@ public:
     /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
     /// graph. If body() throws, the work recorded before is launched and the exception passed on.
     template <std::invocable F> void operator()(F&& body, Where where = {});
+    /// The same for work on `stream`, which is the current stream in body().
+    template <std::invocable F> void operator()(StreamRef stream, F&& body, Where where = {});
 
     /// Returns what happened in the last scope, or so far in the present one.
     BatchResult last() const noexcept;
@@ -135,6 +137,10 @@ template <std::invocable F> void Batch::operator()(F&& body, Where where) {
     ScopedBatch scope(*this, current_stream(), where);
     std::forward<F>(body)();
     scope.end(where);
+}
+template <std::invocable F> void Batch::operator()(StreamRef stream, F&& body, Where where) {
+    const ScopedStream in(stream, {.wait_on_enter = false}, where);
+    (*this)(std::forward<F>(body), where);
 }
 
 }  // namespace heddle

@@ -52,6 +52,11 @@ std::string place_text(const SourceLocation& where) {
            "argument to have your line here";
 }
 
+void refuse_negative(std::size_t number, const char* call, const SourceLocation& where) {
+    if (const auto given = static_cast<std::ptrdiff_t>(number); given < 0)
+        usage_error({call, where}, "a size is {}: give 0 or more", given);
+}
+
 void throw_moved_from(const ErrorSite& site, std::string_view what) {
     usage_error(site, "this {} was moved from", what);
 }

@@ -93,6 +93,10 @@ bool is_own_place(const SourceLocation& where) noexcept;
 /// so, and how the program can have its own line there.
 std::string place_text(const SourceLocation& where);
 
+/// Throws UsageError for a negative number, which was converted to a std::size_t that no size
+/// reaches. The message has it as the user wrote it. `call` is the public call that was given it.
+void refuse_negative(std::size_t number, const char* call, const SourceLocation& where);
+
 /// Throws UsageError for an object, such as an "event", that was moved from.
 [[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);
 

@@ -63,12 +63,14 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
     const detail::CallMark mark("task", where);
     order.begin("task", where);
     for (const DeclaredAccess& one : accesses) {
-        detail::check_alive(one.memory(), "task", where);
-        order.use({&one.memory(), 1});
+        for (const detail::MemoryArgument& memory : one.memory())
+            detail::check_alive(memory, "task", where);
+        order.use(one.memory());
     }
     detail::StreamRecord& on = order.start(where);
     for (const DeclaredAccess& one : accesses)
-        detail::note_use(one.memory().block, on, one.memory().writes);
+        for (const detail::MemoryArgument& memory : one.memory())
+            detail::note_use(memory.block, on, memory.writes);
     stream = detail::Access::stream(on);
     order.begin_task();
 } catch (...) {
@@ -78,8 +80,6 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
 order_by_data::Task::~Task() { order.end_task(); }
 
 namespace detail {
-
-DataOrder& Access::order(order_by_data& order) noexcept { return *order.order_; }
 
 void launch_by_data(order_by_data& by, const LaunchCall& call, const PreparedByData& prepared) try {
     const CallMark mark("launch", call.where);

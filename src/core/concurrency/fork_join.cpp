@@ -161,7 +161,8 @@ struct Fork::Impl {
 };
 
 Fork::Fork(StreamRef base, std::size_t count, Where where) try
-    : impl_(new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where}) {
+    : impl_((refuse_negative(count, "fork_join_n", where),
+             new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where})) {
     try {
         impl_->streams.reserve(count);
         const Because fork(WaitReason::fork);
@@ -209,6 +210,10 @@ Fork::~Fork() {
     for (const Impl::BranchStream& branch : impl_->streams)
         branches().give(*branch.stream, impl_->base);
     delete impl_;
+}
+
+void check_calls(std::size_t count, Where where) {
+    refuse_negative(count, "fork_join_each", where);
 }
 
 void throw_no_streams(Where where) {

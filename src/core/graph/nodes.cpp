@@ -61,6 +61,10 @@ void take_blocks(NodeData& node, Work& use) noexcept {
 
 }  // namespace
 
+void throw_moved_prepared(const char* call, const SourceLocation& where) {
+    throw_moved_from({call, where}, "PreparedLaunch");
+}
+
 StreamState& any_stream(Device device) try {
     return Access::state(default_stream(device));
 } catch (...) {

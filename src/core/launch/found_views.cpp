@@ -168,12 +168,12 @@ HostMemory::HostMemory(const WorkType& type, const void* closure,
 namespace {
 [[noreturn]] void throw_dead_view(const MemoryArgument& memory, const char* call,
                                   const SourceLocation& where) {
-    if (!memory.is_found) throw_dead_block(*memory.block, call, where);
+    if (!memory.is_found) throw_dead_block(*memory.block, call, where, memory.argument + 1);
     usage_error({call, where},
                 "{} holds a view that outlived the array it was taken from, {} bytes from its "
                 "beginning: keep the array until the last use of its views (where the view is not "
                 "used any more, assign View() to it, or name the others in views())",
-                memory.argument >= 0 ? formatted("argument {}", memory.argument)
+                memory.argument >= 0 ? formatted("argument {}", memory.argument + 1)
                                      : std::string("the function object"),
                 memory.offset);
 }
@@ -190,7 +190,7 @@ void check_memory(const MemoryArgument& memory, const StreamState& stream,
                   const SourceLocation& where) {
     check_alive(memory, "launch", where);
     // A kernel may hold views for other devices, which it does not use on this one.
-    if (!memory.is_found) check_reach(memory.block, stream, where);
+    if (!memory.is_found) check_reach(memory.block, stream, where, memory.argument + 1);
 }
 
 }  // namespace heddle::detail

@@ -199,13 +199,13 @@ void check_launch(StreamState& stream, const LaunchCall& call, const char* name)
         check_grid(stream, call.type, *static_cast<const GridHead*>(kernel_of(call)), call.how,
                    call.where);
     }
-    bool is_missing = false;
+    const MemoryArgument* missing = nullptr;
     for (const MemoryArgument& one : call.memory) {
         check_memory(one, stream, call.where);
-        is_missing |= one.is_array && one.block == nullptr;
+        if (one.is_array && one.block == nullptr && missing == nullptr) missing = &one;
     }
-    if (is_missing && call.count != 0) [[unlikely]]
-        throw_no_array(name, call.where);
+    if (missing != nullptr && call.count != 0) [[unlikely]]
+        throw_no_array(name, call.where, missing->argument + 1);
 }
 
 namespace {

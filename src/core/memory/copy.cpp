@@ -62,27 +62,30 @@ bool is_on_cuda(const Place& place) {
 }
 
 std::string shape(const Region& r) {
-    return r.rows == 1 ? formatted("{} bytes", r.bytes)
-                       : formatted("{} rows of {} bytes", r.rows, r.bytes);
+    const std::size_t columns = r.bytes / r.element;
+    return r.is_rectangle ? formatted("{} rows of {} elements", r.rows, columns)
+                          : formatted("{} elements", columns);
 }
 
 }  // namespace
 
 bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
+    const char* const call = to.is_rectangle ? "copy_2d" : "copy";
     for (const Region* side : {&to, &from})
         if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*side->owner, "copy", where);
+            throw_dead_block(*side->owner, call, where);
     if (to.bytes != from.bytes || to.rows != from.rows)
-        usage_error(
-            {"copy", where}, "the destination has {} and the source {}{}", shape(to), shape(from),
-            to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : "");
+        usage_error({call, where}, "the destination has {} and the source {}: {}", shape(to),
+                    shape(from),
+                    to.is_rectangle ? "both need as many rows and as many columns"
+                                    : "take first() or subview() of the larger");
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
-        throw_null("copy", to.data == nullptr ? "destination" : "source", where);
+        throw_null(call, to.data == nullptr ? "destination" : "source", where);
     const auto* const a = static_cast<const std::byte*>(to.data);
     const auto* const b = static_cast<const std::byte*>(from.data);
     if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
-        throw_overlap("copy", where);
+        throw_overlap(call, where);
     if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
         // Rectangles side by side in one pitched array interleave without overlapping.
         const std::size_t pitch = to.pitch;

@@ -32,6 +32,7 @@ constinit std::atomic<Block*> unfreed{nullptr};
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
                           const SourceLocation& where) {
+    refuse_negative(count, call, where);
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, element, &bytes))
         coded_error(ErrorCode::out_of_memory, {call, where},
@@ -371,15 +372,22 @@ void settle(const Block* block, const SourceLocation& where) {
     if (is_observed()) notify_after_users(nullptr, all_of(*block), WaitReason::copy, where);
 }
 
-void throw_dead_block(const Block&, const char* call, Where where) {
-    usage_error({call, where},
-                "this view outlived the array it was taken from: keep the array until the last use "
-                "of its views");
+std::string argument_text(int argument) {
+    return argument > 0 ? formatted("argument {}: ", argument) : std::string();
 }
 
-void throw_no_array(const char* call, Where where) {
-    usage_error({call, where}, "this array holds nothing: it was moved from, reset, or never made "
-                               "(where no elements are meant, pass an empty View)");
+void throw_dead_block(const Block&, const char* call, Where where, int argument) {
+    usage_error({call, where},
+                "{}this view outlived the array it was taken from: keep the array until the last "
+                "use of its views",
+                argument_text(argument));
+}
+
+void throw_no_array(const char* call, Where where, int argument) {
+    usage_error({call, where},
+                "{}this array holds nothing: it was moved from, reset, or never made (where no "
+                "elements are meant, pass an empty View)",
+                argument_text(argument));
 }
 
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
@@ -395,7 +403,7 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     return stream.backend->peer_reachable(stream.device.index(), block.device.index());
 }
 
-void throw_wrong_device(const Block& block, const StreamState& stream, Where where) {
+void throw_wrong_device(const Block& block, const StreamState& stream, Where where, int argument) {
     const bool on_gpus = block.device.is_cuda() && stream.device.is_cuda();
     const std::string_view remedy = !on_gpus ? (block.device.is_cpu() ? ", or use pinned()" : "")
                                     : block.origin == MemoryOrigin::pool
@@ -403,7 +411,8 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
                                         : ", or enable_peer_access";
     const std::string devices = on_gpus ? formatted("({}, {})", stream.device, block.device) : "";
     usage_error({"launch", where, stream},
-                "work on {} cannot reach {}{}: copy() it to an array of {}{}{}", stream.device,
+                "{}work on {} cannot reach {}{}: copy() it to an array of {}{}{}",
+                argument_text(argument), stream.device,
                 block.kind == MemoryKind::device ? "an array of " : "a pageable host array",
                 block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
                 devices);
@@ -435,13 +444,32 @@ void throw_not_on_host(const Block& block, Where where) {
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
+    for (const std::size_t one : {columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where}, "a pitch of {} elements is less than the {} columns of a row",
                 pitch, columns);
 }
 
-void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, Where where) {
-    usage_error({"subview", where}, "elements {} to {} + {} are not all within a view of {}", first,
-                first, count, size);
+void throw_out_of_range(const char* call, std::size_t first, std::size_t count, std::size_t size,
+                        Where where) {
+    refuse_negative(count, call, where);
+    refuse_negative(first, call, where);
+    if (std::string_view(call) != "subview")
+        usage_error({call, where}, "{} elements are more than the {} there are", count, size);
+    usage_error({call, where}, "{} elements from element {} on end beyond the {} there are", count,
+                first, size);
+}
+
+void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t size,
+                        Where where) {
+    for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
+    usage_error({"View2D", where},
+                "{} rows of {} columns{} do not fit in the memory, which has {} elements", rows,
+                columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch), size);
+}
+
+void throw_no_row(std::size_t index, std::size_t rows, Where where) {
+    usage_error({"row", where}, "there is no row {}: the rectangle has {}, counted from 0",
+                static_cast<std::ptrdiff_t>(index), rows);
 }
 
 }  // namespace heddle::detail

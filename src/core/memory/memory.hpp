@@ -12,6 +12,9 @@ struct ArrayHandle;
 
 namespace heddle::detail {
 
+/// Returns "argument 2: ", to begin a message with; "" for 0. Users count arguments from 1.
+std::string argument_text(int argument);
+
 /// Allocates memory of a CPU device that belongs to no stream: any stream, and the host, may use it
 /// at once.
 Block& allocate_at_once(Device device, std::size_t bytes, Where where);

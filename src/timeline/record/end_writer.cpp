@@ -32,8 +32,10 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr int bad_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-struct sigaction actions_before[std::size(bad_signals)];
+constexpr int end_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM};
+/// Returns whether others send the signal (Ctrl-C), so that a program may ignore or handle it.
+constexpr bool is_request(int signal) noexcept { return signal == SIGINT || signal == SIGTERM; }
+struct sigaction actions_before[std::size(end_signals)];
 std::terminate_handler next_handler = nullptr;
 void (*write_file)() = nullptr;
 pid_t recorded_process = 0;
@@ -82,9 +84,9 @@ void write_now() noexcept {
 void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();
-    for (std::size_t i = 0; i < std::size(bad_signals); ++i)
-        if (bad_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
-    const bool is_fault = signal != SIGABRT && info->si_code > 0;
+    for (std::size_t i = 0; i < std::size(end_signals); ++i)
+        if (end_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
+    const bool is_fault = signal != SIGABRT && !is_request(signal) && info->si_code > 0;
     if (!is_fault) (void)raise(signal);  // comes when this handler returns
     errno = error;
 }
@@ -121,7 +123,7 @@ void keep(std::string_view text) noexcept {
     constexpr rlimit no_core{0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    for (const int signal : bad_signals) (void)::signal(signal, SIG_DFL);
+    for (const int signal : end_signals) (void)::signal(signal, SIG_DFL);
     (void)::signal(SIGALRM, SIG_DFL);
     sigset_t ends;
     (void)sigemptyset(&ends);
@@ -207,8 +209,12 @@ void write_at_bad_end(void (*function)()) {
     action.sa_sigaction = &on_signal;
     action.sa_flags = SA_ONSTACK | SA_SIGINFO;
     (void)sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < std::size(bad_signals); ++i)
-        (void)sigaction(bad_signals[i], &action, &actions_before[i]);
+    for (std::size_t i = 0; i < std::size(end_signals); ++i) {
+        (void)sigaction(end_signals[i], nullptr, &actions_before[i]);
+        const bool is_default = actions_before[i].sa_handler == SIG_DFL;
+        if (is_default || !is_request(end_signals[i]))
+            (void)sigaction(end_signals[i], &action, nullptr);
+    }
 }
 
 }  // namespace heddle::detail

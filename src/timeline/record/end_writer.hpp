@@ -4,8 +4,10 @@
 namespace heddle::detail {
 
 /// Has `write` called when the program ends by std::terminate(), abort(), or a signal that it
-/// cannot go on after, such as SIGSEGV. Handlers that were there before are called afterwards. In a
-/// child of fork() it is not called. Call this once. Throws what making a thread throws.
+/// cannot go on after, such as SIGSEGV. Handlers that were there before are called afterwards. Has
+/// it called, too, when SIGINT (Ctrl-C) or SIGTERM ends the program: not if the program ignores
+/// them, or handles them itself, before or after this call. In a child of fork() it is not called.
+/// Call this once. Throws what making a thread throws.
 ///
 /// `write` is called in a copy of the process, with the thread that made it alone. So it may
 /// allocate, fail and hang: the process that ends does not allocate, takes no lock, and has the end
