@@ -15,7 +15,8 @@
 namespace heddle::detail {
 
 namespace {
-std::atomic<std::uint64_t> next_id{std::uint64_t{1} << 63};  // CUDA's capture ids count from 1
+std::atomic<std::uint64_t> next_recording{std::uint64_t{1}
+                                          << 63};  // CUDA's capture ids count from 1
 }  // namespace
 
 // Participants ------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
     begins.clear();
     marks.clear();
     process.store(forks(), std::memory_order_relaxed);
-    id = next_id.fetch_add(1);
+    id = next_recording.fetch_add(1);
     try {
         for (;;) {
             Recorded around(stream);
