@@ -165,7 +165,7 @@ TEST_CASE("child: is asked to end", "[.child]") {
     (void)std::raise(SIGINT);
     _exit(3);
 }
-TEST_CASE("child: is asked to end, and does not listen", "[.child]") {
+TEST_CASE("child: is asked to end and does not listen", "[.child]") {
     (void)std::signal(SIGTERM, SIG_DFL);
     const Array<int> x = work_a_little();
     (void)std::signal(SIGTERM, SIG_IGN);
@@ -185,7 +185,7 @@ TEST_CASE("a program that Ctrl-C ends leaves its timeline, and ends by that sign
 TEST_CASE("a program that ignores a request to end goes on, with a timeline or without") {
     const RunFile file;
     const ChildResult child =
-        run_test_case("child: is asked to end, and does not listen", {file.variable()});
+        run_test_case("child: is asked to end and does not listen", {file.variable()});
     INFO(child.output);
     CHECK(child.status == 3);
     CHECK_FALSE(std::filesystem::exists(file.name()));

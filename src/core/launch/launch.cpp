@@ -152,13 +152,15 @@ namespace {
 constexpr std::size_t most_indices = std::size_t{1} << 60;
 
 [[noreturn, gnu::cold]] void throw_absurd_product(std::span<const std::size_t> extents,
-                                                  const SourceLocation& where) {
+                                                  const SourceLocation& where) try {
     std::string all;
     for (const std::size_t one : extents) all += formatted("{}{}", all.empty() ? "" : " x ", one);
     usage_error({"dim", where},
                 "{} are more indices than any device gets through: give dim() the number of "
                 "indices in each dimension, {} at most in all",
                 all, most_indices);
+} catch (...) {
+    rethrow_as_error("dim", where);
 }
 }  // namespace
 

@@ -460,11 +460,13 @@ void throw_out_of_range(const char* call, std::size_t first, std::size_t count, 
 }
 
 void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t size,
-                        Where where) {
+                        Where where) try {
     for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where},
                 "{} rows of {} columns{} do not fit in the memory, which has {} elements", rows,
                 columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch), size);
+} catch (...) {
+    rethrow_as_error("View2D", where);
 }
 
 void throw_no_row(std::size_t index, std::size_t rows, Where where) {
