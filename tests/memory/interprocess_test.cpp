@@ -242,7 +242,11 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     Gate gate;
     gate.hold(held);
     constexpr std::size_t size = 5 << 20;  // no other test uses this size
-    const int* last = shareable<int>(test_device(), size).data();
+    const int* last = nullptr;
+    {
+        const Array<int> x = shareable<int>(test_device(), size);
+        last = x.data();
+    }
     for (int i = 0; i < 3; ++i) {
         const int* next = nullptr;
         CHECK(eventually([&] {  // users of the last one are polled in the background

@@ -28,7 +28,14 @@ std::size_t held() { return statistics(test_device()).held; }
     HEDDLE_SKIP("memory of streams with pending work is not kept under AddressSanitizer")
 
 /// Frees an array on the stream and returns where it was.
-const int* free_one(StreamRef s, std::size_t size = n) { return empty<int>(s, size).data(); }
+const int* free_one(StreamRef s, std::size_t size = n) {
+    const int* at = nullptr;
+    {
+        const Array<int> x = empty<int>(s, size);
+        at = x.data();
+    }
+    return at;
+}
 
 }  // namespace
 

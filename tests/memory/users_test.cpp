@@ -329,7 +329,8 @@ TEST_CASE("memory given up in a capture is not taken over beside what a stream u
                 passing.wait_stream(s);
             }
             scratch.reset();
-            fresh = empty<int>(100).data();
+            const Array<int> next = empty<int>(100);
+            fresh = next.data();
         },
         {.join = true});
     CHECK(first != fresh);
@@ -374,7 +375,8 @@ TEST_CASE("memory given up in a capture is not taken over beside a stream on whi
             launch_host(beside, [data = x.data()] { (void)data; });
             x.used_on(beside);
             x.reset();
-            fresh = empty<int>(100).data();
+            const Array<int> next = empty<int>(100);
+            fresh = next.data();
         },
         {.join = true});
     CHECK(first != fresh);
