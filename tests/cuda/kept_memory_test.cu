@@ -16,7 +16,14 @@ Device gpu() { return Device("cuda:0"); }
 // In ints. Other tests allocate no arrays of this class.
 constexpr std::size_t n = 88'888;
 
-const int* free_one(StreamRef s) { return empty<int>(s, n).data(); }
+const int* free_one(StreamRef s) {
+    const int* at = nullptr;
+    {
+        const Array<int> x = empty<int>(s, n);
+        at = x.data();
+    }
+    return at;
+}
 
 /// Memory of the GPU that nobody else can have meanwhile.
 struct Ballast {
