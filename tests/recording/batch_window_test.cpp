@@ -100,6 +100,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     }
     stop.go.set();
     second.join();
+    origin.synchronize();
     settle(cpu_device());
     CHECK(seen.seen() == Strings{"origin"});  // both are on the stream itself, behind the gate
     gate.open();
