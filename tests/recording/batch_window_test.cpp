@@ -159,6 +159,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
         batch.send();
         second.join();
     }
+    origin.synchronize();
     settle(cpu_device());
     CHECK(seen.seen() == Strings{"recorded"});
     gate.open();
