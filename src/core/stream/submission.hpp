@@ -13,10 +13,10 @@ namespace heddle::detail {
 ///     check(native_call(native_of(stream)), ...);
 ///     submission.count();
 ///
-/// Whoever decided that the stream is not recorded looked at its flags some time ago. The
-/// constructor announces the call and looks again: either a batch that takes the stream in sees
-/// that something is on its way, and leaves the stream alone, or this sees the batch, which is then
-/// sent first. Nobody waits for a thread that is preempted in between. Costs one atomic addition.
+/// The caller asked some time ago whether the stream is recorded. The constructor announces the
+/// call and asks again. Either a batch that takes the stream in sees that something is on its way,
+/// and leaves the stream alone; or this sees the batch, which is then sent first. Nobody waits for
+/// a thread that is preempted in between. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {
