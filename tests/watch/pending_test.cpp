@@ -273,12 +273,13 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
         launch_host(a, [] {});
         b.synchronize(SourceLocation{"owner.cpp", 5});
     });
-    PendingWork work;
-    CHECK(eventually([&] {
-        work = what_is_pending();
-        return std::ranges::any_of(
-            work.threads, [](const PendingThread& one) { return has(one.text, "owner.cpp:5"); });
+    CHECK(eventually([] {
+        return std::ranges::any_of(what_is_pending().threads, [](const PendingThread& one) {
+            return has(one.text, "owner.cpp:5");
+        });
     }));
+    // A look sees streams before threads: only one that begins now has seen the batch, too.
+    const PendingWork work = what_is_pending();
     held.open();
     owner.join();
     const PendingStream* const stream = find(work, "batched");
