@@ -149,7 +149,9 @@ Checker::News Checker::take_news() {
             continue;
         }
         ++(finding.is_certain ? summary_.certain : summary_.possible);
-        if (finding.is_certain || options_.strict)
+        // A wait for nothing is a fact, whatever else may order the two.
+        const bool waits_for_nothing = finding.order.kind == KnownOrder::Kind::never_recorded;
+        if (finding.is_certain || options_.strict || waits_for_nothing)
             news.races.push_back(race_of(explained(finding), *this));
     }
     engine_.findings().clear();

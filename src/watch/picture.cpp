@@ -76,6 +76,13 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     to.streams.push_back(std::move(facts));
 }
 
+/// What a stream drops is pending nowhere, and may be what a thread of the program waits for.
+void look_at_failure(StreamRecord& stream, Snapshot& to) {
+    if (!stream.has(stream_flag::poisoned) || stream.gone_at.load() != 0) return;
+    if (Failure failure = stream.known_failure())
+        to.failed.push_back({name_of_stream(stream, to.unseen), std::move(failure)});
+}
+
 }  // namespace
 
 std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unseen) {
@@ -251,7 +258,9 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         made.unseen.push_back(formatted("streams of GPUs: the driver has not answered for {}",
                                         time_words(silent.count())));
     for_each_stream([&](StreamRecord& stream) {
-        if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
+        if (stream.has(stream_flag::forked | stream_flag::ended)) return;
+        look_at(stream, made, idle);
+        look_at_failure(stream, made);
     });
     // After the streams: what was seen to run then is still noted, or has ended since.
     made.threads = ThreadActivity::all();

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/failure/failure.hpp"
 #include "core/observe/activity.hpp"
 #include "core/observe/imports.hpp"
 #include "core/seam/backend.hpp"
@@ -39,6 +41,12 @@ struct StreamFacts {
     bool is_recorded() const noexcept { return recording.is_there && recording.operations != 0; }
 };
 
+/// A stream that has failed: it drops what it is given.
+struct FailedStream {
+    std::string name;
+    std::shared_ptr<const FailedWork> failure;
+};
+
 /// Who will complete a completion.
 struct Promised {
     std::size_t stream;  ///< index into Snapshot::streams
@@ -48,6 +56,7 @@ struct Promised {
 struct Snapshot {
     std::int64_t now_ns = 0;
     std::vector<StreamFacts> streams = {};
+    std::vector<FailedStream> failed = {};
     std::vector<ThreadActivity::Seen> threads = {};
     std::vector<bool> steady_threads = {};    ///< as StreamFacts::is_steady
     std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait

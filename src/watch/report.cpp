@@ -212,6 +212,8 @@ PendingThread describe_thread(const Snapshot& picture, std::size_t index,
 PendingWork describe(const Snapshot& picture, const std::vector<StuckCause>& causes) {
     PendingWork made;
     made.unseen = picture.unseen;
+    for (const FailedStream& one : picture.failed)
+        made.failed.push_back(formatted("{} has failed: {}", one.name, Error(*one.failure).what()));
     for (const StreamFacts& one : picture.streams)
         made.streams.push_back(StreamWords(picture, one).describe());
     for (std::size_t i = 0; i < picture.threads.size(); ++i)
@@ -271,6 +273,7 @@ std::string to_string(const PendingWork& work, bool recent) try {
     for (const PendingStream& one : work.streams)
         if (!one.text.empty()) text += "  " + one.text + "\n";
     for (const PendingThread& one : work.threads) text += "  " + one.text + "\n";
+    for (const std::string& one : work.failed) text += "  " + one + "\n";
     for (const std::string& one : work.unseen) text += "  could not look at " + one + "\n";
     for (const PendingCause& one : work.causes) {
         text += "  cause: " + one.text + "\n";

@@ -208,9 +208,9 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
         // A signal interrupts calls of the program's code, as poll(), so it takes a request.
         if (is_asked) work.causes[i].stack = stack_of(causes[i].thread);
     }
-    std::string text =
-        headline + "\n" +
-        (is_end || !work.is_empty() ? to_string(work, true) : "  nothing is pending\n");
+    std::string text = headline + "\n";
+    if (!is_end && work.is_empty()) text += "  nothing is pending\n";
+    text += to_string(work, true);
     if (has_threads && !is_asked && options.on_signal && has_stacks())
         text += formatted("  for stacks: kill -QUIT {}\n", getpid());
     if (options.on_report && !is_end) options.on_report(work, text);

@@ -108,6 +108,19 @@ TEST_CASE("device: event_never_recorded_waits_for_nothing") {
                contains("had never been recorded"));
 }
 
+TEST_CASE("device: a wait for nothing is told where something unseen may order the two, too") {
+    CheckedStreams s;
+    Checked checked;
+    Event event(s.a.device());
+    write(s.a, s.x);
+    launch_host(s.a, [] {});  // whatever it does
+    s.b.wait_event(event);
+    read(s.b, s.x, s.y);
+    CHECK(checked.end().possible == 1);
+    REQUIRE(checked.races().size() == 1);
+    CHECK_THAT(checked.races()[0].text, contains("had never been recorded"));
+}
+
 TEST_CASE("device: an event that was destroyed after the wait, and another in its place") {
     CheckedStreams s;
     Checked checked;

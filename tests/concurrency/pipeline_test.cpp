@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <vector>
 
 using namespace heddle_test;
@@ -525,6 +526,28 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     const ScopedStream in_scope{captured};
     const ScopedCapture capture(captured);
     CHECK_THROWS_AS((Pipeline<int, int>(test_device(), twice_and_one)), UsageError);
+}
+
+TEST_CASE("a pipeline refuses a thread while another one is in a call of it") {
+    Flag inside, opened;
+    Pipeline<int> pipeline(
+        test_device(),
+        [inside, opened](StreamRef, View<const int>) {
+            inside.set();
+            CHECK(opened.wait());
+        },
+        {.depth = 2, .piece = 8});
+    std::thread other([&] {
+        pipeline.acquire()[0] = 1;
+        pipeline.submit(1);
+    });
+    REQUIRE(inside.wait());
+    CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
+                   "another thread is in a call of this pipeline"));
+    CHECK_THROWS_AS(pipeline.finish(), UsageError);
+    opened.set();
+    other.join();
+    pipeline.finish();  // nothing was changed
 }
 
 TEST_CASE("a slot that was released can be acquired again, and push() takes no acquired one") {

@@ -210,14 +210,23 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         {
             Graph first = a.build();
             b.after(a);
-            CHECK(mentions(error_of([&] { (void)b.build(); }), "'a' is in another graph"));
+            const std::string error = error_of([&] { (void)b.build(); });
+            CHECK(mentions(error, "'a', made at "));
+            CHECK(mentions(error, ", is in another graph"));
         }
         b.build().launch();  // `b` is no longer in any graph
         CHECK(to_host(x) == Ints(10, 2));
     }
     SECTION("an edge into a graph that is built") {
         Graph graph = a.build();
-        CHECK(mentions(error_of([&] { a.after(b); }), "order is settled"));
+        const std::string error = error_of([&] { a.after(b); });
+        CHECK(mentions(error, "graph_test.cpp:"));
+        CHECK(mentions(error, "order is settled"));
+    }
+    SECTION("a copy of a node after it") {
+        auto copy = a;
+        CHECK(mentions(error_of([&] { (void)copy.after(a).build(); }),
+                       "comes after itself: a copy of a node is the same node"));
     }
     SECTION("pageable memory") {
         Ints host(10);

@@ -294,6 +294,24 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     CHECK(!has_cause(work, CauseKind::cycle, ""));
 }
 
+// What it dropped is pending nowhere, and a thread may wait for it by means of its own.
+TEST_CASE("a stream that has failed is told of, until it is cleared", "[watch]") {
+    const Drained drained;
+    const Stream s = named("failed one");
+    launch_host(s, [] { throw std::runtime_error("bad"); }, SourceLocation{"fails.cpp", 8});
+    CHECK_THROWS(s.synchronize());
+    launch_host(s, [] {});
+    const PendingWork work = what_is_pending();
+    CHECK(find(work, "failed one") == nullptr);
+    REQUIRE(work.failed.size() == 1);
+    CHECK(has(work.failed[0], "'failed one' has failed: "));
+    CHECK(has(work.failed[0], "threw: bad; later work on this stream"));
+    CHECK(has(work.failed[0], "fails.cpp:8"));
+    CHECK(has(to_string(work), work.failed[0]));
+    s.clear_error();
+    CHECK(what_is_pending().failed.empty());
+}
+
 TEST_CASE("a node that runs is named with its graph", "[watch]") {
     const Drained drained;
     const Stream s = named("of a graph");

@@ -159,7 +159,8 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///
 /// The destructor drops pieces not submitted and results not taken, and waits for the rest. A
 /// failure of work that no call has thrown goes to the report hook, as for streams.
-/// Thread-safety: as a variable; two pipelines are independent.
+/// Thread-safety: as a variable; two pipelines are independent. A call throws UsageError while
+/// another thread is in one.
 template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;
     using OutElement = detail::Element<Out>;

@@ -97,6 +97,9 @@ struct PendingWork {
     std::vector<PendingThread> threads;  ///< those that wait
     std::vector<PendingCause> causes;    ///< empty if none is known
     std::vector<std::string> unseen;  ///< streams and recordings that could not be read, in words
+    /// Streams that have failed, in words. They drop what they are given, so that somebody may wait
+    /// for what never runs.
+    std::vector<std::string> failed;
 
     /// Returns whether nothing is pending and nobody waits.
     bool is_empty() const noexcept { return streams.empty() && threads.empty(); }

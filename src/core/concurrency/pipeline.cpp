@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include "core/base/errors.hpp"
+#include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/usable.hpp"
@@ -49,6 +51,7 @@ struct PipelineCore::State {
     bool finished = false;
     bool stopped = false;
     std::exception_ptr failure = nullptr;
+    std::atomic<std::uint32_t> user{0};  ///< the thread that is in a call, by its number
 
     State(Device d, std::size_t in, std::size_t out, PipelineOptions o, Where where)
         : device(d), in_size(in), out_size(out), options(std::move(o)),
@@ -90,6 +93,31 @@ struct PipelineCore::State {
         if (failure != nullptr) std::rethrow_exception(failure);
         if (stopped) usage_error({call, where}, "the pipeline was stopped");
     }
+
+    /// While it lives, calls by other threads throw UsageError. The work may call the pipeline.
+    class InUse {
+    public:
+        InUse(State& state, const char* call, Where where)
+            : state_(state), thread_(this_thread_number()) {
+            std::uint32_t other = 0;
+            is_outer_ =
+                state_.user.compare_exchange_strong(other, thread_, std::memory_order_acquire);
+            if (!is_outer_ && other != thread_)
+                usage_error({call, where},
+                            "another thread is in a call of this pipeline: let one thread fill "
+                            "pieces and take results, or guard each use, results included");
+        }
+        ~InUse() {
+            if (is_outer_) state_.user.store(0, std::memory_order_release);
+        }
+        InUse(const InUse&) = delete;
+        InUse& operator=(const InUse&) = delete;
+
+    private:
+        State& state_;
+        std::uint32_t thread_;
+        bool is_outer_ = false;
+    };
 
     /// Calls `f`. If that throws, waits for all enqueued work, and every later call throws the same
     /// error.
@@ -267,6 +295,7 @@ PipelineCore::~PipelineCore() { stop(); }
 
 void* PipelineCore::acquire(Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::acquire", where);
     if (s.acquired && s.in_size != 0)
         usage_error({"Pipeline::acquire", where},
                     "a slot is acquired already: submit() it first, or release it by submit(0)");
@@ -282,6 +311,7 @@ void* PipelineCore::acquire(Where where) {
 
 std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::submit", where);
     s.check("Pipeline::submit", where);
     if (!s.acquired)
         usage_error({"Pipeline::submit", where}, "no slot was acquired: call acquire() first");
@@ -298,6 +328,7 @@ std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* 
 void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
                                Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::submit", where);
     const std::size_t count = elements.size() / s.in_size;
     s.check("Pipeline::submit", where);
     s.check_count(count, where);
@@ -308,6 +339,7 @@ void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqu
 
 std::optional<PipelineCore::Result> PipelineCore::pop(Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::pop", where);
     s.check("Pipeline::pop", where);
     s.release_popped();
     if (s.released == s.submitted) return std::nullopt;
@@ -323,6 +355,7 @@ std::optional<PipelineCore::Result> PipelineCore::pop(Where where) {
 
 void PipelineCore::finish(Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::finish", where);
     s.check("Pipeline::finish", where);
     s.finished = true;
     s.acquired = false;
@@ -345,6 +378,7 @@ bool PipelineCore::is_full() const noexcept {
 
 bool PipelineCore::is_ready(Where where) {
     State& s = *state_;
+    const State::InUse in_use(s, "Pipeline::is_ready", where);
     s.check("Pipeline::is_ready", where);
     const std::uint64_t oldest = s.released + (s.popped ? 1 : 0);
     if (oldest == s.submitted) return false;

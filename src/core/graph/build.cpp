@@ -78,7 +78,7 @@ private:
         if (node->graph != nullptr)
             usage_error({"build", where_},
                         "{} is in another graph already: make another node, or clone() that graph",
-                        label_of(*node));
+                        label_with_place(*node));
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
             usage_error({"build", where_}, "{} has no arguments: give them with args()",
                         label_of(*node));
@@ -100,6 +100,11 @@ private:
             node->after.clear();
             node->primaries.clear();
         }
+        if (circle.size() == 1)
+            usage_error({"build", where_},
+                        "{} comes after itself: a copy of a node is the same node, so make each "
+                        "node by a call of its own",
+                        labels.front());
         const bool is_numbered = !std::ranges::equal(labels, circle, {}, {},
                                                      [](const NodeRef& n) { return label_of(*n); });
         usage_error({"build", where_}, "nodes come after each other in a circle: {}{}{}", names,

@@ -135,7 +135,7 @@ void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& whe
         detail::usage_error(
             {"after", where},
             "{} is in a graph, whose order is settled: set dependencies before build()",
-            label_of(node));
+            detail::label_with_place(node));
     (void)first.data();
     node.after.push_back(first.data_);
     std::erase(node.primaries, first.data_.get());

@@ -61,6 +61,13 @@ std::string label_of(const NodeData& node, std::size_t number) {
     return text;
 }
 
+std::string label_with_place(const NodeData& node) {
+    const std::string label = label_of(node);
+    const bool has_place = node.graph == nullptr && node.name.empty();
+    if (has_place || node.where.line == 0) return label;
+    return formatted("{}, made at {}:{},", label, node.where.file, node.where.line);
+}
+
 int clamped_priority(Device device, int priority) {
     const PriorityRange range = device.priorities();
     return std::clamp(priority, range.greatest, range.least);

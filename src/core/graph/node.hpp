@@ -94,5 +94,7 @@ void take_priority(NodeData& node);
 /// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages. A
 /// number tells nodes apart whose labels are the same: "the copy #2 (made at main.cpp:7)".
 std::string label_of(const NodeData& node, std::size_t number = 0);
+/// The same with the place where it was made, of a node in a graph, too.
+std::string label_with_place(const NodeData& node);
 
 }  // namespace heddle::detail

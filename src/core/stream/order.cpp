@@ -98,11 +98,16 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
     }
     if (rule == WaitRuleName::event_of_capture)
         usage_error(site,
-                    "the event's newest record was made in another capture, or in the capture "
-                    "around this condition's body, and marks a point of that graph alone: let the "
-                    "condition's stream wait for it before capture_if() or capture_while(); or "
-                    "record the event outside of captures; or use record_external(), which records "
-                    "it at every launch");
+                    "the event's newest record was made in {}, and marks a point of that graph "
+                    "alone: record it after the launch, or by record_external(), which records it "
+                    "at every launch{}",
+                    waiter.has(stream_flag::captured)
+                        ? "another capture, or in the capture around this condition's body"
+                        : "a capture",
+                    waiter.has(stream_flag::captured)
+                        ? "; or let the condition's stream wait for it before capture_if() or "
+                          "capture_while()"
+                        : "");
     StreamRecord* const source = note.other != nullptr ? note.other : note.event->stream;
     const std::string name = source != nullptr ? source->display_name() : "the event's stream";
     if (rule == WaitRuleName::outside_capture)

@@ -38,8 +38,9 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 }
 
 void throw_dead(const char* call, const SourceLocation& where) {
-    usage_error({call, where}, "this StreamRef refers to no stream: the stream was destroyed "
-                               "or moved from, or there never was one");
+    usage_error({call, where}, "this StreamRef refers to no stream: the stream was destroyed or "
+                               "moved from, its thread has ended (Stream::per_thread()), or there "
+                               "never was one");
 }
 
 void throw_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
