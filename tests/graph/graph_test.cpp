@@ -210,7 +210,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         {
             Graph first = a.build();
             b.after(a);
-            const std::string error = error_of([&] { (void)b.build(); });
+            const auto error = error_of([&] { (void)b.build(); });
             CHECK(mentions(error, "'a', made at "));
             CHECK(mentions(error, ", is in another graph"));
         }
@@ -219,7 +219,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
     }
     SECTION("an edge into a graph that is built") {
         Graph graph = a.build();
-        const std::string error = error_of([&] { a.after(b); });
+        const auto error = error_of([&] { a.after(b); });
         CHECK(mentions(error, "graph_test.cpp:"));
         CHECK(mentions(error, "order is settled"));
     }
