@@ -2,6 +2,7 @@
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "watchdog.hpp"
 
+#include "cpu/executor.hpp"
 #include "support.hpp"
 
 #include <csignal>
@@ -24,6 +25,14 @@ namespace {
 unsigned limit_s() {
     const auto limit = heddle_test::patience(std::chrono::seconds(100));
     return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
+}
+
+/// What a worker has just completed, it may still let go: reports of it would be the next test's.
+void await_workers() {
+    static bool is_stuck = false;  // by a test that has failed
+    heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
+    if (workers != nullptr && !is_stuck)
+        is_stuck = !heddle_test::eventually([&] { return workers->is_resting(); });
 }
 
 char running[512] = "";
@@ -54,6 +63,7 @@ class Watchdog final : public ListenerBase {
 public:
     using ListenerBase::ListenerBase;
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
+        await_workers();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
         // The first call loads a library, which a signal handler must not do.

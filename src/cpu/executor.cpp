@@ -67,6 +67,11 @@ void Executor::remove(Runnable& work) noexcept {
                      std::memory_order_relaxed);
 }
 
+bool Executor::is_resting() noexcept {
+    const std::lock_guard lock(mutex_);
+    return waiting_ == 0 && looking_ + sleeping_ == running_;
+}
+
 bool Executor::unschedule(Runnable& work) noexcept {
     const std::lock_guard lock(mutex_);
     if (!work.queued_) return false;

@@ -66,6 +66,9 @@ public:
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
     }
 
+    /// Returns whether no worker runs anything, and nothing is ready.
+    bool is_resting() noexcept;
+
     /// What is ready that is as urgent as a level, or more so.
     enum class Rivals : std::uint8_t { none, equal, more_urgent };
     Rivals rivals(int level) const noexcept {
