@@ -78,6 +78,7 @@ void add_options(CLI::App& app, Options& o, Words& words) {
         ->check(CLI::IsMember({"copy", "direct"}));
     app.add_flag("--serial", words.serial,
                  "No overlap: edges and inside in one kernel, then the halos");
+    app.add_flag("--scoped", o.plan.scoped, "Streams in scopes; else each call names its stream");
     app.add_option("--graph", o.plan.graph, "Iterations as graphs of N, an even number")
         ->type_name("N")
         ->check(CLI::Range(2, 10'000));

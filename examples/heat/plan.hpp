@@ -13,6 +13,8 @@ struct Plan {
     std::vector<heddle::Device> devices;
     /// The edges and the halos beside the inside; else one after the other, with one kernel less.
     bool overlap = true;
+    /// Streams are made current in scopes, which wait; else each call names its stream.
+    bool scoped = false;
     /// Halos are stored by the neighbour's kernel; else copied after it.
     bool direct = false;
     int graph = 0;  ///< iterations in a graph, an even number; 0: no graphs

@@ -104,8 +104,52 @@ void Solver::join() {
             first_stream().wait_stream(stream);
 }
 
+/// A strip's edges, and the halo rows that the neighbours have of them.
+void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
+    const int before = 1 - now;
+    if (plan_.direct) {
+        s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before), tiles);
+    } else {
+        s.relax(s.edges, now, s.edges_part, {}, {}, tiles);
+        send_halos(s, before);
+    }
+    s.edges.record_event(s.edges_done[now]);
+}
+
+/// The same iteration with scopes. Each waits for the stream that it replaces, here for the inside
+/// so far; what goes the other way, or to another device, is still written.
+void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
+    const int now = iteration % 2, before = 1 - now;
+    for (std::size_t i = 0; i < strips_.size(); ++i) {
+        Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
+        const View<float> tiles = slot ? s.tiles[turn_].view() : View<float>();
+
+        // It replaces a stream that nothing is enqueued on.
+        const ScopedStream inside{s.inside, {.wait_on_enter = false}};
+        if (slot) wait_event(s.summed[turn_]);
+        {
+            const ScopedStream edges{s.edges};
+            wait_event(above.edges_done[before]);
+            wait_event(below.edges_done[before]);
+            relax_edges(s, now, tiles);
+        }
+        if (s.inside_part.count != 0) {
+            wait_event(s.edges_done[before]);
+            s.relax(s.inside, now, s.inside_part, {}, {}, tiles);
+        }
+        if (slot) {
+            const ScopedStream sums{s.sums};
+            wait_event(s.edges_done[now]);
+            s.add(s.sums, turn_, norms_.sums(*slot).subview(s.first_band, s.shape.bands()));
+            record_event(s.summed[turn_]);
+        }
+    }
+    if (slot) turn_ = (turn_ + 1) % turns;
+}
+
 /// One iteration on all strips; with a slot, its norm goes there.
 void Solver::step(int iteration, std::optional<int> slot) {
+    if (plan_.scoped) return step_in_scopes(iteration, slot);
     const int now = iteration % 2, before = 1 - now;
     const bool norm = slot.has_value();
     for (std::size_t i = 0; i < strips_.size(); ++i) {
@@ -117,14 +161,7 @@ void Solver::step(int iteration, std::optional<int> slot) {
         if (has_inside) s.edges.wait_event(s.inside_done[before]);
         s.edges.wait_event(above.edges_done[before]);
         s.edges.wait_event(below.edges_done[before]);
-        if (plan_.direct) {
-            s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before),
-                    tiles);
-        } else {
-            s.relax(s.edges, now, s.edges_part, {}, {}, tiles);
-            send_halos(s, before);
-        }
-        s.edges.record_event(s.edges_done[now]);
+        relax_edges(s, now, tiles);
 
         if (has_inside) {
             if (norm) s.inside.wait_event(s.summed[turn_]);

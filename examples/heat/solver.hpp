@@ -45,6 +45,8 @@ private:
     void fork();
     void join();
     void step(int iteration, std::optional<int> slot);
+    void step_in_scopes(int iteration, std::optional<int> slot);
+    void relax_edges(Strip& of, int parity, View<float> tiles);
     void send_halos(Strip& from, int parity);
     View<float> halo_above(const Strip& of, int parity), halo_below(const Strip& of, int parity);
     heddle::Graph& graph_from(int done, int norm_every);
