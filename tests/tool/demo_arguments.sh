@@ -13,15 +13,18 @@ bad() {
     same "demo $*: output" "$out" ""
     same "demo $*: message" "$err" "demo: $reason"
 }
+usage="usage: scripts/demo [--built FOLDER] [--quick] [FILE]"
 mkdir directory
 pattern 10 >good
 bad "directory is a directory" directory
 bad "there is no file missing" missing
 bad "/dev/null is not a regular file" /dev/null
-bad "the name of the file is empty (usage: scripts/demo [FILE])" ""
-bad "unknown option --frobnicate (usage: scripts/demo [FILE])" --frobnicate
-bad "one file at a time (usage: scripts/demo [FILE])" good good
+bad "the name of the file is empty ($usage)" ""
+bad "unknown option --frobnicate ($usage)" --frobnicate
+bad "one file at a time ($usage)" good good
 bad "there is no file -missing" -- -missing
+bad "--built: there is no program directory/bin/heddle" --built directory
+bad "--built: there is no program /bin/heddle" --built
 run --help
 same "help: status" "$status" 0
-contains "help: usage" "$out" "usage: scripts/demo [FILE]"
+contains "help: usage" "$out" "$usage"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What scripts/demo shows is right, for files of any size, and what is not is told. Needs examples.
+scripts=$(realpath -e "$(dirname "$0")/../../scripts")
+. "$(dirname "$0")/common.bash"
+programs=$(dirname "$heddle")
+if ! [ -x "$programs/example_04_priorities" ] || ! [ -x "$programs/example_14_heat" ]; then
+    echo "skipped: the examples are not built"
+    exit 77
+fi
+heddle=$scripts/demo
+mkdir -p built/bin
+original() { ln -sf "$programs/$1" built/bin; }
+for name in heddle example_04_priorities example_14_heat; do original $name; done
+
+# instead NAME LINE...: puts a script into a program's place.
+instead() {
+    local name=built/bin/$1
+    shift
+    rm "$name"
+    printf '%s\n' '#!/usr/bin/env bash' "$@" >"$name"
+    chmod +x "$name"
+}
+# count WHAT PART WANTED: how many lines of the output have it.
+count() { same "$1: lines with \"$2\"" "$(grep -c "$2" <<<"$out" || true)" "$3"; }
+
+right() {
+    run --built built --quick "$2"
+    same "$1: status" "$status" 0
+    count "$1" "bit for bit as on one device" 4
+    count "$1" "the digest of " 2
+    count "$1" "every value as asked for" 2
+    same "$1: what is wrong" "$(grep WRONG <<<"$out" || true)" ""
+    contains "$1: the page's path" "$out" "$dir/built/demo.html"
+    same "$1: verity_digest" "$("$scripts/verity_digest" "$2")" \
+        "$("$programs/heddle" digest --quiet "$2")"
+}
+# wrong WHAT PART WANTED: so many lines of the output have it, and the demo fails.
+wrong() {
+    run --built built --quick 4097
+    same "$1: status" "$status" 1
+    count "$1" "$2" "$3"
+    count "$1" WRONG "$3"
+}
+
+for bytes in 0 1 4096 4097; do pattern $bytes >$bytes; done
+right "a block and a byte" 4097
+contains "the page" "$(head -c 1000 built/demo.html)" "<html"
+# Once is enough for this one.
+instead example_04_priorities 'echo under load priority -1 20 30 2' \
+    'echo under load priority 0 2000 3000 2'
+right "an empty file" 0
+contains "an urgent request" "$out" "2.00 ms (median; worst 3.00), 100.0 times as long"
+right "a byte" 1
+right "a block" 4096
+cp 4096 "./-a name, \"seconds\": 7 \\"
+right "a strange name" "./-a name, \"seconds\": 7 \\"
+
+instead example_14_heat "if [ \$# -gt 8 ]; then echo 'check: other heat' >&2; exit 1; fi" \
+    "exec '$programs/example_14_heat' \"\$@\""
+wrong "heat" "WRONG: check: other heat" 4
+instead example_14_heat 'exit 1'
+wrong "no heat, no page" WRONG 5
+original example_14_heat
+instead heddle "'$programs/heddle' \"\$@\" | sed 's/sha256:./sha256:x/'"
+wrong "a digest" "WRONG: not the digest of" 2
+original heddle
+instead example_04_priorities 'exit 1'
+wrong "priorities" "WRONG: other values than asked for" 1
