@@ -43,6 +43,17 @@ if(HEDDLE_WITH_CUDA)
     set(heddle_cuda_version "${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}")
     install(FILES "${CUDA_cudart_static_LIBRARY}" DESTINATION "${heddle_cudart_dir}")
 endif()
+# pkg-config's file, for builds without CMake. It finds the prefix from where it lies.
+if(NOT heddle_is_tsan)
+    set(heddle_pc_cudart "")
+    if(HEDDLE_WITH_CUDA)
+        set(heddle_pc_cudart " -L\${libdir}/heddle -lcudart_static -ldl -lrt")
+    endif()
+    file(RELATIVE_PATH heddle_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" heddle_pc_to_prefix "${heddle_pc_to_prefix}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/heddle.pc.in" "${PROJECT_BINARY_DIR}/heddle.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/heddle.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/heddleConfig.cmake" INSTALL_DESTINATION "${heddle_package_dir}"
     PATH_VARS heddle_cudart_dir)
