@@ -144,8 +144,8 @@ struct ForkEachOptions {
 /// work. `f` may take the stream as its second argument. Order and exceptions are those of
 /// fork_join().
 ///
-/// A launch takes host time (2.6 µs on CUDA), so with fork_join_n() the last of many branches
-/// starts late. Here all branches are busy from the start.
+/// A launch takes host time, so with fork_join_n() the last of many branches starts late. Here all
+/// branches are busy from the start (docs/measurements.md).
 template <class F>
 void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {},
                     Where where = {}) {

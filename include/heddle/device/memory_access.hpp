@@ -82,8 +82,8 @@ PoolUsage pool_usage(Device device, Where where = {});
 void reset_pool_high_water(Device device, Where where = {});
 
 /// Returns how many bytes of unused memory the pool keeps when the host waits for a stream or
-/// event. By default it keeps all of it: an allocation from the device costs 34 µs, one from the
-/// pool 2 (H200). 0 for CPU devices, where setting it throws Unsupported.
+/// event. By default it keeps all of it: an allocation from the device takes some 17 times as long
+/// as one from the pool (H200). 0 for CPU devices, where setting it throws Unsupported.
 std::size_t pool_release_threshold(Device device, Where where = {});
 /// Sets pool_release_threshold(). Thread-safe.
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});

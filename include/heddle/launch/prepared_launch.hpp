@@ -18,7 +18,7 @@ inline namespace HEDDLE_COMPILED_BY {
 ///     saxpy.launch();
 ///     saxpy.set<0>(3.0f).launch();  // another first argument from now on
 ///
-/// On CUDA it is a graph of one node, which costs a third of a launch: 0.95 µs instead of 2.6
+/// On CUDA it is a graph of one node, which costs between a third and two thirds of a launch
 /// (H200). On CPU devices, and on streams that are recorded, it is an ordinary launch.
 ///
 /// The caller orders launches on different streams, as with launch(). Arrays must live as long as

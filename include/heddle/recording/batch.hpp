@@ -41,8 +41,8 @@ const char* to_string(BatchResult::How how) noexcept;
 struct BatchOptions {
     /// Graphs that are kept, at least 1. The least recently used one is dropped first.
     std::size_t remembered = 8;
-    /// Records on CPU devices too. Off by default: there a launch costs about 40 ns and recording
-    /// it about 90 (docs/measurements.md).
+    /// Records on CPU devices too. Off by default: recording a launch costs about twice what
+    /// the launch does there (docs/measurements.md).
     bool on_cpu = false;
 };
 
