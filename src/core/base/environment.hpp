@@ -8,7 +8,7 @@
 
 namespace heddle::detail {
 
-/// All of them: README.md says what they do. None is read in another way than value_of().
+/// All of them: docs/guide/25-environment.md says what they do. Only value_of() reads them.
 enum class Variable : std::uint8_t {
     cache_dir,
     cache_mib,
