@@ -530,13 +530,12 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
 
 TEST_CASE("a pipeline refuses a thread while another one is in a call of it") {
     Flag inside, opened;
-    Pipeline<int> pipeline(
-        test_device(),
-        [inside, opened](StreamRef, View<const int>) {
-            inside.set();
-            CHECK(opened.wait());
-        },
-        {.depth = 2, .piece = 8});
+    Pipeline<int> pipeline(test_device(),
+                           [inside, opened](StreamRef, View<const int>) {
+                               inside.set();
+                               CHECK(opened.wait());
+                           },
+                           {.depth = 2, .piece = 8});
     std::thread other([&] {
         pipeline.acquire()[0] = 1;
         pipeline.submit(1);

@@ -84,7 +84,8 @@ void raise_all() {
 
 TEST_CASE("child: handlers of signals", "[.child]") {
     for (const int signal : {SIGINT, SIGTERM, SIGQUIT})
-        (void)std::signal(signal, SIG_DFL);  // Catch2 has some, and shells ignore some in background
+        (void)std::signal(signal,
+                          SIG_DFL);  // Catch2 has some, and shells ignore some in background
     const auto before = handlers();
     const std::set<int> blocked_before = blocked();
     work_a_little();
