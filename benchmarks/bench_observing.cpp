@@ -1,6 +1,7 @@
 // What it costs the calling thread that somebody looks: calls with an observer that does nothing,
 // calls recorded for a timeline, calls that are checked, and calls that are watched, each beside
-// the same calls alone. Figures are for one call.
+// the same calls alone. Figures are for one call. And what loops of the host over arrays cost that
+// tell a check: for one loop.
 
 #include <optional>
 #include <vector>
@@ -10,15 +11,17 @@
 
 #include "devices.hpp"
 #include "measure.hpp"
+#include "observing/host_loops.hpp"
 #include "report.hpp"
 
 using namespace heddle;
+using bench::keep;
 using bench::repeat;
 
 namespace {
 
 struct Quiet final : Observer {
-    void on_op(const OpInfo& op) noexcept override { bench::keep(op); }
+    void on_op(const OpInfo& op) noexcept override { keep(op); }
 };
 
 struct ThreeViews {
@@ -71,6 +74,21 @@ public:
                     waiting);
     }
 
+    /// Loops of the host that tell a check what they use, beside the same as they are released.
+    void add_host_loops() {
+        constexpr std::size_t size = 1000;
+        Array<float> x = pinned<float>(size), y = pinned<float>(size);
+        for (std::size_t i = 0; i < size; ++i) x[i] = y[i] = 1;
+        const bench::Batches loops{.calls = 100, .pairs = 2000, .seconds = 0.5};
+        compare_loops("1000 x[i], read", repeat([&] { keep(bench::told::sum_by_index(x)); }),
+                      repeat([&] { keep(bench::untold::sum_by_index(x)); }), loops);
+        compare_loops("1000 x[i] += y[i]", repeat([&] { bench::told::add_by_index(x, y); }),
+                      repeat([&] { bench::untold::add_by_index(x, y); }), loops);
+        compare_loops("a loop over 1000 elements",
+                      repeat([&] { keep(bench::told::sum_by_range(x)); }),
+                      repeat([&] { keep(bench::untold::sum_by_range(x)); }), loops);
+    }
+
     /// What both clocks of a CUDA device cost: timing events, and CUPTI where it can be used.
     void add_clocks() {
         const Stream s{device_};
@@ -115,6 +133,17 @@ private:
         report_.compare(
             name + ", " + how, device_.name(), {.run = run, .settle = end, .prepare = begin},
             {std::string("not ") + how, {.run = run, .settle = [this] { settle(); }}}, batches);
+    }
+
+    void compare_loops(const std::string& name, const std::function<void(int)>& told,
+                       const std::function<void(int)>& untold, const bench::Batches& batches) {
+        const bench::Peer released{"as released", {.run = untold}};
+        report_.compare(name + ", told to nobody", device_.name(), {.run = told}, released,
+                        batches);
+        report_.compare(
+            name + ", checked", device_.name(),
+            {.run = told, .settle = [] { check::stop(); }, .prepare = [] { check::start(); }},
+            released, batches);
     }
 
     /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.
@@ -244,6 +273,7 @@ int main(int argc, char** argv) {
         report.attempt(device.name(), [&] {
             Rows rows(report, device);
             rows.add_all();
+            if (device.is_cpu()) rows.add_host_loops();
             if (device.is_cuda()) rows.add_clocks();
         });
     return report.finish();

@@ -67,6 +67,14 @@ struct CheckShape {
 /// Returns whether the number of a device, as operations have it, is that of a GPU.
 inline bool is_cuda(std::uint32_t device) noexcept { return (device & 1) != 0; }
 
+/// How the host uses an array's elements by a member of Array.
+enum class HostReach : std::uint8_t {
+    none,  ///< by none
+    reads,
+    reads_or_writes,
+    takes_address,  ///< and may do nothing else
+};
+
 /// An operation, in the words of OpInfo. Streams are known by their ids; 0 is the host.
 struct CheckOp {
     OpKind kind = OpKind::launch;
@@ -95,6 +103,8 @@ struct CheckOp {
     std::shared_ptr<const CheckShape> shape;
     std::uint64_t collective = 0;
     std::uint32_t share = 0, shares = 0;
+    HostReach reach = HostReach::none;
+    bool is_after_site = false;  ///< where it is is not known, but that it comes after `site`
     std::vector<CheckAccess> accesses;
 };
 

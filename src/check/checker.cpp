@@ -1,8 +1,10 @@
 #include "check/checker.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -26,6 +28,36 @@ constinit MadeOnce<RaceHook> race_hook;
 
 constinit thread_local int off_depth = 0;
 
+/// The place of the newest operation that this thread enqueued, of the check with this number.
+struct LastPlace {
+    std::uint64_t check = 0;
+    SiteId site = 0;
+};
+constinit thread_local LastPlace last_place;
+constinit std::atomic<std::uint64_t> checks{0};
+
+/// Uses by the host that were looked at before may be wrong from now on.
+void end_known_uses() noexcept {
+    if (host_use_epoch.load(std::memory_order_relaxed) != 0)
+        host_use_epoch.fetch_add(1, std::memory_order_release);
+}
+
+/// Returns whether a place is in a header of the standard library, which called an array's member
+/// for a user: std::ranges::begin(), for example, for a std::span.
+bool is_in_standard_library(const char* file) noexcept {
+    return std::strstr(file, "/c++/") != nullptr;
+}
+
+const char* name_of(HostCall call) noexcept {
+    switch (call) {
+    case HostCall::element: return "array[i]";
+    case HostCall::begin: return "array.begin()";
+    case HostCall::data: return "array.data()";
+    case HostCall::none: break;
+    }
+    return "";
+}
+
 /// Returns whether the operation's accesses count inside a ScopedOff: allocations do.
 bool always_counts(OpKind kind) noexcept {
     return kind == OpKind::allocate || kind == OpKind::free;
@@ -41,7 +73,8 @@ void set_race_function(RaceFunction function) {
 
 bool is_check_off() noexcept { return off_depth > 0; }
 
-Checker::Checker(const check::Options& options) : options_(options), process_(forks()) {
+Checker::Checker(const check::Options& options)
+    : options_(options), number_(++checks), process_(forks()) {
     add_observer(*this, {.host_functions = true});
 }
 
@@ -84,6 +117,8 @@ void Checker::on_op(const OpInfo& info) noexcept {
         } else {
             intake_.add(op);
         }
+        end_known_uses();
+        if (info.where.line != 0) last_place = {number_, op.site};
         ++summary_.operations;
         if (info.holds_pointers && off_depth == 0) [[unlikely]]
             note_undeclared(op.site, info.pointers);
@@ -105,6 +140,49 @@ void Checker::note_undeclared(SiteId kernel, std::span<const void* const> pointe
         before = " and the one made at ";
     }
     summary_.undeclared_at.push_back(std::move(text));
+}
+
+SiteId Checker::site_of(const ToldUse& use, CheckOp& op) {
+    const char* const name = name_of(use.use.call());
+    const bool is_known = use.where.line != 0 && !is_in_standard_library(use.where.file);
+    if (is_known) return reader_.intern(OpKind::host_access, name, use.where);
+    op.is_after_site = last_place.check == number_;
+    if (!op.is_after_site) return reader_.intern(OpKind::host_access, name, {});
+    const Site last = reader_.sites()[last_place.site];
+    return reader_.intern(OpKind::host_access, name, {last.file.c_str(), last.line, last.column});
+}
+
+KnownUses Checker::host_use(const ToldUse& told) noexcept {
+    if (off_depth > 0) return {};
+    const HostUse use = told.use;
+    const bool is_address = use.call() == HostCall::data;
+    const CheckAccess all{.data = told.array_begin,
+                          .bytes = told.array_end - told.array_begin,
+                          .allocation = told.allocation,
+                          .element = static_cast<std::uint32_t>(use.element()),
+                          .mode = use.only_reads() ? AccessMode::read : AccessMode::read_write};
+    CheckAccess used = all;
+    used.data = told.begin;
+    used.bytes = told.end - told.begin;
+    CheckOp op;
+    op.kind = OpKind::host_access;
+    op.reach = is_address         ? HostReach::takes_address
+               : use.only_reads() ? HostReach::reads
+                                  : HostReach::reads_or_writes;
+    CheckEngine::HostLook seen;
+    give([&] { seen = engine_.look(op, used, all, [&] { return site_of(told, op); }); });
+    // What has been told once need not be told for each element.
+    if (seen.is_race) {
+        const std::uint8_t kind = is_address         ? KnownUses::addresses
+                                  : use.only_reads() ? KnownUses::reads
+                                                     : KnownUses::all;
+        constexpr std::uint8_t everything =
+            KnownUses::reads | KnownUses::all | KnownUses::addresses;
+        return {told.array_begin, told.array_end, seen.is_certain ? everything : kind};
+    }
+    const std::uint8_t right =
+        use.only_reads() ? KnownUses::reads : KnownUses::reads | KnownUses::all;
+    return {seen.begin, seen.end, static_cast<std::uint8_t>(right | KnownUses::addresses)};
 }
 
 // Outside a host function, what is released has nothing before it but the host.

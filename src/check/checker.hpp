@@ -20,6 +20,7 @@
 #include "check/op_reader.hpp"
 #include "check/report.hpp"
 #include "check/stream_names.hpp"
+#include "core/memory/host_use.hpp"
 
 namespace heddle::detail {
 
@@ -36,6 +37,9 @@ public:
     Checker& operator=(const Checker&) = delete;
 
     void on_op(const OpInfo& op) noexcept override;
+
+    /// See HostUseFunction.
+    KnownUses host_use(const ToldUse& use) noexcept;
 
     /// See check::released() and acquired().
     void released(const void* key);
@@ -59,6 +63,7 @@ private:
     template <class F> void give(F&& use) noexcept;
     /// Takes the engine's findings. Call it with the mutex held.
     News take_news();
+    SiteId site_of(const ToldUse& use, CheckOp& op);
     /// Adds what only reports need.
     Finding explained(Finding finding);
     /// Remembers, for reports, that the operation's place was reached.
@@ -70,6 +75,7 @@ private:
     void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
 
     const check::Options options_;
+    const std::uint64_t number_;  ///< no other check of this process has it
     const int process_;
     mutable std::mutex mutex_;  ///< guards what follows
     bool has_stopped_ = false;

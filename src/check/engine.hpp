@@ -20,6 +20,22 @@ class CheckEngine {
 public:
     /// Appends what the operation shows to findings().
     void add(const CheckOp& op);
+    /// What is right about a use by the host: bytes around it that nothing is pending on that it
+    /// conflicts with. None of them if findings() tells of a race of it.
+    struct HostLook {
+        std::uint64_t begin = 0, end = 0;
+        bool is_race = false, is_certain = false;
+    };
+    /// Compares a use of [use.data, use.end()) by the host, of an array that is `all`, with what is
+    /// pending. Remembers nothing. `op` has its reach; make_site() says where it is.
+    template <class F>
+    HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all, F&& make_site) {
+        HostLook answer;
+        if (compare_by_host(op, use, all, answer)) return answer;
+        op.site = make_site();
+        tell_by_host(op, use, answer);
+        return answer;
+    }
     /// A batch was abandoned: what it had recorded since it was last sent will not run.
     void abandon(std::uint64_t recording);
     /// The program says what cannot be seen: that a host function, by its id, tells by this key
@@ -136,6 +152,10 @@ private:
     };
     void access_all(const Step& step);
     void access_by_host(const CheckOp& op);
+    bool compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
+                         HostLook& answer);
+    void tell_by_host(const CheckOp& op, const CheckAccess& use, HostLook& answer);
+    void find_by_host(const CheckOp& op, const CheckAccess& access);
     void access(const CheckOp& op, const CheckAccess& access, const Mark& mark, const Order& order,
                 StreamTrack* stream);
     void tell(const Access& second, const AllocationTrack& memory);

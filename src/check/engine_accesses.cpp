@@ -10,9 +10,10 @@ namespace heddle::detail {
 
 namespace {
 
-bool overwrites(const CheckAccess& access) noexcept {
-    return access.mode == AccessMode::write || access.mode == AccessMode::read_write;
+bool overwrites(AccessMode mode) noexcept {
+    return mode == AccessMode::write || mode == AccessMode::read_write;
 }
+bool overwrites(const CheckAccess& access) noexcept { return overwrites(access.mode); }
 
 Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept {
     return {.epoch = epoch,
@@ -46,6 +47,54 @@ void CheckEngine::access_by_host(const CheckOp& op) {
         if (op.reason == WaitReason::copy) become_host_access(op, one);
         access(op, one, mark_of(op, one, epoch), {&known, &floor_, host_slot}, nullptr);
     }
+}
+
+/// Puts what the access conflicts with into conflicts_.
+void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
+    conflicts_.clear();
+    const AllocationTrack* const memory = memory_.find(access.allocation);
+    if (memory == nullptr) return;
+    const Clock nothing;
+    const Epoch now{host_slot, host_position_ + 1};
+    memory->history.compare(access, mark_of(op, access, now), {&nothing, &floor_, host_slot},
+                            conflicts_);
+    std::erase_if(conflicts_, [&](const Conflict& one) {
+        const bool is_lifetime = one.first.by_allocation || one.first.is_free;
+        return abandoned_.contains(one.first.epoch.word()) ||
+               (is_lifetime && op.reach == HostReach::takes_address);
+    });
+}
+
+/// Returns whether there is nothing to tell. Looks at the whole array, so that a loop is looked at
+/// once; where a part of it is in use, at what is free around the use.
+bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
+                                  HostLook& answer) {
+    find_by_host(op, all);
+    answer = {all.data, all.end()};
+    for (const Conflict& one : conflicts_) {
+        if (one.end <= use.data) answer.begin = std::max(answer.begin, one.end);
+        else if (one.begin >= use.end()) answer.end = std::min(answer.end, one.begin);
+        else answer.is_race = true;
+    }
+    if (!answer.is_race) return true;
+    answer = {use.data, use.end()};
+    find_by_host(op, use);  // between the rows of what is in use, there may be none
+    return conflicts_.empty();
+}
+
+void CheckEngine::tell_by_host(const CheckOp& op, const CheckAccess& use, HostLook& answer) {
+    const AllocationTrack& memory = memory_.of(use);
+    const std::size_t first_finding = findings_.size();
+    const Clock nothing;
+    tell({op,
+          use,
+          mark_of(op, use, {host_slot, host_position_ + 1}),
+          {&nothing, &floor_, host_slot},
+          nullptr},
+         memory);
+    answer.is_race = findings_.size() != first_finding;
+    for (std::size_t i = first_finding; i < findings_.size(); ++i)
+        answer.is_certain = answer.is_certain || findings_[i].is_certain;
 }
 
 /// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
@@ -153,7 +202,10 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
                            const Conflict& conflict, std::size_t first_finding) {
     const FindingSide first = side_of(conflict.first);
     const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
-    FindingKind kind = kind_of(conflict, first_kind, second.mark.mode, second.op.kind);
+    // Where the host may do both, and either is wrong, a read is what it does most likely.
+    const bool is_read = second.op.reach != HostReach::none && overwrites(conflict.first.mode);
+    FindingKind kind = kind_of(conflict, first_kind, is_read ? AccessMode::read : second.mark.mode,
+                               second.op.kind);
     for (std::size_t i = findings_.size(); i-- > first_finding;) {
         Finding& known = findings_[i];
         const bool is_same = known.first.stream == first.stream &&
@@ -163,6 +215,8 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
         return;
     }
     Finding finding{.kind = kind, .first = first, .second = side_of(second.mark)};
+    finding.second.reach = second.op.reach;
+    finding.second.is_after_site = second.op.is_after_site;
     finding.begin = conflict.begin;
     finding.end = conflict.end;
     finding.rows = conflict.rows;
@@ -193,6 +247,9 @@ Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
     if (second.mark.is_guess || conflict.first.is_guess) return Doubt::unknown_graph;
     if (leak != 0) return Doubt::leak;
     if (second.stream == nullptr && conflict.first.by_allocation) return Doubt::new_memory;
+    if (second.op.reach == HostReach::takes_address) return Doubt::address;
+    if (second.op.reach == HostReach::reads_or_writes && conflict.first.mode == AccessMode::read)
+        return Doubt::may_only_read;
     // The host cannot give up memory that CPU streams use before it has seen that they are done.
     // What frees the memory of GPUs waits by itself.
     if (memory.is_foreign && (is_on_gpu(conflict.first.epoch) || is_on_gpu(second.mark.epoch)))

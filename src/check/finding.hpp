@@ -43,6 +43,8 @@ struct FindingSide {
     std::uint32_t edge_index = CheckNode::no_node;
     std::string captured_on{};
     Epoch moment{};  ///< the engine's
+    HostReach reach = HostReach::none;
+    bool is_after_site = false;  ///< see CheckOp
 };
 
 /// Why a finding is possible only.
@@ -53,6 +55,8 @@ enum class Doubt : std::uint8_t {
     unknown_graph,  ///< what the graph does with the memory is not known
     new_memory,     ///< the host uses memory that a stream allocates
     many_rows,      ///< whether the accesses have common bytes was not looked at
+    may_only_read,  ///< the host may do no more than read what is read
+    address,        ///< the host may do no more than take the address
 };
 
 /// The newest order that the second side's stream had after the first side's, if there was one.

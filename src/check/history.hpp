@@ -36,6 +36,12 @@ public:
     /// Appends what conflicts with the access, and remembers the access.
     void add(const CheckAccess& access, const Mark& mark, const Order& order,
              std::vector<Conflict>& to);
+    /// Appends what conflicts with the access, and remembers nothing.
+    void compare(const CheckAccess& access, const Mark& mark, const Order& order,
+                 std::vector<Conflict>& to) const {
+        compare_strided(access, mark, order, to);
+        compare_cells(access, mark, order, to);
+    }
     /// Forgets one access to [begin, end).
     void forget(std::uint64_t begin, std::uint64_t end, Epoch epoch);
     /// Forgets what the host knows to be over.

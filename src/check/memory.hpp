@@ -41,6 +41,11 @@ public:
 
     /// Returns the allocation that is accessed. Memory of an unknown address is foreign.
     AllocationTrack& of(const CheckAccess& access);
+    /// Returns the allocation with this number; null if nothing is known of it.
+    const AllocationTrack* find(std::uint64_t id) const {
+        const auto found = by_id_.find(id);
+        return found != by_id_.end() ? found->second.get() : nullptr;
+    }
     /// Returns the allocation that has, or had, this address; null if there was none.
     AllocationTrack* at_address(std::uint64_t address);
     /// Adds an allocation. Freed ones in the same memory are moved to `former`.

@@ -1,5 +1,7 @@
 #include "check/report.hpp"
 
+#include <string_view>
+
 #include "check/advice.hpp"
 #include "check/words.hpp"
 #include "core/base/format.hpp"
@@ -109,6 +111,9 @@ std::string stream_text(const std::string& name, const std::string& made) {
 /// Returns what is known of one side, in the words of a sentence: who and where.
 std::string who_and_where(const Side& side, const FindingSide& found, const ReportNames& names,
                           const std::string& place, bool is_node) {
+    if (is_host(side) && found.reach != HostReach::none)
+        return formatted("the host, {} {}, by {}", found.is_after_site ? "some time after" : "at",
+                         place, side.name);
     if (is_host(side)) return formatted("the host, at {}", place);
     const std::string stream = side.stream.empty()
                                    ? std::string()
@@ -132,9 +137,11 @@ std::string side_text(const Side& side, const FindingSide& found, const ReportNa
         const Site& node = names.site(found.in_node);
         text += formatted("its {}, made at {}, ", node_text(node), place_text(node));
     }
-    text += side.mode == AccessMode::read    ? "reads it"
-            : side.mode == AccessMode::write ? "writes it"
-                                             : "reads and writes it";
+    text += found.reach == HostReach::takes_address     ? "takes its address"
+            : found.reach == HostReach::reads_or_writes ? "reads or writes it"
+            : side.mode == AccessMode::read             ? "reads it"
+            : side.mode == AccessMode::write            ? "writes it"
+                                                        : "reads and writes it";
     if (side.argument >= 0) text += formatted(" through its {} argument", ordinal(side.argument));
     return text + "\n";
 }
@@ -225,8 +232,21 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
     case Doubt::many_rows:
         return "  Possible only, as there are too many rows to see whether they have bytes in "
                "common.\n";
+    case Doubt::may_only_read:
+        return "  Possible only, as the host may do no more than read: on_host(reads(array)) and "
+               "on_host(writes(array)) say which.\n";
+    case Doubt::address:
+        return "  Possible only, as the host may do no more than take the address.\n";
     }
     return "";
+}
+
+/// Returns what is missing. Where the host's access is, it may be known only what it comes after.
+std::string missing(const Finding& finding, const ReportNames& names, const Race& race) {
+    const std::string text = missing_text(finding, names, race);
+    constexpr std::string_view before = "before ";
+    if (!finding.second.is_after_site || !text.starts_with(before)) return text;
+    return formatted("before the host's access, after {}", text.substr(before.size()));
 }
 
 std::string kind_words(RaceKind kind) {
@@ -249,7 +269,7 @@ std::string race_text(const Race& race, const Finding& finding, const ReportName
     text += side_text(race.second, finding.second, names, second_place, finding.in_graph);
     text += formatted("  in common: {}\n", memory_text(finding, names));
     text += formatted("  {}\n", order_text(finding, names));
-    text += formatted("  Missing: {}\n", missing_text(finding, names, race));
+    text += formatted("  Missing: {}\n", missing(finding, names, race));
     if (!race.certain) text += doubt_text(finding, names);
     const auto key = [&](const Side& side, const FindingSide& found) {
         if (finding.in_graph) return formatted("node#{}", found.node);

@@ -34,6 +34,26 @@ std::shared_ptr<Checker> running_check() {
     return running.get();
 }
 
+/// The process that the newest check is of. A child of it checks nothing, and takes no locks.
+constinit std::atomic<int> checked_process{0};
+constinit std::uint64_t begun = 0;  ///< how many checks; guarded by the mutex
+
+KnownUses ask_of_host_use(const ToldUse& use) noexcept {
+    if (forks() != checked_process.load(std::memory_order_relaxed)) {
+        host_use_epoch = 0;
+        return {};
+    }
+    const std::shared_ptr<Checker> checker = running_check();
+    return checker != nullptr ? checker->host_use(use) : KnownUses{};
+}
+
+/// Has uses by the host told to the check that begins. Call it with the mutex held.
+void begin_host_uses() noexcept {
+    checked_process = forks();
+    host_use_function = &ask_of_host_use;
+    host_use_epoch = ++begun << 40 | 1;
+}
+
 constexpr int status_of_races = 66;
 bool exits = false;
 bool always_sums_up = false;
@@ -111,6 +131,7 @@ void start(Options options, Where where) try {
                             "a check is going on already, begun by check::start() or HEDDLE_CHECK");
     running = std::make_shared<detail::Checker>(options);
     detail::is_checking = true;
+    detail::begin_host_uses();
 } catch (...) {
     detail::rethrow_as_error("check::start", where);
 }
@@ -121,6 +142,7 @@ Summary stop() {
         const std::lock_guard lock(detail::mutex);
         ended.swap(detail::running.get());
         detail::is_checking = false;
+        detail::host_use_epoch = 0;
     }
     if (ended == nullptr) return {};
     ended->stop();

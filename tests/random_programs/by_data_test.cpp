@@ -164,13 +164,20 @@ private:
         case Call::made_anew: to = full<int>(order, size, static_cast<int>(s.b)); break;
         case Call::on_host:
             if (test_device().is_cuda()) launch(order, Scale{}, dim(size), to, s.a, s.b, 0);
-            else
+            else if (s.b % 2 == 0) {
+                (void)on_host(order, writes(to));
+                for (std::size_t i = 0; i < size; ++i)
+                    to[i] = static_cast<int>(static_cast<Word>(to[i]) * s.a + s.b);
+            } else
                 for (int& one : on_host(order, to))
                     one = static_cast<int>(static_cast<Word>(one) * s.a + s.b);
             break;
         case Call::look:
             if (is_captured()) right_ &= to_host(order, from) == now(s.from);
-            else right_ &= to_host(from) == now(s.from);
+            else {
+                right_ &= to_host(from) == now(s.from);
+                if (test_device().is_cpu()) right_ &= Ints(from.begin(), from.end()) == now(s.from);
+            }
             break;
         case Call::pageable_array: {
             Array<int> on_host = pageable<int>(size);

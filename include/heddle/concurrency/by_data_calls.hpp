@@ -89,7 +89,7 @@ void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where wh
 /// something, use order_by_data::task({}, ...).
 ///
 ///     launch_host(order, [&] { total = sum(x); }, reads(x));
-template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
 void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first,
                  const A&... more) {
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
@@ -158,10 +158,15 @@ void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
 }
 
 /// Blocks until everything given to `order` that conflicts with the host's use of the memory has
-/// completed, and returns the view: the host may write it, unless the elements are const. Waits for
-/// nothing else. Throws what failed. The host has to be done before the next call that uses it.
+/// completed, and returns the view. Without reads() or writes() the host may write it, unless the
+/// elements are const. Waits for nothing else. Throws what failed. The host has to be done before
+/// the next call that uses it.
 ///
-///     for (float value : on_host(order, result)) use(value);
+///     for (float value : on_host(order, reads(result))) use(value);
+template <class T> View<T> on_host(order_by_data& order, const DeclaredView<T>& use) {
+    detail::wait_by_data(order, use.memory().front(), "on_host", use.where());
+    return on_host(use);
+}
 template <class T> View<T> on_host(order_by_data& order, View<T> view, Where where = {}) {
     detail::wait_by_data(order, detail::host_memory(view, !std::is_const_v<T>), "on_host", where);
     return on_host(view, where);

@@ -129,7 +129,7 @@ public:
         return *this;
     }
     /// The same for a function that says what it uses, with reads() and writes().
-    template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+    template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
     HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
         const detail::DeclaredMemory memory(first, more...);
         set(std::forward<F>(function), memory, first.where());
@@ -164,13 +164,13 @@ template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
 /// The same for a function that says which arrays and views it uses, as for launch_host():
 ///
 ///     auto check = host_node([v = result.view()] { use(v[0]); }, reads(result)).after(store);
-template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
 HostNode host_node(Device device, F&& f, const DeclaredAccess& first, const A&... more) {
     const detail::DeclaredMemory memory(first, more...);
     return detail::Access::make<HostNode>(
         std::forward<F>(f), device, std::span<const detail::MemoryArgument>(memory), first.where());
 }
-template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
 HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {
     return host_node(current_device(), std::forward<F>(f), first, more...);
 }

@@ -222,12 +222,12 @@ Why launch_host(StreamRef, F&&, A&&...) = delete;
 /// counts as a use of them, and observers see it.
 ///
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
-template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
 void launch_host(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
     const detail::DeclaredMemory memory(first, more...);
     detail::launch_host_function(stream, std::forward<F>(function), memory, first.where());
 }
-template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
 void launch_host(F&& function, const DeclaredAccess& first, const A&... more) {
     launch_host(current_stream(), std::forward<F>(function), first, more...);
 }

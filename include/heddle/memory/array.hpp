@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <heddle/detail/host_use.hpp>
 #include <heddle/error.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
@@ -81,15 +82,6 @@ public:
     std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
     /// Returns whether it has no elements, as after reset() and after a move.
     bool empty() const noexcept { return size_ == 0; }
-    /// Returns the address of the first element, or null. heddle cannot see uses of it: see
-    /// used_on().
-    T* data() noexcept HEDDLE_LIFETIMEBOUND {
-        return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr;
-    }
-    const T* data() const noexcept HEDDLE_LIFETIMEBOUND {
-        return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr;
-    }
-
     /// Returns the device that the memory belongs to; cpu:0 for host arrays.
     Device device() const noexcept {
         return block_ != nullptr ? block_->device : detail::Access::device(DeviceKind::cpu, 0);
@@ -101,31 +93,16 @@ public:
 
     /// Returns a view of all elements: const of a const array.
     View<T> view() noexcept HEDDLE_LIFETIMEBOUND {
-        return detail::Access::view(data(), size_, block_);
+        return detail::Access::view(address(), size_, block_);
     }
     View<const T> view() const noexcept HEDDLE_LIFETIMEBOUND {
-        return detail::Access::view(data(), size_, block_);
+        return detail::Access::view(static_cast<const T*>(address()), size_, block_);
     }
     /// Converts to view(), for functions that take views.
     operator View<T>() noexcept HEDDLE_LIFETIMEBOUND { return view(); }
     /// Converts to a view that is only read, for functions that take such views.
     operator View<const T>() const noexcept HEDDLE_LIFETIMEBOUND { return view(); }
 
-    /// For loops on the host over the elements. Throws UsageError for memory of a GPU; waits for
-    /// no work on the array. An array is a contiguous range, and converts to std::span.
-    T* begin(Where where = {}) HEDDLE_LIFETIMEBOUND {
-        detail::check_host_reach(block_, where);
-        return data();
-    }
-    /// The end of such loops.
-    T* end() noexcept HEDDLE_LIFETIMEBOUND { return data() + size_; }
-    /// The same for a const array.
-    const T* begin(Where where = {}) const HEDDLE_LIFETIMEBOUND {
-        detail::check_host_reach(block_, where);
-        return data();
-    }
-    /// The same for a const array.
-    const T* end() const noexcept HEDDLE_LIFETIMEBOUND { return data() + size_; }
     /// Returns a view of the first `count` elements. Throws UsageError if there are fewer.
     View<T> first(std::size_t count, Where where = {}) HEDDLE_LIFETIMEBOUND {
         return view().first(count, where);
@@ -148,10 +125,57 @@ public:
                           Where where = {}) const HEDDLE_LIFETIMEBOUND {
         return view().subview(first, count, where);
     }
+#if !HEDDLE_HOST_ACCESSES
+    /// Returns the address of the first element, or null. heddle cannot see uses of it: see
+    /// used_on().
+    T* data() noexcept HEDDLE_LIFETIMEBOUND { return address(); }
+    const T* data() const noexcept HEDDLE_LIFETIMEBOUND { return address(); }
+    /// For loops on the host over the elements. Throws UsageError for memory of a GPU; waits for
+    /// no work on the array. An array is a contiguous range, and converts to std::span.
+    T* begin(Where where = {}) HEDDLE_LIFETIMEBOUND {
+        detail::check_host_reach(block_, where);
+        return address();
+    }
+    /// The same for a const array.
+    const T* begin(Where where = {}) const HEDDLE_LIFETIMEBOUND {
+        detail::check_host_reach(block_, where);
+        return address();
+    }
     /// Accesses an element from the host. For host memory only (pinned, pageable, CPU devices).
     /// Checks neither that nor the index, and does not wait for work on the array.
-    T& operator[](std::size_t i) noexcept HEDDLE_LIFETIMEBOUND { return data()[i]; }
-    const T& operator[](std::size_t i) const noexcept HEDDLE_LIFETIMEBOUND { return data()[i]; }
+    T& operator[](std::size_t i) noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
+    const T& operator[](std::size_t i) const noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
+#else  // the same, told to a check; by parameters of its own, so that both kinds of files link
+    T* data(detail::HostPlace where = {}) noexcept HEDDLE_LIFETIMEBOUND {
+        note_all(detail::HostCall::data, false, where);
+        return address();
+    }
+    const T* data(detail::HostPlace where = {}) const noexcept HEDDLE_LIFETIMEBOUND {
+        note_all(detail::HostCall::data, true, where);
+        return address();
+    }
+    T* begin(detail::HostPlace where = {}) HEDDLE_LIFETIMEBOUND {
+        detail::check_host_reach(block_, Where(where));
+        note_all(detail::HostCall::begin, false, where);
+        return address();
+    }
+    const T* begin(detail::HostPlace where = {}) const HEDDLE_LIFETIMEBOUND {
+        detail::check_host_reach(block_, Where(where));
+        note_all(detail::HostCall::begin, true, where);
+        return address();
+    }
+    T& operator[](detail::HostIndex i) noexcept HEDDLE_LIFETIMEBOUND {
+        note_element(i, false);
+        return address()[i.value];
+    }
+    const T& operator[](detail::HostIndex i) const noexcept HEDDLE_LIFETIMEBOUND {
+        note_element(i, true);
+        return address()[i.value];
+    }
+#endif
+    /// The end of loops from begin() on.
+    T* end() noexcept HEDDLE_LIFETIMEBOUND { return address() + size_; }
+    const T* end() const noexcept HEDDLE_LIFETIMEBOUND { return address() + size_; }
 
     /// Declares that work heddle cannot see (a raw launch, a library, a host function) uses this
     /// memory on `stream`. Freeing it, to_host() and copies of pageable memory then wait for all
@@ -167,6 +191,18 @@ private:
     void forget() noexcept {
         block_ = nullptr;
         size_ = 0;
+    }
+    T* address() const noexcept {
+        return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr;
+    }
+    [[gnu::always_inline]] void note_all(detail::HostCall call, bool only_reads,
+                                         SourceLocation where) const noexcept {
+        detail::note_host_use(block_, 0, size_ * sizeof(T), {sizeof(T), call, only_reads}, where);
+    }
+    [[gnu::always_inline]] void note_element(const detail::HostIndex& i,
+                                             bool only_reads) const noexcept {
+        detail::note_host_use(block_, i.value * sizeof(T), sizeof(T),
+                              {sizeof(T), detail::HostCall::element, only_reads}, i.where);
     }
 
     detail::Block* block_ = nullptr;

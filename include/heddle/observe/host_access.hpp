@@ -12,10 +12,10 @@
 
 namespace heddle {
 
-/// Memory that a host function uses: up to four arrays or views. Made by reads() and writes(), for
-/// launch_host().
+/// Memory that a host function, or the host itself, uses: up to four arrays or views. Made by
+/// reads() and writes(), for launch_host() and on_host().
 class DeclaredAccess {
-private:
+protected:
     friend detail::Access;
     static constexpr std::size_t most = 4;
     template <std::same_as<detail::MemoryArgument>... A>
@@ -23,6 +23,8 @@ private:
         : memory_{memory...}, count_(sizeof...(memory)), where_(where) {
         static_assert(sizeof...(memory) <= most);
     }
+
+private:
     detail::MemoryArgument memory_[most];
     std::size_t count_;
     SourceLocation where_;
@@ -31,6 +33,19 @@ public:
     /// Returns the memory; for the library.
     std::span<const detail::MemoryArgument> memory() const noexcept { return {memory_, count_}; }
     const SourceLocation& where() const noexcept { return where_; }  ///< of the declaration
+};
+
+/// The same for one array or view, and the view of it. `T` is const if the memory is only read.
+template <class T> class DeclaredView : public DeclaredAccess {
+private:
+    friend detail::Access;
+    DeclaredView(const detail::MemoryArgument& memory, View<T> view, Where where) noexcept
+        : DeclaredAccess(where, memory), view_(view) {}
+    View<T> view_;
+
+public:
+    /// Returns the view; for the library.
+    View<T> view() const noexcept { return view_; }
 };
 
 namespace detail {
@@ -55,8 +70,8 @@ template <class T> View<T> as_written(Array<T>& array) noexcept { return array.v
 /// Arrays that are not const, and views.
 template <class A>
 concept Writable = requires(A& a) { detail::as_written(a); };
-template <class T> DeclaredAccess declare(View<T> view, bool writes, Where where) noexcept {
-    return Access::make<DeclaredAccess>(where, host_memory(view, writes));
+template <class T> DeclaredView<T> declare(View<T> view, bool writes, Where where) noexcept {
+    return Access::make<DeclaredView<T>>(host_memory(view, writes), view, where);
 }
 /// The same for several arrays or views.
 template <ArrayOrView... A>
@@ -70,7 +85,7 @@ DeclaredAccess declare_writes(const SourceLocation& where, A&... memory) noexcep
 /// The memory of all declarations of a call, one behind the other.
 template <std::size_t declarations> class DeclaredMemory {
 public:
-    template <std::same_as<DeclaredAccess>... A>
+    template <std::derived_from<DeclaredAccess>... A>
     explicit DeclaredMemory(const A&... declared) noexcept {
         (add(declared.memory()), ...);
     }
@@ -88,16 +103,18 @@ template <class... A> DeclaredMemory(const A&...) -> DeclaredMemory<sizeof...(A)
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept;
 }  // namespace detail
 
-/// Declares that a host function reads this memory:
+/// Declares that a host function, or the host itself, reads this memory:
 ///
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
+///     for (float value : on_host(reads(x))) use(value);
 ///
-/// Counts as a use of the array, which is then freed after the function.
-template <class T> [[nodiscard]] DeclaredAccess reads(View<T> view, Where where = {}) noexcept {
-    return detail::declare(view, false, where);
+/// Counts as a use of the array by the host function, after which the array is freed then.
+template <class T>
+[[nodiscard]] DeclaredView<const T> reads(View<T> view, Where where = {}) noexcept {
+    return detail::declare(View<const T>(view), false, where);
 }
 template <class T>
-[[nodiscard]] DeclaredAccess reads(const Array<T>& array, Where where = {}) noexcept {
+[[nodiscard]] DeclaredView<const T> reads(const Array<T>& array, Where where = {}) noexcept {
     return detail::declare(array.view(), false, where);
 }
 /// The same for several arrays or views; for more than four, pass another reads().
@@ -115,11 +132,12 @@ template <detail::ArrayOrView A, detail::ArrayOrView B, detail::ArrayOrView C,
                                    Where where = {}) noexcept {
     return detail::declare_reads(where, a, b, c, d);
 }
-/// Declares that a host function reads and writes this memory.
-template <class T> [[nodiscard]] DeclaredAccess writes(View<T> view, Where where = {}) noexcept {
+/// Declares that it reads and writes this memory.
+template <class T> [[nodiscard]] DeclaredView<T> writes(View<T> view, Where where = {}) noexcept {
     return detail::declare(view, true, where);
 }
-template <class T> [[nodiscard]] DeclaredAccess writes(Array<T>& array, Where where = {}) noexcept {
+template <class T>
+[[nodiscard]] DeclaredView<T> writes(Array<T>& array, Where where = {}) noexcept {
     return detail::declare(array.view(), true, where);
 }
 /// The same for several arrays or views; for more than four, pass another writes().
@@ -136,11 +154,17 @@ template <detail::Writable A, detail::Writable B, detail::Writable C, detail::Wr
     return detail::declare_writes(where, a, b, c, d);
 }
 
-/// Returns the view, and tells observers that the host uses its memory here and now: that it may
-/// write it, unless the elements are const. Waits for nothing.
+/// Returns the view of reads() or writes(), and tells observers that the host uses its memory so,
+/// here and now. Waits for nothing.
 ///
 ///     done.synchronize();
-///     for (float value : on_host(result)) use(value);
+///     for (float value : on_host(reads(result))) use(value);
+template <class T> View<T> on_host(const DeclaredView<T>& use) {
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify_host_access(use.memory().front(), use.where());
+    return use.view();
+}
+/// The same without a word: the host may write the memory, unless the elements are const.
 template <class T> View<T> on_host(View<T> view, Where where = {}) {
     if (detail::is_observed()) [[unlikely]]
         detail::notify_host_access(detail::host_memory(view, !std::is_const_v<T>), where);

@@ -1,0 +1,13 @@
+// Functions of a file that is compiled with HEDDLE_HOST_ACCESSES=0.
+#pragma once
+
+#include <heddle/memory/array.hpp>
+
+namespace heddle_test {
+
+/// Returns the sum of all elements, by operator[] and by a loop, and the first by data().
+int sum_untold(const heddle::Array<int>& x);
+/// Adds to the elements in the same ways.
+heddle::Array<int> add_untold(heddle::Array<int> x, int value);
+
+}  // namespace heddle_test
