@@ -156,6 +156,9 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     if (off_depth > 0) return {};
     const HostUse use = told.use;
     const bool is_address = use.call() == HostCall::data;
+    // std::span and algorithms call begin(), too, which says more.
+    if (is_address && is_in_standard_library(told.where.file))
+        return {told.array_begin, told.array_end, KnownUses::addresses};
     const CheckAccess all{.data = told.array_begin,
                           .bytes = told.array_end - told.array_begin,
                           .allocation = told.allocation,

@@ -56,8 +56,8 @@ void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
     if (memory == nullptr) return;
     const Clock nothing;
     const Epoch now{host_slot, host_position_ + 1};
-    memory->history.compare(access, mark_of(op, access, now), {&nothing, &floor_, host_slot},
-                            conflicts_);
+    memory->history.look(access, mark_of(op, access, now), {&nothing, &floor_, host_slot},
+                         conflicts_);
     std::erase_if(conflicts_, [&](const Conflict& one) {
         const bool is_lifetime = one.first.by_allocation || one.first.is_free;
         return abandoned_.contains(one.first.epoch.word()) ||

@@ -37,8 +37,8 @@ public:
     void add(const CheckAccess& access, const Mark& mark, const Order& order,
              std::vector<Conflict>& to);
     /// Appends what conflicts with the access, and remembers nothing.
-    void compare(const CheckAccess& access, const Mark& mark, const Order& order,
-                 std::vector<Conflict>& to) const {
+    void look(const CheckAccess& access, const Mark& mark, const Order& order,
+              std::vector<Conflict>& to) const {
         compare_strided(access, mark, order, to);
         compare_cells(access, mark, order, to);
     }

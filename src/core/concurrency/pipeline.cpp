@@ -305,7 +305,7 @@ void* PipelineCore::acquire(Where where) {
         if (s.in_size != 0 && host.empty()) host = s.host_memory(s.piece * s.in_size, where);
         else if (s.in_size != 0) (void)on_host(host, where);  // it is the caller's now
         s.acquired = true;
-        return host.data();
+        return host.view().data();
     });
 }
 
@@ -349,7 +349,7 @@ std::optional<PipelineCore::Result> PipelineCore::pop(Where where) {
         s.popped = true;
         (void)on_host(std::as_const(slot.host_out).view().first(slot.outputs * s.out_size), where);
         s.tell_progress(slot);
-        return Result{slot.host_out.data(), slot.outputs};
+        return Result{slot.host_out.view().data(), slot.outputs};
     });
 }
 

@@ -7,14 +7,14 @@ namespace heddle::detail {
 
 namespace {
 
-/// What this thread has asked about lately, by the block's address: loops over some arrays ask once
-/// for each.
+/// What this thread has asked about lately: loops over some arrays ask once for each.
 struct Known {
     std::uint64_t epoch = 0;
     KnownUses uses;
 };
 constexpr std::size_t most_known = 8;
 constinit thread_local Known known_uses[most_known];
+constinit thread_local std::size_t next_known = 0;
 
 std::uint8_t kind_of(HostUse use) noexcept {
     if (use.call() == HostCall::data) return KnownUses::addresses;
@@ -31,19 +31,19 @@ void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, Ho
     if (epoch == 0) return;
     const auto array = reinterpret_cast<std::uintptr_t>(block->data);
     const std::uintptr_t begin = array + offset, end = begin + bytes;
-    Known& known = known_uses[reinterpret_cast<std::uintptr_t>(block) / sizeof(Block) % most_known];
-    if (known.epoch == epoch && known.uses.begin <= begin && end <= known.uses.end &&
-        (known.uses.kinds & kind_of(use)) != 0)
-        return;
+    for (const Known& known : known_uses)
+        if (known.epoch == epoch && known.uses.begin <= begin && end <= known.uses.end &&
+            (known.uses.kinds & kind_of(use)) != 0)
+            return;
     if (!holds(*block, reinterpret_cast<const void*>(begin), bytes) || !host_reaches(block)) return;
     const HostUseFunction ask = host_use_function.load(std::memory_order_relaxed);
-    known = {epoch, ask({.begin = begin,
-                         .end = end,
-                         .array_begin = array,
-                         .array_end = array + block->bytes,
-                         .allocation = allocation_of(block),
-                         .use = use,
-                         .where = where})};
+    known_uses[next_known++ % most_known] = {epoch, ask({.begin = begin,
+                                                         .end = end,
+                                                         .array_begin = array,
+                                                         .array_end = array + block->bytes,
+                                                         .allocation = allocation_of(block),
+                                                         .use = use,
+                                                         .where = where})};
 }
 
 }  // namespace heddle::detail
