@@ -141,7 +141,8 @@ TEST_CASE("device: an array of a file compiled without host accesses is told of 
 TEST_CASE("device: reports of what the host does say by what, and how certain it is") {
     PinnedStreams s;
     Checked checked({.strict = true});
-    std::string text, place;
+    std::string place;
+    s.pin = pinned<int>(size);
     const auto newest = [&] { return checked.races().back().text; };
     copy_unseen(s.a, s.pin, s.x);
     SECTION("array[i]") {
