@@ -1,4 +1,6 @@
 // Captures and batches that recorded nothing, while work was enqueued past them, say so.
+#include <thread>
+
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -31,6 +33,56 @@ TEST_CASE("a stream that is made in the scope of an empty capture counts, too") 
     (void)capture(s, [&] { fill(made.emplace(test_device()), x, 1); });
     CHECK(reports.count() == 1);
     made->synchronize();
+}
+
+TEST_CASE("what other threads enqueue in the scope of an empty capture or batch does not count") {
+    const Here here;
+    const Stream s(test_device()), other(test_device());
+    Array<int> x = zeros<int>(other, 10);
+    other.synchronize();
+    const auto fill_by_another = [&] { std::thread([&] { fill(other, x, 1); }).join(); };
+    const Reports reports;
+    (void)capture(s, fill_by_another);
+    {
+        Batch step({.on_cpu = true});
+        step(fill_by_another);
+        CHECK(step.last().how == How::nothing);
+    }
+    CHECK(reports.count() == 0);
+    other.synchronize();
+}
+
+TEST_CASE("what comes before and after the scope of an empty capture does not count") {
+    const Stream s(test_device()), other(test_device());
+    Array<int> x = zeros<int>(other, 10);
+    other.synchronize();
+    const Reports reports;
+    fill(other, x, 1);
+    Graph none = capture(s, [] {});
+    fill(other, x, 2);
+    none = capture(s, [&] { launch(other, Add{}, dim(0), x, 1); });  // enqueues nothing
+    CHECK(reports.count() == 0);
+    other.synchronize();
+}
+
+TEST_CASE("of empty captures within each other, the one in whose scope it was enqueued is told") {
+    const Stream s(test_device(), {.name = "outer"}), inner(test_device(), {.name = "inner"});
+    const Stream other(test_device(), {.name = "beside"});
+    Array<int> x = zeros<int>(other, 10);
+    other.synchronize();
+    const Reports reports;
+    (void)capture(s, [&] {
+        (void)capture(inner, [] {});
+        CHECK(reports.count() == 0);
+        (void)capture(inner, [&] { launch(other, Add{}, dim(0), x, 1), fill(other, x, 1); });
+        CHECK(reports.count() == 1);
+    });
+    REQUIRE(reports.count() == 2);
+    CHECK(mentions(reports.all()[0], "captured on 'inner', and meanwhile work was enqueued on "
+                                     "'beside'"));
+    CHECK(mentions(reports.all()[1], "captured on 'outer', and meanwhile work was enqueued on "
+                                     "'beside'"));
+    other.synchronize();
 }
 
 TEST_CASE("captures that have work, and those of nothing beside nothing, are not reported") {

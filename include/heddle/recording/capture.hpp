@@ -84,7 +84,7 @@ public:
 
     /// Ends the capture and returns its graph. If the first stream has not waited for a
     /// participant, throws UsageError, which names it, and discards the capture. An empty graph is
-    /// reported to the report hook if work was enqueued past the capture meanwhile.
+    /// reported to the report hook if its thread enqueued work past the capture meanwhile.
     [[nodiscard]] Graph end(Where where = {});
     /// Ends the capture and adds its work to `graph`, after the nodes `after` (default: all nodes).
     /// The next launch instantiates the graph anew. Throws UsageError as end() does, for nodes of

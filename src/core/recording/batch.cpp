@@ -129,7 +129,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
 void BatchRun::begin_scope(StreamRecord& stream, const SourceLocation& where) {
     if (has_recorded_) [[likely]]
         return;
-    elsewhere_.begin(stream.device.kind());
+    elsewhere_.begin(stream);
     stream_ = &stream;
     if (missed_.empty()) missed_at_ = where;
 }
@@ -137,11 +137,12 @@ void BatchRun::begin_scope(StreamRecord& stream, const SourceLocation& where) {
 void BatchRun::end_scope() noexcept try {
     const bool is_empty = last.graphs == 0;
     has_recorded_ |= !is_empty;
+    std::string other = elsewhere_.find();
+    elsewhere_.end();
     if (!is_empty) return;
     last.why = "nothing was enqueued on the batch's stream, nor on streams that wait for it";
     if (has_recorded_) return;
     ++scopes_;
-    std::string other = elsewhere_.find(*stream_);
     if (other.empty()) return;
     last.how = BatchResult::How::eager;
     last.why = "all work was for streams that had not waited for the batch's, and ran at once";

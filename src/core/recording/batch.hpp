@@ -12,8 +12,8 @@
 
 #include "core/graph/exec.hpp"
 #include "core/graph/shape.hpp"
-#include "core/recording/elsewhere.hpp"
 #include "core/recording/tape.hpp"
+#include "core/stream/elsewhere.hpp"
 
 namespace heddle::detail {
 

@@ -45,7 +45,7 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
                             "another stream and launch its graph in this one");
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     try {
-        recorder_->elsewhere.begin(ref.device().kind());
+        recorder_->elsewhere.begin(stream);
         change_device(ref.device());
         change_stream(ref);
     } catch (...) {

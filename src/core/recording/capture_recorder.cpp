@@ -105,7 +105,7 @@ void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
         const std::lock_guard guard(lock);
         if (participants.empty() || participants[0].stream == nullptr) return;
         mine = participants[0].name;
-        other = elsewhere.find(*participants[0].stream);
+        other = elsewhere.find();
     }
     if (other.empty()) return;
     usage_error({"capture", where, device},

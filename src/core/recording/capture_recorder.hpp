@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/recording/elsewhere.hpp"
 #include "core/recording/recorder.hpp"
+#include "core/stream/elsewhere.hpp"
 
 namespace heddle::detail {
 

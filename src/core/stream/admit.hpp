@@ -6,6 +6,8 @@
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/stream_state.hpp>
 
+#include "core/stream/elsewhere.hpp"
+
 namespace heddle::detail {
 
 /// An array that work uses. MemoryArgument says it too.
@@ -30,6 +32,8 @@ inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
     Admission admission = Admission::given;
     if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) != 0) [[unlikely]]
         admission = admit_slowly(stream, call, where);
+    if (lookouts != 0 && admission == Admission::given) [[unlikely]]
+        note_elsewhere(stream);
     for (const auto& use : uses) note_used(stream, use);
     return admission;
 }
