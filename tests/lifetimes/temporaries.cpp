@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
 
 using namespace heddle;
@@ -29,11 +30,14 @@ void variables(std::size_t n, const Array<float>& x, StreamRef s) {
     const float* first = pageable<float>(n).begin();        // warns
     float& element = pinned<float>(n)[0];                   // warns
     View<const float> by_host = on_host(pinned<float>(n));  // warns
+    View<const float> read = on_host(reads(make(n)));       // warns
+    order_by_data order;
+    View<const float> ordered = on_host(order, make(n));  // warns
     launch(s, Scale{}, dim(n), by_conversion);
     launch(s, Scale{}, dim(3), all), launch(s, Scale{}, dim(3), deduced);
     launch(s, Scale{}, dim(3), begin), launch(s, Scale{}, dim(1), end);
     launch(s, Scale{}, dim(2), middle);
-    element = *address + *first + of_const[0] + by_host[0];
+    element = *address + *first + of_const[0] + by_host[0] + read[0] + ordered[0];
 }
 
 View<float> of_a_local(std::size_t n) {
@@ -49,6 +53,11 @@ View<const float> converted(std::size_t n) {
 float* address_of_a_local(std::size_t n) {
     Array<float> local = pinned<float>(n);
     return local.data();  // warns
+}
+
+View<float> written_local(std::size_t n) {
+    Array<float> local = pinned<float>(n);
+    return on_host(writes(local));  // warns
 }
 
 struct Holder {
@@ -91,6 +100,10 @@ void right(std::size_t n, StreamRef s, Owner& owner, std::vector<float>& host) {
     const float one = pinned<float>(n)[0], other = *pinned<float>(n).data();
     for (const float each : pinned<float>(n)) (void)each;
     for (const float each : on_host(x)) (void)each;
+    const View<const float> read_now = on_host(reads(x)), read_then = on_host(reads(all));
+    const auto declared = reads(x);
+    const View<const float> by_name = on_host(declared);
+    for (float& each : on_host(writes(x))) each = read_now[0] + read_then[0] + by_name[0];
     const std::size_t size = make(n).view().size();
     launch(s, Scale{}, dim(size), second_half(make(n)).first(1));
     (void)host_part(x), (void)owner.data(), (void)values, (void)some, (void)one, (void)other;
@@ -101,5 +114,5 @@ void right(std::size_t n, StreamRef s, Owner& owner, std::vector<float>& host) {
 
 int main() {
     (void)&variables, (void)&of_a_local, (void)&converted, (void)&address_of_a_local;
-    (void)&in_a_loop, (void)&right, (void)sizeof(Holder(1));
+    (void)&written_local, (void)&in_a_loop, (void)&right, (void)sizeof(Holder(1));
 }

@@ -163,7 +163,7 @@ void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
 /// the next call that uses it.
 ///
 ///     for (float value : on_host(order, reads(result))) use(value);
-template <class T> View<T> on_host(order_by_data& order, const DeclaredView<T>& use) {
+template <class T> View<T> on_host(order_by_data& order, DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
     detail::wait_by_data(order, use.memory().front(), "on_host", use.where());
     return on_host(use);
 }
@@ -171,11 +171,13 @@ template <class T> View<T> on_host(order_by_data& order, View<T> view, Where whe
     detail::wait_by_data(order, detail::host_memory(view, !std::is_const_v<T>), "on_host", where);
     return on_host(view, where);
 }
-template <class T> View<T> on_host(order_by_data& order, Array<T>& array, Where where = {}) {
+template <class T>
+View<T> on_host(order_by_data& order, Array<T>& array HEDDLE_LIFETIMEBOUND, Where where = {}) {
     return on_host(order, array.view(), where);
 }
 template <class T>
-View<const T> on_host(order_by_data& order, const Array<T>& array, Where where = {}) {
+View<const T> on_host(order_by_data& order, const Array<T>& array HEDDLE_LIFETIMEBOUND,
+                      Where where = {}) {
     return on_host(order, array.view(), where);
 }
 

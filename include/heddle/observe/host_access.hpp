@@ -114,7 +114,8 @@ template <class T>
     return detail::declare(View<const T>(view), false, where);
 }
 template <class T>
-[[nodiscard]] DeclaredView<const T> reads(const Array<T>& array, Where where = {}) noexcept {
+[[nodiscard]] DeclaredView<const T> reads(const Array<T>& array HEDDLE_LIFETIMEBOUND,
+                                          Where where = {}) noexcept {
     return detail::declare(array.view(), false, where);
 }
 /// The same for several arrays or views; for more than four, pass another reads().
@@ -137,7 +138,8 @@ template <class T> [[nodiscard]] DeclaredView<T> writes(View<T> view, Where wher
     return detail::declare(view, true, where);
 }
 template <class T>
-[[nodiscard]] DeclaredView<T> writes(Array<T>& array, Where where = {}) noexcept {
+[[nodiscard]] DeclaredView<T> writes(Array<T>& array HEDDLE_LIFETIMEBOUND,
+                                     Where where = {}) noexcept {
     return detail::declare(array.view(), true, where);
 }
 /// The same for several arrays or views; for more than four, pass another writes().
@@ -159,7 +161,7 @@ template <detail::Writable A, detail::Writable B, detail::Writable C, detail::Wr
 ///
 ///     done.synchronize();
 ///     for (float value : on_host(reads(result))) use(value);
-template <class T> View<T> on_host(const DeclaredView<T>& use) {
+template <class T> View<T> on_host(DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
     if (detail::is_observed()) [[unlikely]]
         detail::notify_host_access(use.memory().front(), use.where());
     return use.view();
