@@ -73,7 +73,7 @@ TEST_CASE("a host function can say which memory it uses") {
     const Seen given = watch.take_only(OpKind::host_function);
     CHECK(given.line == line);
     REQUIRE(given.accesses.size() == 2);
-    CHECK(given.accesses[0].data == x.data());
+    CHECK(given.accesses[0].data == x.view().data());
     CHECK(given.accesses[0].mode == AccessMode::read);
     CHECK(given.accesses[0].argument == -1);
     CHECK(given.accesses[1].bytes == 5 * sizeof(int));
