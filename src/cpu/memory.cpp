@@ -295,7 +295,7 @@ void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, 
 
 void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
     void* const data = allocate_host(
-        bytes, "empty", stream.device,
+        bytes, allocating_call, stream.device,
         [](Kept& memory) noexcept {
             usages[memory.device].used.fetch_sub(memory.bytes, std::memory_order_relaxed);
             free_block(memory.base);

@@ -348,6 +348,21 @@ TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]")
                    "33 streams"));
 }
 
+TEST_CASE("by data: a negative size is refused, with the number and the call", "[by_data]") {
+    order_by_data order(test_device());
+    const auto minus = static_cast<std::size_t>(-7);
+    const auto refused = [](const std::string& call, const auto& function) {
+        const auto error = error_of(function);
+        REQUIRE(error);
+        CHECK(error->code() == ErrorCode::usage);
+        CHECK(error->call() == call);
+        CHECK_THAT(error->what(), contains("a size is -7"));
+    };
+    refused("empty", [&] { (void)empty<int>(order, minus); });
+    refused("zeros", [&] { (void)zeros<int>(order, minus); });
+    refused("full", [&] { (void)full<int>(order, minus, 1); });
+}
+
 TEST_CASE("by data: functions that hide all that they use are refused", "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n);

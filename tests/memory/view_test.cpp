@@ -196,9 +196,15 @@ TEST_CASE("a negative size is refused, with the number that was written") {
         CHECK(error->call() == call);
         CHECK_THAT(error->what(), contains("a size is -7") && contains("view_test.cpp"));
     };
-    refused("empty", [&] { Array<char> none(as_size); });
-    refused("empty", [&] { (void)zeros<float>(as_size); });
+    refused("Array", [&] { Array<char> none(as_size); });
+    refused("Array", [&] { Array<char> none(s, as_size); });
+    refused("empty", [&] { (void)empty<float>(as_size); });
+    refused("zeros", [&] { (void)zeros<float>(as_size); });
+    refused("zeros", [&] { (void)zeros<float>(test_device(), as_size); });
+    refused("full", [&] { (void)full<float>(s, as_size, 1); });
     refused("pinned", [&] { (void)pinned<char>(as_size); });
+    refused("pageable", [&] { (void)pageable<char>(as_size); });
+    refused("shareable", [&] { (void)shareable<char>(test_device(), as_size); });
     refused("first", [&] { (void)x.first(as_size); });
     refused("last", [&] { (void)x.last(as_size); });
     refused("subview", [&] { (void)x.subview(as_size, 1); });

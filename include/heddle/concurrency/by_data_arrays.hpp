@@ -13,25 +13,33 @@
 
 namespace heddle {
 
+namespace detail {
+/// `call` is the public call, which errors name.
+template <class T>
+Array<T> make_array(order_by_data& order, std::size_t size, const char* call, Where where) {
+    return Access::array<T>(allocate_by_data(order, size, sizeof(T), call, where), size);
+}
+}  // namespace detail
+
 /// Allocates `size` elements, not initialised, of the device of `order`, for what is given to
 /// `order` from now on. Like all arrays it is freed after its last use, without blocking: a
 /// temporary may go out of scope while `order` still works on it.
 template <class T>
 [[nodiscard]] Array<T> empty(order_by_data& order, std::size_t size, Where where = {}) {
-    return detail::Access::array<T>(detail::allocate_by_data(order, size, sizeof(T), where), size);
+    return detail::make_array<T>(order, size, "empty", where);
 }
 /// Allocates `size` elements as empty() does and sets them to `value`.
 template <class T>
 [[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, std::type_identity_t<T> value,
                             Where where = {}) {
-    Array<T> array = empty<T>(order, size, where);
+    Array<T> array = detail::make_array<T>(order, size, "full", where);
     fill(order, array, value, where);
     return array;
 }
 /// Allocates `size` elements as empty() does and sets their bytes to zero.
 template <class T>
 [[nodiscard]] Array<T> zeros(order_by_data& order, std::size_t size, Where where = {}) {
-    Array<T> array = empty<T>(order, size, where);
+    Array<T> array = detail::make_array<T>(order, size, "zeros", where);
     fill_zero(order, array, where);
     return array;
 }
@@ -39,7 +47,7 @@ template <class T>
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(order_by_data& order, const R& range, Where where = {}) {
     const View<const T> from(range);
-    Array<T> array = empty<T>(order, from.size(), where);
+    Array<T> array = detail::make_array<T>(order, from.size(), "from_host", where);
     copy(order, array, from, where);
     return array;
 }
@@ -52,7 +60,8 @@ template <class T>
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(order_by_data& order, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
-    auto to = empty<typename decltype(from)::value_type>(order, from.size(), where);
+    using T = typename decltype(from)::value_type;
+    auto to = detail::make_array<T>(order, from.size(), "clone", where);
     copy(order, to, from, where);
     return to;
 }

@@ -191,7 +191,7 @@ void wait_by_data(order_by_data& order, const MemoryArgument& memory, const char
 void read_by_data(order_by_data& order, const Region& to, const Region& from,
                   const SourceLocation& where);
 Block& allocate_by_data(order_by_data& order, std::size_t count, std::size_t element,
-                        const SourceLocation& where);
+                        const char* call, const SourceLocation& where);
 
 }  // namespace detail
 

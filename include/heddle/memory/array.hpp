@@ -17,8 +17,10 @@
 namespace heddle {
 
 namespace detail {
-/// Allocates on `stream`'s device, in stream order. Throws OutOfMemory.
-Block& allocate(StreamRef stream, std::size_t count, std::size_t element, Where where);
+/// Allocates on `stream`'s device, in stream order. `call` is the public call, which errors name.
+/// Throws OutOfMemory.
+Block& allocate(StreamRef stream, std::size_t count, std::size_t element, const char* call,
+                Where where);
 /// Allocates host memory.
 Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Where where);
 /// Drops one owner. The last one frees the memory after all of its uses, without blocking. Reports
@@ -53,7 +55,7 @@ public:
         : Array(current_stream(), size, where) {}
     /// The same on `stream`, or on the current stream of `device`.
     [[nodiscard]] Array(StreamRef stream, std::size_t size, Where where = {})
-        : Array(detail::allocate(stream, size, sizeof(T), where), size) {}
+        : Array(detail::allocate(stream, size, sizeof(T), "Array", where), size) {}
     [[nodiscard]] Array(Device device, std::size_t size, Where where = {})
         : Array(current_stream(device), size, where) {}
     /// Deleted: write copy(to, from), or std::move(array).
@@ -216,25 +218,32 @@ template <class T> constexpr detail::Block* detail::Access::block(const Array<T>
     return array.block_;
 }
 
+namespace detail {
+template <class T>
+Array<T> make_array(StreamRef stream, std::size_t size, const char* call, Where where) {
+    return Access::array<T>(allocate(stream, size, sizeof(T), call, where), size);
+}
+}  // namespace detail
+
 /// Allocates `size` elements, not initialised, on `stream`'s device and in its order. The stream is
 /// by default the current one; of `device`, if that is given. Throws OutOfMemory, as do all
 /// functions below that make arrays.
 template <class T>
 [[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size, Where where = {}) {
-    return Array<T>(stream, size, where);
+    return detail::make_array<T>(stream, size, "empty", where);
 }
 template <class T> [[nodiscard]] Array<T> empty(Device device, std::size_t size, Where where = {}) {
-    return Array<T>(device, size, where);
+    return empty<T>(current_stream(device), size, where);
 }
 template <class T> [[nodiscard]] Array<T> empty(std::size_t size, Where where = {}) {
-    return Array<T>(size, where);
+    return empty<T>(current_stream(), size, where);
 }
 
 /// Allocates `size` elements as empty() does and sets them to `value`, on the same stream.
 template <class T>
 [[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
                             Where where = {}) {
-    Array<T> array = empty<T>(stream, size, where);
+    Array<T> array = detail::make_array<T>(stream, size, "full", where);
     fill(stream, array, value, where);
     return array;
 }
@@ -251,7 +260,7 @@ template <class T>
 /// Allocates `size` elements as empty() does and sets their bytes to zero, on the same stream.
 template <class T>
 [[nodiscard]] Array<T> zeros(StreamRef stream, std::size_t size, Where where = {}) {
-    Array<T> array = empty<T>(stream, size, where);
+    Array<T> array = detail::make_array<T>(stream, size, "zeros", where);
     fill_zero(stream, array, where);
     return array;
 }
@@ -282,7 +291,7 @@ template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(StreamRef stream, const R& range, Where where = {}) {
     const View<const T> from(range);
-    Array<T> array = empty<T>(stream, from.size(), where);
+    Array<T> array = detail::make_array<T>(stream, from.size(), "from_host", where);
     copy(stream, array, from, where);
     return array;
 }
@@ -320,7 +329,10 @@ template <class T>
 /// that holds nothing.
 template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where where = {}) {
     const View<const T> from = detail::check_held(array, "clone", where).view();
-    Array<T> to = array.kind() == MemoryKind::device ? empty<T>(array.device(), from.size(), where)
+    const auto on_device = [&] {
+        return detail::make_array<T>(current_stream(array.device()), from.size(), "clone", where);
+    };
+    Array<T> to = array.kind() == MemoryKind::device ? on_device()
                   : array.kind() == MemoryKind::pinned ? pinned<T>(from.size(), where)
                                                        : pageable<T>(from.size(), where);
     copy(to, from, where);
@@ -332,14 +344,16 @@ template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where whe
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(StreamRef stream, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
-    auto to = empty<typename decltype(from)::value_type>(stream, from.size(), where);
+    using T = typename decltype(from)::value_type;
+    auto to = detail::make_array<T>(stream, from.size(), "clone", where);
     copy(stream, to, from, where);
     return to;
 }
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(Device device, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
-    auto to = empty<typename decltype(from)::value_type>(device, from.size(), where);
+    using T = typename decltype(from)::value_type;
+    auto to = detail::make_array<T>(current_stream(device), from.size(), "clone", where);
     copy(to, from, where);
     return to;
 }

@@ -57,6 +57,19 @@ void refuse_negative(std::size_t number, const char* call, const SourceLocation&
         usage_error({call, where}, "a size is {}: give 0 or more", given);
 }
 
+void rethrow_as_error(const char* call, const SourceLocation& where, std::string_view inner) try {
+    try {
+        throw;
+    } catch (const Error& error) {
+        if (error.call() != inner || inner == call) throw;
+        ErrorInfo info = error.info();
+        info.call = call;
+        throw_error(std::move(info));
+    }
+} catch (...) {
+    rethrow_as_error(call, where);
+}
+
 void throw_moved_from(const ErrorSite& site, std::string_view what) {
     usage_error(site, "this {} was moved from", what);
 }

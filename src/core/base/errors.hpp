@@ -97,6 +97,12 @@ std::string place_text(const SourceLocation& where);
 /// reaches. The message has it as the user wrote it. `call` is the public call that was given it.
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where);
 
+/// The call of errors in functions that allocate and do not know for which call.
+inline constexpr char allocating_call[] = "empty";
+/// Does what rethrow_as_error() does. An error of the call `inner` becomes one of `call`.
+[[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where,
+                                   std::string_view inner);
+
 /// Throws UsageError for an object, such as an "event", that was moved from.
 [[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);
 

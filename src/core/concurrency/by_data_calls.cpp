@@ -219,11 +219,11 @@ void read_by_data(order_by_data& by, const Region& to, const Region& given,
 }
 
 Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element,
-                        const SourceLocation& where) try {
-    const CallMark mark("empty", where);
+                        const char* call, const SourceLocation& where) try {
+    const CallMark mark(call, where);
     DataOrder& order = Access::order(by);
-    order.begin("empty", where);
-    Block& block = allocate(Access::stream(order.start(where)), count, element, where);
+    order.begin(call, where);
+    Block& block = allocate(Access::stream(order.start(where)), count, element, call, where);
     try {
         order.use(&block, block.data, block.bytes, true);
     } catch (...) {
@@ -233,7 +233,7 @@ Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t elemen
     order.end_allocation();
     return block;
 } catch (...) {
-    rethrow_as_error("empty", where);
+    rethrow_as_error(call, where);
 }
 
 }  // namespace detail

@@ -41,7 +41,8 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
         freed->is_given = true;
     } else {
         node->owned.reserve(1);  // first: if this threw after allocate(), the block would leak
-        node->owned.emplace_back(allocate(default_stream(device), count, element, where));
+        node->owned.emplace_back(
+            allocate(default_stream(device), count, element, "alloc_node", where));
     }
     return node;
 } catch (...) {

@@ -100,11 +100,12 @@ Backend& pinned_backend() {
 
 }  // namespace
 
-Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where where) try {
-    const CallMark mark("empty", where);
+Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const char* call,
+                Where where) try {
+    const CallMark mark(call, where);
     StreamRecord& stream = record_of(ref);
-    check_usable(stream, "empty", where);
-    const std::size_t bytes = checked_bytes(count, element, "empty", where);
+    check_usable(stream, call, where);
+    const std::size_t bytes = checked_bytes(count, element, call, where);
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && bytes != 0)
         if (Block* spare = take_spare(stream, bytes)) {
@@ -143,7 +144,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
         notify_memory(OpKind::allocate, &stream, block, where, recorded && is_captured(stream));
     return block;
 } catch (...) {
-    rethrow_as_error("empty", where);
+    rethrow_as_error(call, where, allocating_call);
 }
 
 Block& allocate_at_once(Device device, std::size_t bytes, Where where) try {
@@ -161,7 +162,7 @@ Block& allocate_at_once(Device device, std::size_t bytes, Where where) try {
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
-    rethrow_as_error("empty", where);
+    rethrow_as_error(allocating_call, where);
 }
 
 Block& allocate_shared(Device device, std::size_t count, std::size_t element,

@@ -187,7 +187,7 @@ Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
 }
 
 void CaptureRecorder::own(StreamRecord& stream, Block& block, const SourceLocation& where) {
-    accept(stream, Wants::nothing, "empty", where);
+    accept(stream, Wants::nothing, allocating_call, where);
     auto node = std::make_shared<NodeData>();
     owned_.reserve(owned_.size() + 1);
     block.owners.fetch_add(1, std::memory_order_relaxed);
