@@ -332,7 +332,7 @@ template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where whe
     const auto on_device = [&] {
         return detail::make_array<T>(current_stream(array.device()), from.size(), "clone", where);
     };
-    Array<T> to = array.kind() == MemoryKind::device ? on_device()
+    Array<T> to = array.kind() == MemoryKind::device   ? on_device()
                   : array.kind() == MemoryKind::pinned ? pinned<T>(from.size(), where)
                                                        : pageable<T>(from.size(), where);
     copy(to, from, where);

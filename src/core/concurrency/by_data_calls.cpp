@@ -218,8 +218,8 @@ void read_by_data(order_by_data& by, const Region& to, const Region& given,
     rethrow_as_error("to_host", where);
 }
 
-Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element,
-                        const char* call, const SourceLocation& where) try {
+Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element, const char* call,
+                        const SourceLocation& where) try {
     const CallMark mark(call, where);
     DataOrder& order = Access::order(by);
     order.begin(call, where);
