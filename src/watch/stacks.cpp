@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/format.hpp"
 #include "core/base/thread_sanitizer.hpp"
+#include "watch/symbols.hpp"
 
 namespace heddle::detail {
 
@@ -57,30 +59,89 @@ template <class F> bool wait_a_little(F&& is_done) noexcept {
     return is_done();
 }
 
+/// A frame of a stack, and what the loader knows of it.
+struct Frame {
+    std::uintptr_t at;
+    std::string path = {};         ///< of the program or library; empty if it is none
+    std::string file = {};         ///< its name
+    const void* loaded = nullptr;  ///< where it begins in memory
+    std::uintptr_t moved = 0;      ///< by how much it was moved when it was loaded
+    LookedUp found = {};
+};
+
 /// `back`: how far to look for the name before the address.
-std::string frame_text(void* address, std::size_t back) {
+Frame frame_at(void* address, std::size_t back) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
+    Frame made{at};
     Dl_info info;
-    if (dladdr(reinterpret_cast<void*>(at - back), &info) == 0 || info.dli_fname == nullptr)
-        return formatted("{:#x}", at);
-    std::string_view file = info.dli_fname;
-    file.remove_prefix(file.find_last_of('/') + 1);
-    if (info.dli_sname == nullptr)
-        return formatted("{}+{:#x}", file, at - reinterpret_cast<std::uintptr_t>(info.dli_fbase));
+    void* extra = nullptr;
+    if (dladdr1(reinterpret_cast<void*>(at - back), &info, &extra, RTLD_DL_LINKMAP) == 0 ||
+        info.dli_fname == nullptr || extra == nullptr)
+        return made;
+    const auto& map = *static_cast<const link_map*>(extra);
+    made.path = map.l_name != nullptr && *map.l_name != 0 ? map.l_name : "/proc/self/exe";
+    made.file = info.dli_fname;
+    made.file.erase(0, made.file.find_last_of('/') + 1);
+    made.loaded = info.dli_fbase;
+    made.moved = map.l_addr;
+    made.found.address = at - back - made.moved;
+    if (info.dli_sname != nullptr)
+        made.found = {made.found.address, info.dli_sname,
+                      reinterpret_cast<std::uintptr_t>(info.dli_saddr) - made.moved};
+    return made;
+}
+
+/// Looks into files for the functions that the loader does not know.
+void look_up_rest(std::vector<Frame>& frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (!frames[i].found.function.empty() || frames[i].path.empty()) continue;
+        std::vector<std::size_t> same;
+        std::vector<LookedUp> wanted;
+        for (std::size_t k = i; k < frames.size(); ++k)
+            if (frames[k].path == frames[i].path && frames[k].found.function.empty()) {
+                same.push_back(k);
+                wanted.push_back(frames[k].found);
+            }
+        look_up_in_file(frames[i].path.c_str(), frames[i].loaded, wanted);
+        for (std::size_t k = 0; k < same.size(); ++k) frames[same[k]].found = wanted[k];
+        for (const std::size_t one : same) frames[one].path.clear();  // looked into
+    }
+}
+
+std::string frame_text(const Frame& frame) {
+    if (frame.file.empty()) return formatted("{:#x}", frame.at);
+    const std::string& symbol = frame.found.function;
+    if (symbol.empty())
+        return formatted("{}+{:#x}", frame.file,
+                         frame.at - reinterpret_cast<std::uintptr_t>(frame.loaded));
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> name(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status), &std::free);
-    return formatted("{}+{:#x} ({})",
-                     std::string_view(status == 0 && name != nullptr ? name.get() : info.dli_sname),
-                     at - reinterpret_cast<std::uintptr_t>(info.dli_saddr), file);
+        abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+    return formatted(
+        "{}+{:#x} ({})",
+        readable_function(status == 0 && name != nullptr ? std::string(name.get()) : symbol),
+        frame.at - frame.moved - frame.found.begin, frame.file);
 }
 
 /// Names of frames, made on a thread of their own: looking for names takes the loader's lock, which
-/// a thread may hold that is stuck in a library's initialisation.
+/// a thread may hold that is stuck in a library's initialisation. First those that the loader
+/// knows: to read the files of large programs takes time.
 struct Names {
     std::vector<void*> frames;
-    std::vector<std::string> texts;
-    std::atomic<bool> is_done{false};
+    std::vector<std::string> texts, full_texts;
+    std::atomic<bool> is_done{false}, is_full{false};
+
+    void make() {
+        std::vector<Frame> all;
+        // A frame's address is that of the next instruction, but for the innermost.
+        for (std::size_t i = 0; i < frames.size(); ++i)
+            all.push_back(frame_at(frames[i], i != 0 ? 1 : 0));
+        for (const Frame& one : all) texts.push_back(frame_text(one));
+        is_done.store(true, std::memory_order_release);
+        look_up_rest(all);
+        for (const Frame& one : all) full_texts.push_back(frame_text(one));
+        is_full.store(true, std::memory_order_release);
+    }
 };
 
 /// Leaves out how a worker came to the program's code.
@@ -100,16 +161,14 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
     try {
         std::thread([names]() noexcept {
             try {
-                // A frame's address is that of the next instruction, but for the innermost.
-                for (std::size_t i = 0; i < names->frames.size(); ++i)
-                    names->texts.push_back(frame_text(names->frames[i], i != 0 ? 1 : 0));
-                names->is_done.store(true, std::memory_order_release);
+                names->make();
             } catch (...) {
                 // Without memory there are addresses.
             }
         }).detach();
-        if (wait_a_little([&] { return names->is_done.load(std::memory_order_acquire); }))
-            return without_own(names->texts);
+        if (wait_a_little([&] { return names->is_full.load(std::memory_order_acquire); }))
+            return without_own(names->full_texts);
+        if (names->is_done.load(std::memory_order_acquire)) return without_own(names->texts);
     } catch (...) {
         // Without a thread likewise.
     }
