@@ -22,6 +22,18 @@ TEST_CASE("nodes run in the order of their dependencies, whatever the order they
     CHECK(to_host(x) == Ints(100, ((5 + 1) * 2 + 3 + 1) * 2 + 3));
 }
 
+TEST_CASE("a node comes after all nodes of a vector") {
+    const Here here;
+    Array<int> x = zeros<int>(30);
+    std::vector<GraphNode> adds;
+    for (std::size_t i = 0; i < 3; ++i)
+        adds.push_back(kernel_node(Add{}, dim(10), x.subview(10 * i, 10), 1));
+    Graph graph = kernel_node(Multiply{}, dim(30), x, 2).after(adds).build();
+    CHECK(graph.edge_count() == 3);
+    launch(graph);
+    CHECK(to_host(x) == Ints(30, 2));
+}
+
 TEST_CASE("a diamond: both sides come after the top, the bottom after both sides") {
     const Here here;
     Array<int> x = zeros<int>(1000), y = zeros<int>(1000), z = zeros<int>(1000);

@@ -132,12 +132,17 @@ TEST_CASE("graphs, nodes and shapes have texts") {
     CHECK(text(grid(4, 32, 1024)) == "grid({4, 1, 1}, {32, 1, 1}, 1024)");
 }
 
-TEST_CASE("fmt formats what is derived from views, and ranges without quotes") {
+TEST_CASE("fmt formats what is derived from arrays and views, and ranges without quotes") {
     struct Derived : View<int> {};
     Derived derived;
     Array<int> x = zeros<int>(test_device(), 3);
     static_cast<View<int>&>(derived) = x.view();
     CHECK(fmt::format("{}", derived) == to_string(x.view()));
+    struct Owner : Array<int> {
+        using Array<int>::Array;
+    };
+    const Owner owner(test_device(), 3);
+    CHECK(fmt::format("{:>30}", owner) == fmt::format("{:>30}", x));
     CHECK(fmt::format("{}", std::vector{cpu_device(), cpu_device()}) == "[cpu:0, cpu:0]");
 }
 

@@ -228,6 +228,10 @@ TEST_CASE("errors of views and copies name the call that was made, and count in 
     };
     refused("first", "30 elements are more than the 20 there are", [&] { (void)x.first(30); });
     refused("last", "21 elements are more than the 20 there are", [&] { (void)x.last(21); });
+    std::vector<int> unsized;
+    refused("copy", "resize it, or take the vector that to_host() returns",
+            [&] { copy(unsized, x); });
+    refused("copy", "copy() repeats no element, fill() does", [&] { copy(x, y.first(1)); });
     refused("subview", "8 elements from element 15 on end beyond the 20 there are",
             [&] { (void)x.subview(15, 8); });
     refused("View2D", "5 rows of 5 columns do not fit in the memory, which has 20 elements",

@@ -22,6 +22,7 @@ void hidden(order_by_data& order, std::size_t n, Array<float>& x, const Array<fl
     launch(order, OfView{}, dim(n), fixed);  // notes: read_only_but_the_kernel_takes<heddle::View<float>
     launch(order, OfView{});  // notes: ShapeIsMissing
     copy(order, fixed, x);  // notes: copy
+    order.task(reads(x), writes(x), [](StreamRef) {});  // says: declare_in_braces_as_task
     order_by_data copied = order;  // says: order_by_data
     // clang-format on
 }

@@ -13,6 +13,11 @@ struct Saxpy {
         y[i] += a * x[i];
     }
 };
+struct OfInteger {
+    HEDDLE_FN void operator()(std::size_t i, int by, View<float> x) const {
+        x[i] += static_cast<float>(by);
+    }
+};
 struct NotConst {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) { x[i] += 1; }
 };
@@ -43,6 +48,7 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     launch(device, Saxpy{});                    // says: comes after the kernel
     launch(native, AddOne{}, dim(n), x);        // says: wrap_stream(native)
     launch(&s, AddOne{}, dim(n), x);            // says: pass the Stream itself
+    launch("add", AddOne{}, dim(n), x);         // says: launches have no label
     launch(s, AddOne{}, dim(x), x);             // says: the_number_of_indices_is_dim_of_x_size
     launch(s, AddOne{}, grid(1, 32), x);        // says: a portable kernel is launched with dim()
     launch(s, a_function, grid(1, 32), n, x);   // says: include heddle/cuda.hpp
@@ -52,9 +58,14 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     launch_dependent(s, Waits{}, n, x);                   // says: is_dim_of_n
     (void)kernel_node(AddOne{}, dim(n), 4.0f);            // says: argument<1>::is<float>
     (void)prepare(AddOne{}, dim(n), 3.0);                 // says: argument<1>::is<double>
-    (void)kernel_node(AddOne{}, n, x);                    // says: is_dim_of_n
-    (void)prepare(AddOne{}, n, x);                        // says: is_dim_of_n
-    (void)kernel_node(a_function, dim(n), x);             // notes: KernelObject
+    auto prepared = prepare(OfInteger{}, dim(n), 1, x);
+    prepared.set<0>(2.75);                     // says: argument<1>::is<double>::cut
+    prepared.set<0>(x);                        // says: but_it_was_prepared_with<int
+    prepared.set<1>(2);                        // says: argument<2>::is<int>::but_it_was
+    prepared.set<2>(x);                        // says: set<0> is the first argument
+    (void)kernel_node(AddOne{}, n, x);         // says: is_dim_of_n
+    (void)prepare(AddOne{}, n, x);             // says: is_dim_of_n
+    (void)kernel_node(a_function, dim(n), x);  // notes: KernelObject
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Mistakes of users that must not compile, other than with kernels; see check.sh.
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -12,27 +13,37 @@ void takes_native(CUstream_st*) {}
 
 void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Array<float>& fixed,
             Array<int>& integers, std::vector<float>& host) {
-    (void)zeros<std::string>(10);      // says: copied as bytes between devices
-    Array<float> of_two(n, n);         // says: this_number_is_an_argument_too_many
-    Array<float> sized = n;            // says: Array<float>
-    Array<float> copied = x;           // says: copy_copies_elements
-    (void)zeros<float>(n, s);          // says: the_stream_is_the_first_argument
-    (void)zeros<float>(device, n, n);  // says: this_number_is_an_argument_too_many
-    (void)zeros<float>(n, n);          // says: this_number_is_an_argument_too_many
-    (void)from_host(host.data(), n);   // says: write_View_of_pointer_and_size
-    copy(x, host, s);                  // says: the_stream_is_the_first_argument
-    copy(x, host, n);                  // says: this_number_is_an_argument_too_many
-    copy(x.data(), host.data(), n);    // says: write_View_of_pointer_and_size
-    copy(s, x, integers);              // says: both sides must have the same element type
-    copy(s, fixed, x);                 // says: the_destination_is_const
-    copy(s, x, 3);                     // notes: Source
-    fill(s, fixed, 1.0f);              // notes: Destination
-    fill(x, 1.0f, s);                  // says: the_stream_is_the_first_argument
-    fill(x.data(), 0, n);              // says: write_View_of_pointer_and_size
-    fill(x, "zero");                   // says: which must be of the element type or convert
-    fill(s, x, "nil");                 // says: which must be of the element type or convert
-    (void)to_host(x, host);            // says: it_returns_a_vector_and_copy_writes_to_one
-    (void)to_host(s, x, host);         // says: it_returns_a_vector_and_copy_writes_to_one
+    (void)zeros<std::string>(10);  // says: copied as bytes between devices
+    Array<float> of_two(n, n);     // says: this_number_is_an_argument_too_many
+    Array<float> sized = n;        // says: Array<float>
+    Array<float> copied = x;       // says: arrays_are_moved_copy_copies
+    launch(s, [=](std::size_t i) { (void)x[i]; }, dim(n));  // says: lambdas_capture_views
+    (void)zeros<float>(n, s);           // says: the_stream_is_the_first_argument
+    (void)zeros<float>(device, n, n);   // says: this_number_is_an_argument_too_many
+    (void)zeros<float>(n, n);           // says: this_number_is_an_argument_too_many
+    (void)from_host(host.data(), n);    // says: write_View_of_pointer_and_size
+    copy(x, host, s);                   // says: the_stream_is_the_first_argument
+    copy(x, host, n);                   // says: this_number_is_an_argument_too_many
+    copy(x.data(), host.data(), n);     // says: write_View_of_pointer_and_size
+    copy(s, x, integers);               // says: both sides must have the same element type
+    copy(s, fixed, x);                  // says: the_destination_is_const
+    copy(s, x, 3);                      // notes: Source
+    fill(s, fixed, 1.0f);               // notes: Destination
+    fill(x, 1.0f, s);                   // says: the_stream_is_the_first_argument
+    fill(x, s, 1.0f);                   // says: the_stream_is_the_first_argument
+    fill(integers, 2.7f);               // says: the elements are whole numbers
+    (void)full<int>(s, n, 0.5);         // says: the elements are whole numbers
+    (void)full<short>(n, 0.5);          // says: the elements are whole numbers
+    (void)full<float>(3.0f, 1000);      // says: a_size_is_a_whole_number
+    (void)zeros<float>(0.5 * 10);       // says: a_size_is_a_whole_number
+    (void)zeros<float>(s, 0.5 * 10);    // says: a_size_is_a_whole_number
+    (void)full<float>(device, 0.5, 1);  // says: a_size_is_a_whole_number
+    Array<float> of_half(0.5);          // says: a_size_is_a_whole_number
+    fill(x.data(), 0, n);               // says: write_View_of_pointer_and_size
+    fill(x, "zero");                    // says: which must be of the element type or convert
+    fill(s, x, "nil");                  // says: which must be of the element type or convert
+    (void)to_host(x, host);             // says: it_returns_a_vector_and_copy_writes_to_one
+    (void)to_host(s, x, host);          // says: it_returns_a_vector_and_copy_writes_to_one
     View2D<float> writable = View2D<const float>(fixed, 1, 1);        // notes: View2D
     (void)writes(fixed, x);                                           // notes: Writable
     View<float> view = std::vector<float>(3);                         // says: the_memory_ends_first
@@ -62,6 +73,7 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     synchronize(device);                         // says: use_synchronize_device
     ScopedDevice by_text("cuda:0");              // says: write_Device_of_the_name
     ScopedStream scope{Stream()};                // says: stream_ends_first
+    ScopedStream named_scope("side");            // says: a_name_finds_no_stream
     ScopedStream leased{pool.lease()};           // says: stream_ends_first
     ScopedStream waits{Stream(), {.wait_on_exit = true}};  // says: stream_ends_first
     ScopedStream located{Stream(), {}, Where()};           // notes: stream_ends_first
@@ -69,13 +81,20 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     ScopedBatch recording{batch, Stream()};                // says: stream_ends_first
     ScopedBatch lent{batch, pool.lease()};                 // says: stream_ends_first
     set_stream(Stream());                                  // says: stream_ends_first
-    launch_host(s, 3);                            // says: a_host_function_takes_no_arguments
+    launch_host(s, 3);                                     // says: this_is_the_result_of_a_call
+    launch_host(s, std::puts("now"));                      // says: this_is_the_result_of_a_call
+    launch_host(&s, [] {});                                // says: pass_the_stream_itself
+    s.wait_stream(&s);                                     // says: pass_the_stream_itself
+    s = default_stream();                                  // says: use_a_StreamRef_or_set_stream
     launch_host(s, [](int) {}, 3);                // says: a_host_function_takes_no_arguments
     (void)host_node(3);                           // notes: HostCallable
-    on_completion(s, [] {});                      // notes: CompletionCallable
+    on_completion(s, [] {});                      // says: takes_a_std_exception_ptr
     fork_join(StreamRef(), 3);                    // notes: BranchFunction
     (void)capture(StreamRef(), [](int) {});       // notes: invocable
-    Pipeline<float>(Device(), [](StreamRef) {});  // notes: PieceWork
+    (void)capture([] {}, s);                      // says: the_stream_is_the_first_argument
+    Pipeline<float>(Device(), [](StreamRef) {});  // says: work_takes_stream_View_const_In
+    const auto writes_in = [](StreamRef, View<int>, View<int>) {};
+    Pipeline<int, int> ints(device, writes_in, {.depth = 2});  // says: View_const_In_View_Out
 }
 
 void graphs(Stream& s, Event& event, Array<float>& x) {

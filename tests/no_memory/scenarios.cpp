@@ -565,7 +565,7 @@ bool run_pipeline(Bench& bench) {
         test_device(),
         [](StreamRef s, View<const int> in, View<int> out) { copy(s, out.first(in.size()), in); },
         {.depth = 3, .piece = 16, .in_place = false});
-    pipeline.push(bench.host);
+    (void)pipeline.push(bench.host);
     while (pipeline.pending() > 0) {
         const auto result = pipeline.pop();
         for (const int one : *result) sum += one;

@@ -31,6 +31,17 @@ TEST_CASE("a batch sends its work when it is left, and not before") {
     CHECK(step.last().graphs == 1);
 }
 
+TEST_CASE("the body of a batch may take the stream") {
+    const Here here;
+    const Stream other(test_device());
+    StreamRef first, second;
+    Batch step = recorded();
+    step([&](StreamRef stream) { first = stream; });
+    step(other, [&](StreamRef stream) { second = stream; });
+    CHECK(first == here.stream);
+    CHECK(second == other);
+}
+
 TEST_CASE("on CPU devices a batch is not recorded, unless it is asked for") {
     const Here here;
     Array<int> x = zeros<int>(10);

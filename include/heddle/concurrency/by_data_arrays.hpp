@@ -29,8 +29,8 @@ template <class T>
     return detail::make_array<T>(order, size, "empty", where);
 }
 /// Allocates `size` elements as empty() does and sets them to `value`.
-template <class T>
-[[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, std::type_identity_t<T> value,
+template <class T, class V = T>
+[[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, const V& value,
                             Where where = {}) {
     Array<T> array = detail::make_array<T>(order, size, "full", where);
     fill(order, array, value, where);

@@ -137,6 +137,10 @@ public:
         function(running.stream);
     }
 
+    /// Deleted: write task({reads(x), writes(y)}, function).
+    template <class Why = mistake::declare_in_braces_as_task_reads_x_writes_y_f, class... A>
+    Why task(const DeclaredAccess&, A&&...) = delete;
+
     /// Orders what is enqueued on the device's current stream from now on after all work given to
     /// this object so far. Does not block.
     void join(Where where = {});

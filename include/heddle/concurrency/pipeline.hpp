@@ -184,6 +184,15 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
+    /// Deleted: the work has to take work(stream, in, out) with View<const In> and View<Out>.
+    template <class Work>
+        requires(!detail::PieceWork<Work, In, Out>)
+    Pipeline(Device, Work, mistake::work_takes_stream_View_const_In_View_Out = {}) = delete;
+    template <class Work>
+        requires(!detail::PieceWork<Work, In, Out>)
+    Pipeline(Device, Work, PipelineOptions, mistake::work_takes_stream_View_const_In_View_Out = {},
+             Where = {}) = delete;
+
     /// Returns the next slot's host memory, `piece()` elements to be filled and submitted. Throws
     /// UsageError before that if called again. If all slots are in use it blocks, or throws
     /// UsageError if only pop() can free one.
@@ -216,19 +225,14 @@ public:
     /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
     /// all if there is no output, else as many as fit before a result has to be taken.
     std::size_t push(std::span<const InElement> elements, Where where = {})
-        requires has_in
+        requires(has_in && !has_out)
     {
-        std::size_t taken = 0;
-        while (taken < elements.size() && !(has_out && is_full())) {
-            const std::span<InElement> slot = acquire(where);
-            const std::size_t left = elements.size() - taken;
-            const std::span<const InElement> part =
-                elements.subspan(taken, left < slot.size() ? left : slot.size());
-            std::memcpy(slot.data(), part.data(), part.size_bytes());
-            submit(part.size(), where);
-            taken += part.size();
-        }
-        return taken;
+        return push_pieces(elements, where);
+    }
+    [[nodiscard]] std::size_t push(std::span<const InElement> elements, Where where = {})
+        requires(has_in && has_out)
+    {
+        return push_pieces(elements, where);
     }
     /// Without input: calls the work for the next piece. Returns the number of its elements; with
     /// 0, nothing is submitted.
@@ -280,6 +284,19 @@ public:
     StreamRef copy_out_stream() const noexcept { return core_.stream(2); }
 
 private:
+    std::size_t push_pieces(std::span<const InElement> elements, const Where& where) {
+        std::size_t taken = 0;
+        while (taken < elements.size() && !(has_out && is_full())) {
+            const std::span<InElement> slot = acquire(where);
+            const std::size_t left = elements.size() - taken;
+            const std::span<const InElement> part =
+                elements.subspan(taken, left < slot.size() ? left : slot.size());
+            std::memcpy(slot.data(), part.data(), part.size_bytes());
+            submit(part.size(), where);
+            taken += part.size();
+        }
+        return taken;
+    }
     std::unique_ptr<void, void (*)(void*)> work_;
     detail::EnqueueWork* enqueue_;
     detail::PipelineCore core_;  // destroyed first; waits for the work

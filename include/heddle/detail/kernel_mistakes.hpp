@@ -57,6 +57,12 @@ template <class K> struct PointerIsNoStream {
         "heddle: the first argument is a pointer: pass the Stream itself, or for a cudaStream_t "
         "wrap_stream(native) (heddle/cuda.hpp)");
 };
+template <class K> struct TextIsNoStream {
+    static_assert(is_launch<K>,
+                  "heddle: the first argument is a text, and launches have no label: give the "
+                  "stream a name, Stream({.name = ...}), and write launch(stream, kernel, dim(n), "
+                  "args...)");
+};
 template <class K, class S> struct NumberIsNoShape {
     static_assert(is_launch<K, S>,
                   "heddle: write dim(n) for the number of indices (or grid(blocks, threads) for a "
@@ -115,6 +121,14 @@ struct FirstWrong<Takes, number, std::tuple<P, Parameters...>, A, More...> {
         else return FirstWrong<Takes, number + 1, std::tuple<Parameters...>, More...>::why();
     }
 };
+
+/// P is the argument that a launch was prepared with.
+template <int number, class A, class P> constexpr auto why_not_set() {
+    using Is = typename ArgumentIs<number, A>::type;
+    if constexpr (std::is_convertible_v<KernelArg<A>, P>)
+        return is_a<typename Is::template cut_to_a_whole_number_as_it_was_prepared_with<P>>();
+    else return is_a<typename Is::template but_it_was_prepared_with<P>>();
+}
 
 template <int number, class A> constexpr auto why_not_copied() {
     using Is = typename ArgumentIs<number, A>::type;

@@ -26,6 +26,8 @@ template <int number> struct argument {
         template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_copy_but_the_kernel_takes_a_reference;
         template <class Parameter> struct cut_to_a_whole_number_by_a_kernel_that_takes;
+        template <class Parameter> struct cut_to_a_whole_number_as_it_was_prepared_with;
+        template <class Parameter> struct but_it_was_prepared_with;
         struct host_memory_so_pass_a_View_of_it;
         struct not_trivially_copyable_as_an_argument_has_to_be;
     };
@@ -72,7 +74,7 @@ struct no_Device_is_wanted_here {};
 struct this_number_is_an_argument_too_many {};
 struct streams_are_moved_and_not_copied {};
 struct events_are_moved_and_not_copied {};
-struct arrays_are_moved_and_copy_copies_elements {};
+struct arrays_are_moved_copy_copies_lambdas_capture_views {};
 struct it_returns_a_vector_and_copy_writes_to_one {};
 struct a_node_is_no_Graph_use_build {};
 struct after_takes_nodes_and_launch_takes_the_stream {};
@@ -87,6 +89,14 @@ struct stream_ends_first {
 };
 struct write_View_of_pointer_and_size {};
 struct a_host_function_takes_no_arguments_so_capture_them {};
+struct this_is_the_result_of_a_call_so_write_a_lambda {};
+struct a_completion_takes_a_std_exception_ptr {};
+struct pass_the_stream_itself_and_not_its_address {};
+struct a_size_is_a_whole_number {};
+struct a_name_finds_no_stream_so_pass_the_Stream {};
+struct declare_in_braces_as_task_reads_x_writes_y_f {};
+struct a_Stream_owns_so_use_a_StreamRef_or_set_stream {};
+struct work_takes_stream_View_const_In_View_Out {};
 struct the_number_of_indices_is_dim_of_n {};
 struct the_number_of_indices_is_dim_of_x_size {};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,15 @@ public:
     /// Orders this node after those. Throws UsageError if it is already in a graph.
     template <std::derived_from<GraphNode>... Nodes> Self& after(const Nodes&... first) {
         (add_dependency(first, SourceLocation()), ...);
+        return self();
+    }
+    /// Orders it after all nodes of a range, such as a std::vector<KernelNode<...>>.
+    template <class Nodes>
+        requires requires(const Nodes& all) {
+            { *std::begin(all) } -> std::convertible_to<const GraphNode&>;
+        }
+    Self& after(const Nodes& all) {
+        for (const GraphNode& first : all) add_dependency(first, SourceLocation());
         return self();
     }
     /// Deleted: a graph is ordered on a stream where it is launched; of an event take wait_node(),

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -52,6 +53,8 @@ template <class K, class S> struct LaunchTraits {
     template <class... A> static constexpr auto why() {
         if constexpr (IsLaunchShape<K>) return is_a<KernelIsNotFirst<K>>();
         else if constexpr (IsStream<S>) return is_a<StreamIsNotFirst<K>>();
+        else if constexpr (std::is_convertible_v<const K&, std::string_view>)
+            return is_a<TextIsNoStream<K>>();
         else if constexpr (std::is_object_v<std::remove_pointer_t<K>> && std::is_pointer_v<K>)
             return is_a<PointerIsNoStream<K>>();
         else if constexpr (std::is_convertible_v<const S&, Extents>)
@@ -215,7 +218,11 @@ template <detail::HostCallable F> void launch_host(F&& function, Where where = {
 /// Deleted for functions with parameters: write launch_host(stream, [=] { function(arguments); }).
 template <class Why = mistake::a_host_function_takes_no_arguments_so_capture_them, class F,
           class... A>
-    requires(!detail::HostCallable<F>)
+    requires(!detail::HostCallable<F> && !std::is_arithmetic_v<std::remove_cvref_t<F>>)
+Why launch_host(StreamRef, F&&, A&&...) = delete;
+/// Deleted for numbers, as in launch_host(stream, std::puts("now")).
+template <class Why = mistake::this_is_the_result_of_a_call_so_write_a_lambda, class F, class... A>
+    requires(std::is_arithmetic_v<std::remove_cvref_t<F>>)
 Why launch_host(StreamRef, F&&, A&&...) = delete;
 
 /// The same for a function that says which arrays and views it uses, with reads() and writes(): it

@@ -48,14 +48,24 @@ public:
     /// Replaces the argument `index` from the next launch on. Checks only this argument, as
     /// launch() does; each launch checks that all arrays still exist.
     template <std::size_t index, class A> PreparedLaunch& set(A&& value, Where where = {}) {
-        check_held("set", where);
-        detail::check_node_argument(value, index, device(), where);
-        std::tuple<P...> values = values_;
-        std::get<index>(values) = detail::kernel_argument(value);
-        detail::with_elements(values, [&](const P&... given) {
-            detail::Access::change_argument(node_, detail::argument_index(index), given...);
-        });
-        values_ = values;
+        static_assert(index < sizeof...(P),
+                      "heddle: set<0> is the first argument after the indices, and the kernel has "
+                      "no argument of this number");
+        if constexpr (index < sizeof...(P)) {
+            using Parameter = std::tuple_element_t<index, std::tuple<P...>>;
+            if constexpr (detail::IsTaken<A, Parameter>::value) {
+                check_held("set", where);
+                detail::check_node_argument(value, index, device(), where);
+                std::tuple<P...> values = values_;
+                std::get<index>(values) = detail::kernel_argument(value);
+                detail::with_elements(values, [&](const P&... given) {
+                    detail::Access::change_argument(node_, detail::argument_index(index), given...);
+                });
+                values_ = values;
+            } else {  // fails, and names the mistake
+                (void)sizeof(*detail::why_not_set<static_cast<int>(index) + 1, A, Parameter>());
+            }
+        }
         return *this;
     }
     /// Replaces the extents from the next launch on.

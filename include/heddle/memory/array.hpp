@@ -1,6 +1,7 @@
 // Array: owned memory, allocated and freed in stream order.
 #pragma once
 
+#include <concepts>
 #include <cstring>
 #include <initializer_list>
 #include <span>
@@ -58,8 +59,11 @@ public:
         : Array(detail::allocate(stream, size, sizeof(T), "Array", where), size) {}
     [[nodiscard]] Array(Device device, std::size_t size, Where where = {})
         : Array(current_stream(device), size, where) {}
-    /// Deleted: write copy(to, from), or std::move(array).
-    Array(const Array&, mistake::arrays_are_moved_and_copy_copies_elements = {}) = delete;
+    /// Deleted: a size is a whole number.
+    template <std::floating_point N>
+    explicit Array(N, mistake::a_size_is_a_whole_number = {}) = delete;
+    /// Deleted: write copy(to, from), or std::move(array); let a lambda capture x.view().
+    Array(const Array&, mistake::arrays_are_moved_copy_copies_lambdas_capture_views = {}) = delete;
     Array(Array&& other) noexcept : block_(other.block_), size_(other.size_) { other.forget(); }
     Array& operator=(Array&& other) noexcept {
         if (this != &other) {
@@ -219,6 +223,8 @@ template <class T> constexpr detail::Block* detail::Access::block(const Array<T>
 }
 
 namespace detail {
+template <class On>
+concept StreamOrDevice = IsStream<On> || std::same_as<On, Device>;
 template <class T>
 Array<T> make_array(StreamRef stream, std::size_t size, const char* call, Where where) {
     return Access::array<T>(allocate(stream, size, sizeof(T), call, where), size);
@@ -240,20 +246,18 @@ template <class T> [[nodiscard]] Array<T> empty(std::size_t size, Where where = 
 }
 
 /// Allocates `size` elements as empty() does and sets them to `value`, on the same stream.
-template <class T>
-[[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
-                            Where where = {}) {
+template <class T, class V = T>
+[[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, const V& value, Where where = {}) {
     Array<T> array = detail::make_array<T>(stream, size, "full", where);
     fill(stream, array, value, where);
     return array;
 }
-template <class T>
-[[nodiscard]] Array<T> full(Device device, std::size_t size, std::type_identity_t<T> value,
-                            Where where = {}) {
+template <class T, class V = T>
+[[nodiscard]] Array<T> full(Device device, std::size_t size, const V& value, Where where = {}) {
     return full<T>(current_stream(device), size, value, where);
 }
-template <class T>
-[[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value, Where where = {}) {
+template <class T, class V = T>
+[[nodiscard]] Array<T> full(std::size_t size, const V& value, Where where = {}) {
     return full<T>(current_stream(), size, value, where);
 }
 
@@ -270,6 +274,23 @@ template <class T> [[nodiscard]] Array<T> zeros(Device device, std::size_t size,
 template <class T> [[nodiscard]] Array<T> zeros(std::size_t size, Where where = {}) {
     return zeros<T>(current_stream(), size, where);
 }
+
+/// Deleted: write std::size_t(size), if that is meant.
+template <class T, class Why = mistake::a_size_is_a_whole_number, std::floating_point N, class... A>
+Why empty(N, A&&...) = delete;
+template <class T, class Why = mistake::a_size_is_a_whole_number, detail::StreamOrDevice On,
+          std::floating_point N, class... A>
+Why empty(const On&, N, A&&...) = delete;
+template <class T, class Why = mistake::a_size_is_a_whole_number, std::floating_point N, class... A>
+Why full(N, A&&...) = delete;
+template <class T, class Why = mistake::a_size_is_a_whole_number, detail::StreamOrDevice On,
+          std::floating_point N, class... A>
+Why full(const On&, N, A&&...) = delete;
+template <class T, class Why = mistake::a_size_is_a_whole_number, std::floating_point N, class... A>
+Why zeros(N, A&&...) = delete;
+template <class T, class Why = mistake::a_size_is_a_whole_number, detail::StreamOrDevice On,
+          std::floating_point N, class... A>
+Why zeros(const On&, N, A&&...) = delete;
 
 /// Allocates `size` elements of page-locked host memory, not initialised, from a cache. GPUs read
 /// and write it directly and asynchronously. On machines without CUDA it is plain memory.

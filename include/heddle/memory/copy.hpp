@@ -98,6 +98,9 @@ template <class T, class V> T element_of(const V& value) {
         requires { static_cast<T>(value); },
         "heddle: fill() sets each element to the value, which must be of the element "
         "type or convert to it");
+    static_assert(!(std::is_floating_point_v<V> && std::is_integral_v<T>),
+                  "heddle: the value has a fraction, and the elements are whole numbers: convert "
+                  "it, as in static_cast<int>(value), if it is to be cut");
     if constexpr (requires { static_cast<T>(value); }) return static_cast<T>(value);
     else __builtin_unreachable();
 }
@@ -233,6 +236,9 @@ private:
     std::size_t rows_, columns_, pitch_;
 };
 
+template <class T, class... More> View2D(Array<T>&, More...) -> View2D<T>;
+template <class T, class... More> View2D(const Array<T>&, More...) -> View2D<const T>;
+
 namespace detail {
 template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.memory().data()),
@@ -292,6 +298,11 @@ void fill(const View2D<T>& to, const V& value, Where where = {}) {
 template <class Why = mistake::write_View_of_pointer_and_size, class To, class... A>
     requires(std::is_pointer_v<std::remove_cvref_t<To>>)
 Why fill(To&&, A&&...) = delete;
+
+/// Deleted: write fill(stream, to, value).
+template <class Why = mistake::the_stream_is_the_first_argument, detail::Destination To,
+          detail::IsStream S, class V>
+Why fill(To&&, const S&, const V&, Where = {}) = delete;
 
 /// Sets every byte to zero; otherwise the same as fill().
 template <detail::Destination To> void fill_zero(StreamRef stream, To&& to, Where where = {}) {

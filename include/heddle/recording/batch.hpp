@@ -13,6 +13,9 @@ namespace heddle {
 namespace detail {
 class BatchRun;
 class BatchRecorder;
+/// A callable without arguments, or one that takes the batch's stream.
+template <class F>
+concept BatchBody = std::invocable<F> || std::invocable<F, StreamRef>;
 }  // namespace detail
 
 /// What happened in a batch's last scope, as Batch::last() returns it.
@@ -68,9 +71,10 @@ public:
 
     /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
     /// graph. If body() throws, the work recorded before is launched and the exception passed on.
-    template <std::invocable F> void operator()(F&& body, Where where = {});
+    /// The body may take the stream as an argument.
+    template <detail::BatchBody F> void operator()(F&& body, Where where = {});
     /// The same for work on `stream`, which is the current stream in body().
-    template <std::invocable F> void operator()(StreamRef stream, F&& body, Where where = {});
+    template <detail::BatchBody F> void operator()(StreamRef stream, F&& body, Where where = {});
 
     /// Returns what happened in the last scope, or so far in the present one.
     BatchResult last() const noexcept;
@@ -133,12 +137,13 @@ private:
     SourceLocation where_;
 };
 
-template <std::invocable F> void Batch::operator()(F&& body, Where where) {
+template <detail::BatchBody F> void Batch::operator()(F&& body, Where where) {
     ScopedBatch scope(*this, current_stream(), where);
-    std::forward<F>(body)();
+    if constexpr (std::invocable<F>) std::forward<F>(body)();
+    else std::forward<F>(body)(current_stream());
     scope.end(where);
 }
-template <std::invocable F> void Batch::operator()(StreamRef stream, F&& body, Where where) {
+template <detail::BatchBody F> void Batch::operator()(StreamRef stream, F&& body, Where where) {
     const ScopedStream in(stream, {.wait_on_enter = false}, where);
     (*this)(std::forward<F>(body), where);
 }

@@ -110,6 +110,11 @@ template <std::invocable F>
     return capture(current_stream(), std::forward<F>(body), options, where);
 }
 
+/// Deleted: write capture(stream, body).
+template <class Why = mistake::the_stream_is_the_first_argument, std::invocable F,
+          detail::IsStream S>
+Why capture(F&&, const S&) = delete;
+
 /// Captures the work that body() enqueues on `stream`, and adds it to `graph`, after the nodes
 /// `after` (default: all nodes). See ScopedCapture::end_into().
 template <std::invocable F>

@@ -108,6 +108,10 @@ void on_completion(StreamRef stream, F&& function, Where where = {}) {
     detail::give_completion(detail::Access::state(stream),
                             detail::completion_work_type<std::decay_t<F>>, &operation, where);
 }
+/// Deleted: the function has to take a std::exception_ptr.
+template <class F>
+    requires(!detail::CompletionCallable<F>)
+void on_completion(StreamRef, F&&, mistake::a_completion_takes_a_std_exception_ptr = {}) = delete;
 /// The same on the current stream of the current device.
 template <detail::CompletionCallable F> void on_completion(F&& function, Where where = {}) {
     on_completion(current_stream(), std::forward<F>(function), where);

@@ -110,6 +110,9 @@ public:
     /// Deleted for temporaries: the stream or lease would end before the scope.
     template <detail::StreamOwner Owner>
     explicit ScopedStream(Owner&&, ScopeOptions = {}, mistake::stream_ends_first = {}) = delete;
+    /// Deleted: pass the stream.
+    template <detail::NameOrNumber N>
+    ScopedStream(const N&, mistake::a_name_finds_no_stream_so_pass_the_Stream = {}) = delete;
 
 private:
     StreamRef stream_;

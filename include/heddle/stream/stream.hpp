@@ -17,6 +17,8 @@
 
 namespace heddle {
 
+class Stream;
+
 namespace detail {
 /// What some libraries make a stream of.
 template <class N>
@@ -51,6 +53,10 @@ public:
     /// Deleted: write wrap_stream(native) (heddle/cuda.hpp).
     template <std::same_as<CUstream_st*> Native>
     StreamRef(Native, mistake::use_wrap_stream = {}) = delete;
+    /// Deleted: write `stream` in place of `&stream`.
+    template <class S>
+        requires std::same_as<std::remove_const_t<S>, Stream>
+    StreamRef(S*, mistake::pass_the_stream_itself_and_not_its_address = {}) = delete;
     /// Deleted: write wait_event(event).
     template <std::same_as<Event> E> StreamRef(const E&, mistake::use_wait_event = {}) = delete;
 
@@ -147,6 +153,9 @@ public:
     /// Deleted: write wrap_stream(native) (heddle/cuda.hpp).
     template <std::same_as<CUstream_st*> Native>
     explicit Stream(Native, mistake::use_wrap_stream = {}) = delete;
+    /// Deleted: hold a StreamRef, or make the stream the current one with set_stream().
+    template <std::same_as<StreamRef> S>
+    Stream(S, mistake::a_Stream_owns_so_use_a_StreamRef_or_set_stream = {}) = delete;
     /// Deleted: a stream is moved; pass it as a StreamRef.
     Stream(const Stream&, mistake::streams_are_moved_and_not_copied = {}) = delete;
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) {

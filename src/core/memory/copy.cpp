@@ -77,8 +77,12 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
     if (to.bytes != from.bytes || to.rows != from.rows)
         usage_error({call, where}, "the destination has {} and the source {}: {}", shape(to),
                     shape(from),
-                    to.is_rectangle ? "both need as many rows and as many columns"
-                                    : "take first() or subview() of the larger");
+                    std::string_view(
+                        to.is_rectangle ? "both need as many rows and as many columns"
+                        : to.bytes == 0 ? "resize it, or take the vector that to_host() "
+                                          "returns"
+                        : from.bytes == from.element ? "copy() repeats no element, fill() does"
+                                                     : "take first() or subview() of the larger"));
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
         throw_null(call, to.data == nullptr ? "destination" : "source", where);
