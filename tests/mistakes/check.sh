@@ -3,7 +3,7 @@
 #
 # A comment `// says: TEXT` on a line of the file means: the error of that line says TEXT before the
 # compiler's notes. (clang says why a function is deleted in its first note.) `// notes: TEXT`: the
-# error or its notes say it.
+# error or its notes say it. What the file asserts has to hold.
 set -euo pipefail
 export LC_ALL=C
 case $("$1" --version) in
@@ -38,6 +38,7 @@ report=$(awk -v name="${3##*/}" '
     /: (fatal )?error[ :]/ && (has_error || notes) { end_of_error() }
     /: In (instantiation|substitution|function|member)/ && (has_error || notes) { end_of_error() }
     /: (fatal )?error[ :]/ { has_error = 1 }
+    $0 ~ "^[^ :(]*" name "[:(][^ ]* error.*static.assert" { print "does not hold: " $0 }
     / note: / { in_head = ++notes == 1 && /marked deleted|explicitly deleted/ }
     { all = all $0 "\n" }
     notes == 0 || in_head { head = head $0 "\n" }
