@@ -123,8 +123,9 @@ TEST_CASE("a report that is asked for has the stacks of functions that do not re
     held.await();
     CHECK(eventually([&] {  // a thread that gets no core answers later
         (void)std::raise(SIGQUIT);
-        return std::ranges::any_of(reported.all(),
-                                   [](auto& one) { return has(one, "    on heddle-"); });
+        return std::ranges::any_of(reported.all(), [](auto& one) {
+            return has(one, "    on heddle-") && has(one, " in heddle_test::Held::Held()");
+        });
     }));
 }
 
