@@ -1,6 +1,8 @@
 // The checker on streams, events and scopes of the device under test.
 #include "check/checked_streams.hpp"
 
+#include <atomic>
+
 using namespace heddle_test;
 using check::RaceKind;
 
@@ -109,13 +111,15 @@ TEST_CASE("device: event_never_recorded_waits_for_nothing") {
 }
 
 TEST_CASE("device: a wait for nothing is told where something unseen may order the two, too") {
+    std::atomic<int> ran{0};
     CheckedStreams s;
     Checked checked;
     Event event(s.a.device());
     write(s.a, s.x);
-    launch_host(s.a, [] {});  // whatever it does
+    launch_host(s.a, [&] { ++ran; });  // and may tell somebody
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
+    s.a.synchronize();
     CHECK(checked.end().possible == 1);
     REQUIRE(checked.races().size() == 1);
     CHECK_THAT(checked.races()[0].text, contains("had never been recorded"));
