@@ -173,7 +173,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
                : use.only_reads() ? HostReach::reads
                                   : HostReach::reads_or_writes;
     CheckEngine::HostLook seen;
-    give([&] { seen = engine_.look(op, used, all, [&] { return site_of(told, op); }); });
+    give([&] { seen = intake_.look(op, used, all, [&] { return site_of(told, op); }); });
     // What has been told once need not be told for each element.
     if (seen.is_race) {
         const std::uint8_t kind = is_address         ? KnownUses::addresses

@@ -45,12 +45,31 @@ void Intake::acquired(std::uint64_t key, SiteId site) {
     kept_.back().op.site = site;
 }
 
+// The elements that a loop visits are one use.
+void Intake::keep_use(const CheckOp& op, const CheckAccess& use) {
+    Kept& last = kept_.back();
+    if (last.what == Kept::What::host_use && last.op.site == op.site && last.op.reach == op.reach &&
+        last.use.allocation == use.allocation && use.data <= last.use.end() &&
+        last.use.data <= use.end()) {
+        const std::uint64_t end = std::max(last.use.end(), use.end());
+        last.use.data = std::min(last.use.data, use.data);
+        last.use.bytes = end - last.use.data;
+        return;
+    }
+    kept_.push_back({.what = Kept::What::host_use, .op = op, .use = use});
+}
+
 // What is no longer being enqueued, and was not told, will not be told: its enqueueing failed.
 void Intake::give_if_complete() {
     const auto is_awaited = [](const Kept& one) {
         return one.what == Kept::What::missing && is_being_enqueued(one.id);
     };
     if (std::none_of(kept_.begin(), kept_.end(), is_awaited)) give_all();
+}
+
+void Intake::give_use(const Kept& kept) {
+    CheckOp op = kept.op;
+    (void)engine_.look(op, kept.use, kept.use, [&] { return op.site; });
 }
 
 void Intake::give_all() {
@@ -60,6 +79,7 @@ void Intake::give_all() {
         case Kept::What::missing: break;
         case Kept::What::released: engine_.released(one.key, one.id); break;
         case Kept::What::acquired: engine_.acquired(one.key, one.op.site); break;
+        case Kept::What::host_use: give_use(one); break;
         }
     }
     kept_.clear();

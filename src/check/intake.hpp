@@ -19,6 +19,18 @@ public:
             return keep(op);
         engine_.add(op);
     }
+    /// A use by the host, as CheckEngine::look() compares it. While operations are kept, the engine
+    /// does not know what came before the use: it is compared in its turn, and the answer is that
+    /// nothing is known.
+    template <class F>
+    CheckEngine::HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all,
+                               F&& make_site) {
+        if (kept_.empty()) [[likely]]
+            return engine_.look(op, use, all, make_site);
+        op.site = make_site();
+        keep_use(op, use);
+        return {};
+    }
     /// See CheckEngine.
     void released(std::uint64_t key, std::uint64_t function);
     void acquired(std::uint64_t key, SiteId site);
@@ -27,12 +39,13 @@ public:
 
 private:
     struct Kept {
-        enum class What : std::uint8_t { op, missing, released, acquired };
+        enum class What : std::uint8_t { op, missing, released, acquired, host_use };
         What what;
         /// Of what is missing: its id. Of what was released: the host function.
         std::uint64_t id = 0;
         std::uint64_t key = 0;
         CheckOp op = {};  ///< of what was acquired: the site alone
+        CheckAccess use = {};
     };
 
     bool is_early(std::uint64_t parent) const {
@@ -42,7 +55,9 @@ private:
     /// Notes that an operation comes before what is kept next, unless the engine gets it first.
     void expect(std::uint64_t parent);
     void keep(const CheckOp& op);
+    void keep_use(const CheckOp& op, const CheckAccess& use);
     void give_if_complete();
+    void give_use(const Kept& kept);
     void give_all();
 
     CheckEngine& engine_;

@@ -1,4 +1,6 @@
 // The checker on what the host does with memory: accesses, waits, host functions.
+#include <algorithm>
+#include <array>
 #include <future>
 
 #include "check/checked_streams.hpp"
@@ -237,6 +239,7 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
     constexpr int threads = 4, rounds = 100;
     std::vector<Stream> streams, others;
     std::vector<Array<int>> x, y;
+    std::array<int, threads> sums{};
     for (int i = 0; i < threads; ++i) {
         streams.emplace_back(cpu_device());
         others.emplace_back(cpu_device());
@@ -254,12 +257,15 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
                             [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
                 streams[i].synchronize();
                 others[i].synchronize();
+                sums[i] += x[i][0] + *y[i].begin();  // after what is still kept of other threads
             }
         });
     for (std::thread& one : all) one.join();
     const check::Summary found = checked.end();
     for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
     CHECK(found.certain == 0);
+    CHECK(found.possible == 0);
+    CHECK(std::ranges::all_of(sums, [&](int one) { return one == sums[0]; }));
     CHECK(found.operations >= threads * rounds * 5);
 }
 
