@@ -9,6 +9,7 @@
 #include <heddle/by_data.hpp>
 
 #include "check/checked.hpp"
+#include "check/unseen.hpp"
 #include "core/seam/backend.hpp"
 #include "kernel_launches.hpp"
 
@@ -30,7 +31,7 @@ struct Start {
     Device device;
     Stream a{device, {.name = "a"}}, b{device, {.name = "b"}};
     Array<int> x = full<int>(a, size, 1), y = zeros<int>(a, size), z = full<int>(a, size, 3);
-    Array<int> pin = pinned<int>(size), pin2 = pinned<int>(size);
+    Array<int> pin = pinned_zeros(size), pin2 = pinned_zeros(size);
     unsigned first_line = 0, second_line = 0;
     int used = 0;
 

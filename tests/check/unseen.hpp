@@ -1,6 +1,10 @@
-// Order that the checker does not see, so that what it calls a race is none for ThreadSanitizer.
+// What the checker does not see. Order, so that what it calls a race is none for ThreadSanitizer.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+
+#include <heddle/memory/array.hpp>
 #include <heddle/stream/stream.hpp>
 
 #include "core/seam/backend.hpp"
@@ -11,6 +15,14 @@ namespace heddle_test {
 inline void wait_unseen(heddle::StreamRef stream) {
     heddle::detail::StreamRecord& record = heddle::detail::record_of(stream);
     record.backend->synchronize(record, {});
+}
+
+/// Returns pinned memory that the host has set to zero: what nobody has written may overflow in a
+/// sum.
+inline heddle::Array<int> pinned_zeros(std::size_t count) {
+    heddle::Array<int> made = heddle::pinned<int>(count);
+    std::memset(made.view().data(), 0, count * sizeof(int));
+    return made;
 }
 
 }  // namespace heddle_test
