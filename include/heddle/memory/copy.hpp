@@ -236,7 +236,9 @@ private:
     std::size_t rows_, columns_, pitch_;
 };
 
+/// Deduces the element type of an array.
 template <class T, class... More> View2D(Array<T>&, More...) -> View2D<T>;
+/// The same, with its const.
 template <class T, class... More> View2D(const Array<T>&, More...) -> View2D<const T>;
 
 namespace detail {

@@ -67,6 +67,13 @@ std::string shape(const Region& r) {
                           : formatted("{} elements", columns);
 }
 
+const char* advice_on_sizes(const Region& to, const Region& from) noexcept {
+    if (to.is_rectangle) return "both need as many rows and as many columns";
+    if (to.bytes == 0) return "resize it, or take the vector that to_host() returns";
+    if (from.bytes == from.element) return "copy() repeats no element, fill() does";
+    return "take first() or subview() of the larger";
+}
+
 }  // namespace
 
 bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
@@ -76,13 +83,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
             throw_dead_block(*side->owner, call, where);
     if (to.bytes != from.bytes || to.rows != from.rows)
         usage_error({call, where}, "the destination has {} and the source {}: {}", shape(to),
-                    shape(from),
-                    std::string_view(
-                        to.is_rectangle ? "both need as many rows and as many columns"
-                        : to.bytes == 0 ? "resize it, or take the vector that to_host() "
-                                          "returns"
-                        : from.bytes == from.element ? "copy() repeats no element, fill() does"
-                                                     : "take first() or subview() of the larger"));
+                    shape(from), std::string_view(advice_on_sizes(to, from)));
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
         throw_null(call, to.data == nullptr ? "destination" : "source", where);
