@@ -51,7 +51,8 @@ if(NOT heddle_is_tsan)
     endif()
     file(RELATIVE_PATH heddle_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
     string(REGEX REPLACE "/$" "" heddle_pc_to_prefix "${heddle_pc_to_prefix}")
-    configure_file("${PROJECT_SOURCE_DIR}/cmake/heddle.pc.in" "${PROJECT_BINARY_DIR}/heddle.pc" @ONLY)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/heddle.pc.in" "${PROJECT_BINARY_DIR}/heddle.pc"
+        @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/heddle.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in"

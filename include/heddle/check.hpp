@@ -79,7 +79,7 @@ struct Summary {
 
 /// Options of start().
 struct Options {
-    bool strict = false;  ///< tell possible races too
+    bool strict = false;  ///< tell all possible races too
     bool abort = false;   ///< end the program, by std::abort(), in the call that completes a race
 };
 

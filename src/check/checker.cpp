@@ -36,10 +36,13 @@ struct LastPlace {
 constinit thread_local LastPlace last_place;
 constinit std::atomic<std::uint64_t> checks{0};
 
-/// Uses by the host that were looked at before may be wrong from now on.
+/// Uses by the host that were looked at before may be wrong from now on. Where the epoch changes
+/// meanwhile, as by the end of the check, that does it.
 void end_known_uses() noexcept {
-    if (host_use_epoch.load(std::memory_order_relaxed) != 0)
-        host_use_epoch.fetch_add(1, std::memory_order_release);
+    std::uint64_t epoch = host_use_epoch.load(std::memory_order_relaxed);
+    if (epoch != 0)
+        host_use_epoch.compare_exchange_strong(epoch, epoch + 1, std::memory_order_release,
+                                               std::memory_order_relaxed);
 }
 
 /// Returns whether a place is in a header of the standard library, which called an array's member
