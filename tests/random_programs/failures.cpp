@@ -15,6 +15,9 @@ namespace {
 /// A failure, by the number of the statement's run that failed; 0: none.
 using Failed = int;
 
+/// Stands for the CPU beside GPUs, which is none of the program's devices.
+constexpr int no_device = -1;
+
 /// A stream that has used an array. Once it has ended, what it left.
 struct User {
     int stream = -1;  ///< -1: it has ended
@@ -176,7 +179,11 @@ private:
         case What::graph: all_on(s.stream, at(program_.graphs, s.event).body, 0); break;
         case What::captured:
             block(s.bodies[1], round);
-            if (s.from >= 0) answer(s, ask_users(s.from, -1));
+            if (s.from >= 0) {
+                const Heard heard = ask_users(s.from, -1);
+                answer(s, heard);
+                if (is_cuda_) read_for_host(s.from, 0, heard);
+            }
             all_on(s.stream, s.bodies[0], round);
             break;
         case What::by_data: by_data(s); break;
@@ -193,15 +200,17 @@ private:
             if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
             answer(s, heard);
             if (hears == Hears::stream || hears == Hears::clone) use(s.from, s.stream, false);
-            // An order's streams read it too, and may not have ended when they are gone.
-            else if (const Failed one = heard.must != 0 ? heard.must : heard.may; one != 0)
-                at(users_, s.from)
-                    .push_back({.device = device_of(s.stream), .may_be_none = true, .left = one});
+            else read_for_host(s.from, device_of(s.stream), heard);
             break;
         }
         default: work(s, s.stream, round);
         }
     }
+
+    struct Heard {
+        Failed must = 0;
+        Failed may = 0;  ///< of streams that have only read it, and may not have ended yet
+    };
 
     void use(int buffer, int stream, bool writes) {
         if (buffer < 0) return;
@@ -212,6 +221,17 @@ private:
                 return;
             }
         at(users_, buffer).push_back({stream, device_of(stream), writes});
+    }
+
+    /// Notes that a stream has read it, which is gone and may not have ended: a stream of the
+    /// device, or of the CPU, which reads host memory and is not cleared with a GPU.
+    void read_for_host(int buffer, int device, const Heard& heard) {
+        const Failed failure = heard.must != 0 ? heard.must : heard.may;
+        if (failure == 0) return;
+        const bool on_cpu = is_cuda_ && at(program_.buffers, buffer).place != Place::device;
+        at(users_, buffer)
+            .push_back(
+                {.device = on_cpu ? no_device : device, .may_be_none = true, .left = failure});
     }
 
     void may_use(const Statement& s, int stream) {
@@ -289,10 +309,6 @@ private:
                           [&](const User& one) { return one.left != 0 && one.device == device; });
     }
 
-    struct Heard {
-        Failed must = 0;
-        Failed may = 0;  ///< of streams that have only read it, and may not have ended yet
-    };
     Heard ask_users(int buffer, int without) {
         Heard heard;
         for (const User& one : at(users_, buffer)) {

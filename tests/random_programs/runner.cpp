@@ -581,6 +581,7 @@ private:
             block(s.bodies[1], round);
             if (s.from < 0 || captures(mode_)) return;
             // Of the array's device, whose current stream reads it and takes failures over.
+            const OnCpu on_cpu(device(0));
             const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
             const Stream reader(device(from.place == Place::device ? from.device : 0));
             const ScopedStream in(reader, {.wait_on_enter = false});
