@@ -5,6 +5,8 @@
 
 namespace heddle::detail {
 
+class ScopeOwner;
+
 inline constexpr int max_devices = 64;  ///< of each kind
 inline constexpr int max_scopes = 128;  ///< open at the same time on one thread
 
@@ -35,6 +37,7 @@ struct ThreadState {
     bool device_set = false;
     bool touched = false;  ///< something was set outside of any scope
     Device device = Access::device(DeviceKind::cpu, 0);
+    ScopeOwner* owner = nullptr;  ///< what other threads know of it; null until it enters a scope
     /// Current streams by kind and index of the device; null: its default stream.
     StreamState* streams[2][max_devices] = {};
     int depth = 0;

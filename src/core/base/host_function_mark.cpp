@@ -19,9 +19,12 @@ InHostFunction::InHostFunction() noexcept
 InHostFunction::~InHostFunction() {
     // A current device or stream that a host function set must not reach the next one.
     if (!before_ && thread_states.of[1].touched) {
-        const std::uint64_t serial = thread_states.of[1].last_serial;
-        thread_states.of[1] = ThreadState{};
-        thread_states.of[1].last_serial = serial;  // a scope's number is never used again
+        ThreadState& state = thread_states.of[1];
+        ScopeOwner* const owner = state.owner;
+        const std::uint64_t serial = state.last_serial;
+        state = ThreadState{};
+        state.owner = owner;
+        state.last_serial = serial;  // a scope's number is never used again
     }
     thread_states.in_host_function = before_;
 }

@@ -157,9 +157,8 @@ void wait_on_exit(const detail::StreamUse& use, const SourceLocation& where) noe
 /// Returns the calling thread's state, without the scopes that other threads have left.
 ThreadState& state_here() noexcept {
     ThreadState& thread = detail::this_thread_state();
-    detail::ScopeOwner* const owner = detail::ScopeOwner::mine();
-    if (owner != nullptr && owner->has_left()) [[unlikely]]
-        close_left(thread, *owner);
+    if (thread.owner != nullptr && thread.owner->has_left()) [[unlikely]]
+        close_left(thread, *thread.owner);
     return thread;
 }
 

@@ -1,7 +1,6 @@
 #include "core/stream/scope_owner.hpp"
 
 #include <cstddef>
-#include <iterator>
 #include <new>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,9 +20,9 @@ constexpr std::uint64_t spare_serials = 1u << 20;
 struct EndOfScopes {
     bool is_needed = false;
     ~EndOfScopes() {
-        for (std::size_t i = 0; i < std::size(ScopeOwner::own_); ++i)
-            if (ScopeOwner* const own = std::exchange(ScopeOwner::own_[i], nullptr))
-                own->end(thread_states.of[i].last_serial);
+        for (ThreadState& state : thread_states.of)
+            if (ScopeOwner* const own = std::exchange(state.owner, nullptr))
+                own->end(state.last_serial);
     }
 };
 
@@ -63,7 +62,7 @@ void ScopeOwner::begin(ThreadState& thread) noexcept {
     own->thread_.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
     thread.last_serial = own->since_.load(std::memory_order_relaxed);
     own->left_.store(nullptr, std::memory_order_release);
-    own_[&thread == &thread_states.of[1] ? 1 : 0] = own;
+    thread.owner = own;
 }
 
 bool ScopeOwner::hand_over(LeftScope& left) noexcept {

@@ -30,11 +30,8 @@ public:
 
     /// Returns the owner that made the serial number, or null if that had no memory for one.
     static ScopeOwner* of(std::uint64_t serial) noexcept;
-    /// Makes the calling thread an owner, if it is none, and sets where its serial numbers begin.
+    /// Gives a state of the calling thread an owner, and sets where its serial numbers begin.
     static void begin(ThreadState& thread) noexcept;
-    /// Returns the calling thread's owner for the state that it uses now, or null.
-    static ScopeOwner* mine() noexcept { return own_[thread_states.in_host_function ? 1 : 0]; }
-
     /// Hands a scope to its thread. Returns false, and takes nothing, if that has ended. Lock-free.
     bool hand_over(LeftScope& left) noexcept;
     bool has_left() const noexcept { return left_.load(std::memory_order_acquire) != nullptr; }
@@ -48,8 +45,6 @@ private:
     static ScopeOwner* take() noexcept;
     void end(std::uint64_t last_serial) noexcept;
     static LeftScope* ended() noexcept;
-
-    static inline constinit thread_local ScopeOwner* own_[2] = {};
 
     std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended(): there is no thread
     std::atomic<std::uint64_t> since_{0};    ///< serial numbers of its thread are greater
