@@ -14,6 +14,7 @@
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/observe/calls.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/submission.hpp"
 #include "cuda/device/context.hpp"
@@ -213,12 +214,8 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
 }
 
 OpAccess access_of(const Part& part, std::size_t element, AccessMode mode) noexcept {
-    return {.data = part.data,
-            .bytes = part.size * element,
-            .allocation = allocation_of(part.owner),
-            .owner = part.owner,
-            .element = static_cast<std::uint32_t>(element),
-            .mode = mode};
+    return access_of({part.data, part.size * element}, part.owner, mode,
+                     static_cast<std::uint32_t>(element));
 }
 
 void tell_observers(const NcclShare& share, std::uint64_t collective, bool is_recorded) noexcept {

@@ -81,19 +81,15 @@ void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded
 }
 }  // namespace
 
-void DeclaredUse::add(const MemoryPart& part, const void* data, std::size_t bytes,
-                      const SourceLocation& where) {
+void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const SourceLocation& where) {
     has_parts = true;
     if (part.rows == 0 || part.bytes == 0) return;
-    const auto begin = reinterpret_cast<std::uintptr_t>(data);
-    const auto first = reinterpret_cast<std::uintptr_t>(part.data);
-    const std::uintptr_t end = first + (part.rows - 1) * part.pitch + part.bytes;
-    if (first < begin || end > begin + bytes)
+    if (part.begin() < of.begin() || part.end() > of.end())
         usage_error({"touching", where},
                     "a part is not within the view of {} bytes: it has bytes "
                     "{} to {}",
-                    bytes, static_cast<std::ptrdiff_t>(first - begin),
-                    static_cast<std::ptrdiff_t>(end - begin));
+                    of.bytes, static_cast<std::ptrdiff_t>(part.begin() - of.begin()),
+                    static_cast<std::ptrdiff_t>(part.end() - of.begin()));
     if (count == most_parts)
         usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
                     most_parts);
@@ -106,12 +102,7 @@ std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAc
     if (use.is_concurrent) access.mode = AccessMode::concurrent;
     const std::size_t count = std::min(use.most(), to.size());
     for (std::size_t i = 0; i < count; ++i) {
-        const MemoryPart& part =
-            use.has_parts ? use.parts[i] : MemoryPart{access.data, access.bytes, 0, 1};
-        access.data = part.data;
-        access.bytes = part.bytes;
-        access.pitch = part.pitch;
-        access.rows = part.rows;
+        if (use.has_parts) static_cast<MemoryRange&>(access) = use.parts[i];
         ::new (&to[i]) OpAccess(access);
     }
     return count;
@@ -123,15 +114,9 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) {
         if (one.data == nullptr || count == to.size()) continue;
-        const OpAccess access{.data = one.data,
-                              .bytes = one.bytes,
-                              .allocation = allocation_of(one.block),
-                              .owner = one.block,
-                              .pitch = one.pitch,
-                              .rows = std::max(one.rows, 1u),
-                              .element = one.element,
-                              .mode = one.writes ? AccessMode::read_write : AccessMode::read,
-                              .argument = one.argument};
+        OpAccess access{one, allocation_of(one.block), one.element,
+                        one.writes ? AccessMode::read_write : AccessMode::read, one.argument};
+        access.rows = std::max<std::size_t>(one.rows, 1);
         if (one.use == nullptr) [[likely]]
             ::new (&to[count++]) OpAccess(access);
         else count += describe_use(*one.use, access, to.subspan(count));
