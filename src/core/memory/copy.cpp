@@ -1,4 +1,4 @@
-// Copies and fills: checked, then recorded or enqueued.
+// Copies: checked, then recorded or enqueued.
 #include <heddle/memory/copy.hpp>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/host_access.hpp"
-#include "core/stream/admit.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle::detail {
@@ -96,10 +96,9 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 namespace {
 
 /// The host itself accesses pageable memory, during the call.
-void tell_host_side(const Piece& piece, AccessMode mode, const SourceLocation& where) noexcept {
-    const OpAccess access = access_of(piece, piece.owner, mode);
-    tell_host_access(mode == AccessMode::write ? "host writes" : "host reads", WaitReason::copy,
-                     {&access, 1}, piece.total(), where);
+void tell_host_side(const OpAccess& access, const SourceLocation& where) noexcept {
+    tell_host_access(access.writes() ? "host writes" : "host reads", WaitReason::copy, {&access, 1},
+                     access.total(), where);
 }
 
 const char* direction(const Place& to, const Place& from) {
@@ -127,44 +126,32 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     const ArrayUse uses[] = {{to_host ? nullptr : to.owner, true},
                              {from_host ? nullptr : from.owner, false}};
-    const Admission admission = admit(stream, "copy", uses, where);
-    if (admission == Admission::dropped) {
-        if (to_host) throw_known_failure(stream);  // the host reads it next
-        return;
-    }
-    const bool is_recorded =
-        admission == Admission::recorded && record_copy(stream, to, from, where);
-    // The host itself reads or writes pageable memory, now: wait for its users.
-    if (from_host && users == PageableUsers::wait_for) {
-        settle(from.owner, where);
-        if (from.owner != nullptr) throw_failure_of(*from.owner);
-    }
-    if (to_host && users == PageableUsers::wait_for) settle(to.owner, where);
-    if (!is_recorded) {
+    const auto enqueue = [&] {
+        // The host itself reads or writes pageable memory, now: wait for its users.
+        if (from_host && users == PageableUsers::wait_for) {
+            settle(from.owner, where);
+            if (from.owner != nullptr) throw_failure_of(*from.owner);
+        }
+        if (to_host && users == PageableUsers::wait_for) settle(to.owner, where);
         std::optional<BlockedSpan> blocked;
         if (to_host)
             blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
         stream.backend->copy(stream, to, from, where);
-    }
-    if (has_watch() && !is_observed()) [[unlikely]]
-        note_flight(stream,
-                    {.kind = OpKind::copy, .name = direction(to.place, from.place), .where = where},
-                    is_recorded);
-    if (is_observed()) {
-        const OpAccess accesses[] = {access_of(to, to.owner, AccessMode::write),
-                                     access_of(from, from.owner, AccessMode::read)};
-        notify_on(stream,
-                  {.kind = OpKind::copy,
-                   .name = direction(to.place, from.place),
-                   .bytes = to.total(),
-                   .accesses = accesses,
-                   .where = where},
-                  is_recorded);
-        // Behind the copy, whose id and time of call the backend knows.
-        if (to_host) tell_host_side(to, AccessMode::write, where);
-        if (from_host) tell_host_side(from, AccessMode::read, where);
-    }
-    if (to_host) throw_known_failure(stream);
+    };
+    submit(
+        stream, Operation{OpKind::copy, "copy", direction(to.place, from.place), where}, uses,
+        [&] { return record_copy(stream, to, from, where); }, enqueue,
+        [&](OpInfo& op, auto&& tell) {
+            const OpAccess accesses[] = {access_of(to, to.owner, AccessMode::write),
+                                         access_of(from, from.owner, AccessMode::read)};
+            op.bytes = to.total();
+            op.accesses = accesses;
+            tell();
+            // Behind the copy, whose id and time of call the backend knows.
+            if (to_host) tell_host_side(accesses[0], where);
+            if (from_host) tell_host_side(accesses[1], where);
+        });
+    if (to_host) throw_known_failure(stream);  // the host reads it next
 }
 
 }  // namespace
@@ -237,87 +224,6 @@ void copy_regions(const Region& given_to, const Region& given_from,
         order_after_stream(record_of(other), record_of(stream), where, WaitReason::peer);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
-}
-
-namespace {
-void fill_placed(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
-                 const SourceLocation& where) {
-    // Any device's stream can fill host memory; device memory needs a stream whose kernels reach
-    // it.
-    if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
-    else if (is_on_cuda(to.place) && !stream.device.is_cuda())
-        usage_error({"fill", where, stream},
-                    "work on {} cannot reach this memory: name a stream of its device, or none",
-                    stream.device);
-    const ArrayUse uses[] = {{to.owner, true}};
-    const Admission admission = admit(stream, "fill", uses, where);
-    if (admission == Admission::dropped) return;
-    const bool is_recorded =
-        admission == Admission::recorded && record_fill(stream, to, value, size, where);
-    if (!is_recorded) stream.backend->fill(stream, to, value, size, where);
-    if (has_watch() && !is_observed()) [[unlikely]]
-        note_flight(stream, {.kind = OpKind::fill, .name = "fill", .where = where}, is_recorded);
-    if (is_observed()) {
-        const OpAccess access = access_of(to, to.owner, AccessMode::write);
-        notify_on(stream,
-                  {.kind = OpKind::fill,
-                   .name = "fill",
-                   .bytes = to.total(),
-                   .accesses = {&access, 1},
-                   .where = where},
-                  is_recorded);
-    }
-}
-
-}  // namespace
-
-bool check_fill(const Region& to, const SourceLocation& where) {
-    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
-        throw_dead_block(*to.owner, "fill", where);
-    if (to.bytes == 0 || to.rows == 0) return false;
-    if (to.data == nullptr) throw_null("fill", "destination", where);
-    return true;
-}
-
-void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
-                 const SourceLocation& where) try {
-    const CallMark mark("fill", where);
-    check_usable(record_of(stream), "fill", where);
-    if (!check_fill(to, where)) return;
-    fill_placed(record_of(stream), located(to, "fill", where), value, size, where);
-} catch (...) {
-    detail::rethrow_as_error("fill", where);
-}
-
-void fill_region(const Region& to, const void* value, std::size_t size,
-                 const SourceLocation& where) try {
-    const CallMark mark("fill", where);
-    if (!check_fill(to, where)) return;
-    const Piece piece = located(to, "fill", where);
-    fill_placed(record_of(current_stream(piece.place.device)), piece, value, size, where);
-} catch (...) {
-    detail::rethrow_as_error("fill", where);
-}
-
-void check_to_host(StreamRef stream, const SourceLocation& where) try {
-    if (has_watch()) ThreadActivity::name_call("to_host", where);
-    check_usable(record_of(stream), "to_host", where);
-    check_not_capturing(record_of(stream), "to_host", where);
-} catch (...) {
-    detail::rethrow_as_error("to_host", where);
-}
-
-StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
-    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
-        throw_dead_block(*owner, "to_host", where);
-    if (owner == nullptr && data != nullptr) owner = find_block(data);
-    const StreamRef stream = current_stream(place_of(owner, data).device);
-    check_not_capturing(record_of(stream), "to_host", where);
-    // Its users may be writing to it.
-    if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
-    return stream;
-} catch (...) {
-    detail::rethrow_as_error("to_host", where);
 }
 
 }  // namespace heddle::detail
