@@ -30,6 +30,7 @@
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/interprocess.hpp>
+#include <heddle/memory/range.hpp>
 #include <heddle/memory/statistics.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/observe/host_access.hpp>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <heddle/memory/range.hpp>
 #include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
@@ -14,31 +15,20 @@ namespace heddle::detail {
 /// Stands for an operation's name, kind and place in the source; see SiteTable. 0 is none.
 using SiteId = std::uint32_t;
 
-/// Memory that an operation accesses: `rows` rows of `bytes` bytes, `pitch` bytes apart.
-struct CheckAccess {
-    std::uint64_t data = 0;  ///< address
-    std::uint64_t bytes = 0;
-    std::uint64_t pitch = 0;
-    /// Identifies the allocation for good; 0 for memory that heddle does not own, or that was
-    /// reached by a plain pointer.
-    std::uint64_t allocation = 0;
-    std::uint32_t rows = 1;
-    std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
-    AccessMode mode = AccessMode::read;
-    std::int8_t argument = -1;
+/// Returns the memory between two addresses.
+inline MemoryRange between(std::uint64_t begin, std::uint64_t end) noexcept {
+    return {reinterpret_cast<const void*>(begin), end - begin};
+}
+
+/// Memory that an operation accesses. Its allocation is 0 also if it was reached by a plain
+/// pointer.
+struct CheckAccess : OpAccess {
     /// Of a graph that was built before the check began: all of an array that it uses somehow.
     bool is_guess = false;
-
-    bool is_strided() const noexcept { return rows > 1 && pitch != bytes; }
-    /// One past the last byte.
-    std::uint64_t end() const noexcept { return data + (rows - 1) * pitch + bytes; }
 };
 
-/// Bytes in rows: `count` of them, `bytes` long, `pitch` apart. No rows: all that lies between.
-struct Rows {
-    std::uint64_t count = 0, bytes = 0, pitch = 0;
-    bool operator==(const Rows&) const = default;
-};
+/// Stands for all bytes between two addresses, where others are in rows.
+inline constexpr MemoryRange no_rows{.rows = 0};
 
 /// A node of a launched graph. A node that belongs to a body of a conditional node comes after that
 /// one, next to the others of its body, and precedes what the conditional node precedes.

@@ -162,14 +162,11 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     // std::span and algorithms call begin(), too, which says more.
     if (is_address && is_in_standard_library(told.where.file))
         return {told.array_begin, told.array_end, KnownUses::addresses};
-    const CheckAccess all{.data = told.array_begin,
-                          .bytes = told.array_end - told.array_begin,
-                          .allocation = told.allocation,
-                          .element = static_cast<std::uint32_t>(use.element()),
-                          .mode = use.only_reads() ? AccessMode::read : AccessMode::read_write};
+    const CheckAccess all{{between(told.array_begin, told.array_end), told.allocation,
+                           static_cast<std::uint32_t>(use.element()),
+                           use.only_reads() ? AccessMode::read : AccessMode::read_write}};
     CheckAccess used = all;
-    used.data = told.begin;
-    used.bytes = told.end - told.begin;
+    static_cast<MemoryRange&>(used) = between(told.begin, told.end);
     CheckOp op;
     op.kind = OpKind::host_access;
     op.reach = is_address         ? HostReach::takes_address

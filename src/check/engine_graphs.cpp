@@ -19,8 +19,7 @@ CheckEngine::KnownShape& CheckEngine::known_shape(const CheckShape& shape) {
     check_shape(shape, findings_);
     for (std::size_t i = first; i < findings_.size(); ++i) {
         Finding& one = findings_[i];
-        const AllocationTrack& memory =
-            memory_.of({.data = one.begin, .allocation = one.allocation});
+        const AllocationTrack& memory = memory_.of({{between(one.begin, one.end), one.allocation}});
         one.allocation_begin = memory.begin;
         one.made = memory.made;
     }

@@ -83,7 +83,7 @@ struct Finding {
     FindingSide first = {}, second = {};
     /// Address of the common bytes, and one past the last one.
     std::uint64_t begin = 0, end = 0;
-    Rows rows = {};                ///< if they are not all bytes from `begin` to `end`
+    MemoryRange rows = no_rows;    ///< if they are not all bytes from `begin` to `end`
     std::uint64_t allocation = 0;  ///< 0 if heddle does not own the memory
     /// Where the allocation begins, if that is known, and the size of an element.
     std::uint64_t allocation_begin = 0;

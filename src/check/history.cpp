@@ -69,7 +69,7 @@ void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all
     for (std::size_t i = from; i < all.size(); ++i) {
         const Conflict& row = all[i];
         const auto is_before = [&](const Conflict& one) {
-            const std::uint64_t rows = std::max<std::uint64_t>(one.rows.count, 1);
+            const std::uint64_t rows = std::max<std::size_t>(one.rows.rows, 1);
             return one.first == row.first && one.begin + rows * pitch == row.begin &&
                    one.end + pitch == row.end;
         };
@@ -78,8 +78,8 @@ void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all
             joined.push_back(row);
             continue;
         }
-        before->rows = {std::max<std::uint64_t>(before->rows.count, 1) + 1, row.end - row.begin,
-                        pitch};
+        const std::size_t rows = std::max<std::size_t>(before->rows.rows, 1) + 1;
+        before->rows = {nullptr, row.end - row.begin, rows, pitch};
         before->end = row.end;
     }
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(from), all.end());
@@ -88,9 +88,9 @@ void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all
 
 /// Calls f(begin, end) for each stretch of bytes.
 template <class F> void for_each_row(const CheckAccess& access, F&& f) {
-    if (!access.is_strided()) return f(access.data, access.end());
-    for (std::uint32_t row = 0; row < access.rows; ++row) {
-        const std::uint64_t begin = access.data + row * access.pitch;
+    if (!access.is_strided()) return f(access.begin(), access.end());
+    for (std::size_t row = 0; row < access.rows; ++row) {
+        const std::uint64_t begin = access.begin() + row * access.pitch;
         f(begin, begin + access.bytes);
     }
 }
@@ -126,7 +126,7 @@ void History::compare_cells(const CheckAccess& access, const Mark& mark, const O
         if (access.is_strided()) join_rows(access.pitch, before, to);
         return;
     }
-    compare_row(access.data, access.end());
+    compare_row(access.begin(), access.end());
     for (std::size_t i = before; i < to.size(); ++i) to[i].is_certain = false;
 }
 
@@ -143,7 +143,7 @@ void History::compare_strided(const CheckAccess& access, const Mark& mark, const
 
 void History::add_cells(const CheckAccess& access, const Mark& mark, const Order& order,
                         std::vector<Conflict>& to) {
-    const std::uint64_t begin = access.data, end = access.end();
+    const std::uint64_t begin = access.begin(), end = access.end();
     const auto use = [&](Cell& cell) {
         compare(cell.write, mark, cell.begin, cell.end, order, to);
         cell.readers.for_each(

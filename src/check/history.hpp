@@ -15,7 +15,7 @@ struct Conflict {
                   end = 0;  ///< common bytes, or what spans them if the access is strided
     /// False if it is not known whether there are common bytes.
     bool is_certain = true;
-    Rows rows{};  ///< if they are not all bytes from `begin` to `end`
+    MemoryRange rows = no_rows;  ///< if they are not all bytes from `begin` to `end`
     /// There is an order, but `first` freed the memory.
     bool is_ordered = false;
 };

@@ -16,20 +16,9 @@ std::uint32_t number_of(Device device) noexcept {
 
 std::uint64_t id_of(StreamRef stream) noexcept { return stream ? stream.id() : 0; }
 
-CheckAccess access_of(const OpAccess& access) noexcept {
-    return {.data = reinterpret_cast<std::uintptr_t>(access.data),
-            .bytes = access.bytes,
-            .pitch = access.pitch,
-            .allocation = access.allocation,
-            .rows = access.rows,
-            .element = access.element,
-            .mode = access.mode,
-            .argument = access.argument};
-}
-
 void copy_accesses(std::span<const OpAccess> from, std::vector<CheckAccess>& to) {
     to.clear();
-    for (const OpAccess& access : from) to.push_back(access_of(access));
+    for (const OpAccess& access : from) to.push_back({access});
 }
 
 bool is_wait(OpKind kind) noexcept {

@@ -277,9 +277,9 @@ std::string race_text(const Race& race, const Finding& finding, const ReportName
                          side.position);
     };
     std::string rows;
-    if (finding.rows.count != 0)
+    if (finding.rows.rows != 0)
         rows =
-            formatted(" rows={}x{}/{}", finding.rows.count, finding.rows.bytes, finding.rows.pitch);
+            formatted(" rows={}x{}/{}", finding.rows.rows, finding.rows.bytes, finding.rows.pitch);
     text += formatted("  [kind={} certain={} first={} second={} bytes={:#x}+{}{}]\n",
                       to_string(race.kind), race.certain ? 1 : 0, key(race.first, finding.first),
                       key(race.second, finding.second), finding.begin, finding.end - finding.begin,

@@ -22,7 +22,7 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
     };
     std::erase_if(all, [](const CheckAccess& one) { return one.bytes == 0; });
     const auto place = [&](const CheckAccess& one) {
-        return std::tuple(one.is_guess, rank(one), one.is_strided(), one.allocation, one.data);
+        return std::tuple(one.is_guess, rank(one), one.is_strided(), one.allocation, one.begin());
     };
     std::stable_sort(all.begin(), all.end(), [&](const CheckAccess& a, const CheckAccess& b) {
         return place(a) < place(b);
@@ -32,18 +32,13 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
         CheckAccess* const last = kept.empty() ? nullptr : &kept.back();
         const bool joins = last != nullptr && !one.is_strided() && !last->is_strided() &&
                            rank(*last) == rank(one) && last->allocation == one.allocation &&
-                           last->is_guess == one.is_guess && one.data <= last->end();
+                           last->is_guess == one.is_guess && one.begin() <= last->end();
         if (!joins) {
             kept.push_back(one);
             continue;
         }
-        const std::uint64_t end = std::max(last->end(), one.end());
-        *last = {.data = last->data,
-                 .bytes = end - last->data,
-                 .allocation = last->allocation,
-                 .element = last->element,
-                 .mode = last->mode,
-                 .is_guess = last->is_guess};
+        static_cast<MemoryRange&>(*last) = between(last->begin(), std::max(last->end(), one.end()));
+        last->argument = -1;
     }
     return kept;
 }

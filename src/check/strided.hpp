@@ -22,7 +22,7 @@ bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept;
 /// Bytes [begin, end), of those the rows if there are any.
 struct CommonBytes {
     std::uint64_t begin = 0, end = 0;
-    Rows rows{};
+    MemoryRange rows = no_rows;
 };
 /// Returns the bytes that both accesses have in common, which must be some: rows if both have the
 /// same pitch and each row meets one of the other's, or if one of them has one row (of which the

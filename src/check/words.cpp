@@ -49,8 +49,8 @@ std::string part_text(const Finding& finding) {
                           finding.begin >= finding.allocation_begin;
     const std::uint64_t element = in_array ? finding.element : 0;
     const bool has_elements = element != 0 && offset % element == 0;
-    const Rows& rows = finding.rows;
-    if (rows.count == 0) {
+    const MemoryRange& rows = finding.rows;
+    if (rows.rows == 0) {
         if (has_elements)
             return formatted("elements [{}, {})", offset / element,
                              (offset + bytes + element - 1) / element);
@@ -60,11 +60,11 @@ std::string part_text(const Finding& finding) {
     const std::uint64_t unit = has_elements && rows.pitch % element == 0 ? element : 1;
     const char* const units = unit == 1 && element != 1 ? "bytes" : "elements";
     if (!in_array || offset % rows.pitch + rows.bytes > rows.pitch)
-        return formatted("{} rows of {} {}, {} apart, from {:#x} on", rows.count, rows.bytes / unit,
+        return formatted("{} rows of {} {}, {} apart, from {:#x} on", rows.rows, rows.bytes / unit,
                          units, rows.pitch / unit, finding.begin);
     const std::uint64_t row = offset / rows.pitch, column = offset % rows.pitch;
     return formatted("{} [{}, {}) of each of the rows [{}, {}), {} {} apart,", units, column / unit,
-                     (column + rows.bytes) / unit, row, row + rows.count, rows.pitch / unit, units);
+                     (column + rows.bytes) / unit, row, row + rows.rows, rows.pitch / unit, units);
 }
 
 }  // namespace heddle::detail

@@ -41,9 +41,9 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
     if (part.data == nullptr) usage_error(site, "{} is null, but not empty", what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
-    const Region region = with_owner({part.data, part.size * element, part.owner}, call, where);
-    part.owner = region.owner;
-    const Place place = place_of(region);
+    const Piece piece = located({{part.data, part.size * element}, part.owner}, call, where);
+    part.owner = piece.owner;
+    const Place& place = piece.place;
     if (place.kind != MemoryKind::device)
         usage_error(site, "{} is host memory: copy() it into an array of {}", what, device);
     if (place.device != device)

@@ -73,8 +73,11 @@ void CollectiveRun::barrier(Moment moment) {
 void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
     if (to.data == from.data || to.size == 0) return;
     const ShareMark share = share_of(rank);
-    copy_regions(stream(rank), {to.data, to.size * call_.element, to.owner},
-                 {from.data, from.size * call_.element, from.owner}, call_.where);
+    const auto region = [&](const Part& part) {
+        const std::size_t bytes = part.size * call_.element;
+        return Region{{part.data, bytes, 1, bytes}, part.owner};
+    };
+    copy_regions(stream(rank), region(to), region(from), call_.where);
 }
 
 void CollectiveRun::want(const Part& to, const Part& from) {

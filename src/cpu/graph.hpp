@@ -21,7 +21,7 @@ class RunOrder;
 /// A conditional node in a plan.
 struct Branch {
     ConditionalKind kind;
-    int* value;
+    const int* value;
     std::vector<std::shared_ptr<const Plan>> bodies;
     std::size_t index;  ///< position among the plan's conditional nodes
 

@@ -24,7 +24,7 @@ std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::s
                                           std::uint32_t told_as) {
     auto branch = std::make_shared<Branch>();
     branch->kind = conditional.kind;
-    branch->value = static_cast<int*>(conditional.value.data);
+    branch->value = static_cast<const int*>(conditional.value.data);
     branch->index = index;
     std::uint32_t first = told_as + 1;
     for (const auto& body : conditional.bodies) {

@@ -118,7 +118,7 @@ struct CopyOp {
     static const char* pretty() noexcept { return "copy"; }
     static void run(void* self, std::size_t begin, std::size_t end) {
         const auto& op = *static_cast<const CopyOp*>(self);
-        auto* const to = static_cast<std::byte*>(op.to.data);
+        auto* const to = writable(op.to);
         const auto* const from = static_cast<const std::byte*>(op.from.data);
         if (op.to.rows > 1) {
             for (std::size_t row = begin; row < end; ++row)
@@ -185,7 +185,7 @@ struct FillOp {
     }
     static void run(void* self, std::size_t begin, std::size_t end) {
         const auto& op = *static_cast<const FillOp*>(self);
-        auto* const to = static_cast<std::byte*>(op.to.data);
+        auto* const to = writable(op.to);
         if (op.to.rows > 1) {
             for (std::size_t row = begin; row < end; ++row)
                 repeat(to + row * op.to.pitch, op.to.bytes, op.bytes(), op.size);
@@ -214,9 +214,8 @@ namespace {
 void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
                    const SourceLocation& where) {
     const std::size_t parts = CopyOp::parts(to);
-    SnapshotOp later{{to, from},
-                     std::make_unique_for_overwrite<std::byte[]>(from.bytes * from.rows)};
-    const Piece compact{later.snapshot.get(), from.bytes, from.rows, from.bytes, from.place};
+    SnapshotOp later{{to, from}, std::make_unique_for_overwrite<std::byte[]>(from.total())};
+    const Piece compact{{later.snapshot.get(), from.bytes, from.rows, from.bytes}, from.place};
     CopyOp now{compact, from};
     CopyOp::run(&now, 0, parts);
     later.copy.from = compact;
@@ -225,15 +224,6 @@ void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
 
 /// The most bytes of snapshots that one copy has in flight, if it can wait and no row has more.
 constexpr std::size_t snapshot_bytes = 64 << 20;
-
-/// Returns the part of a piece from `first` on: bytes of a single row, otherwise rows.
-Piece part_of(const Piece& piece, std::size_t first, std::size_t count) {
-    Piece part = piece;
-    part.data = static_cast<std::byte*>(piece.data) + (piece.rows == 1 ? 1 : piece.pitch) * first;
-    (piece.rows == 1 ? part.bytes : part.rows) = count;
-    if (part.rows == 1) part.pitch = part.bytes;
-    return part;
-}
 
 /// The same in parts, of which two are in flight at most: waits for a part before it reads the one
 /// after the next.
@@ -251,7 +241,8 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
             wait_for(*older);
         }
         const std::size_t count = std::min(step, all - first);
-        copy_snapshot(stream, part_of(to, first, count), part_of(from, first, count), where);
+        copy_snapshot(stream, {to.part(first, count), to.place},
+                      {from.part(first, count), from.place}, where);
         older = std::exchange(newer, pending_work(use));
     }
 }
@@ -268,7 +259,7 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
     // A pageable source is read now, whatever earlier work the stream has: the caller may change it
     // once this returns. A stream without work runs the copy at once, without a snapshot.
     if (reads_now && !(may_wait && queue_of(stream).is_idle())) {
-        const bool in_parts = may_wait && from.bytes * from.rows > snapshot_bytes;
+        const bool in_parts = may_wait && from.total() > snapshot_bytes;
         (in_parts ? copy_snapshots : copy_snapshot)(stream, to, from, where);
         if (!fills_now) return;
     } else {

@@ -14,8 +14,10 @@
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/observe/calls.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/submission.hpp"
+#include "core/stream/submit.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
 #include "cuda/observe/timing.hpp"
@@ -213,15 +215,11 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
 }
 
 OpAccess access_of(const Part& part, std::size_t element, AccessMode mode) noexcept {
-    return {.data = part.data,
-            .bytes = part.size * element,
-            .allocation = allocation_of(part.owner),
-            .owner = part.owner,
-            .element = static_cast<std::uint32_t>(element),
-            .mode = mode};
+    return access_of({part.data, part.size * element}, part.owner, mode,
+                     static_cast<std::uint32_t>(element));
 }
 
-void tell_observers(const NcclShare& share, std::uint64_t collective, bool is_recorded) noexcept {
+void tell_share(const NcclShare& share, std::uint64_t collective, bool is_recorded) noexcept {
     const RankCall& call = share.call;
     OpAccess accesses[2];
     std::size_t used = 0;
@@ -229,12 +227,11 @@ void tell_observers(const NcclShare& share, std::uint64_t collective, bool is_re
     if (call.receives) accesses[used++] = access_of(call.receive, call.element, AccessMode::write);
     const ShareMark mark(collective, static_cast<std::uint32_t>(share.number),
                          static_cast<std::uint32_t>(share.ranks));
-    notify_on(Access::state(share.stream),
-              {.kind = OpKind::collective,
-               .name = call.call,
-               .accesses = {accesses, used},
-               .where = call.where},
-              is_recorded);
+    const Operation operation{OpKind::collective, call.call, call.call, call.where};
+    tell(Access::state(share.stream), operation, is_recorded, [&](OpInfo& op, auto&& tell) {
+        op.accesses = {accesses, used};
+        tell();
+    });
 }
 
 }  // namespace
@@ -389,7 +386,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         if (is_recorded) capture_share(shares[i], record);
         else submissions[i]->count();
         if (!is_recorded) cu::time_end(record);
-        if (is_observed()) tell_observers(shares[i], number, is_recorded);
+        if (is_noted()) tell_share(shares[i], number, is_recorded);
     }
 }
 

@@ -53,16 +53,9 @@ struct TraceThread {
     bool operator==(const TraceThread&) const = default;
 };
 
-struct TraceAccess {
-    std::uint64_t data = 0;   ///< address
-    std::uint64_t bytes = 0;  ///< of a row
-    std::uint64_t block = 0;  ///< identifies the allocation for good; 0: heddle does not own it
-    std::uint64_t pitch = 0;
-    std::uint32_t rows = 1;
-    std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
-    AccessMode mode = AccessMode::read;
-    std::int8_t argument = -1;  ///< which argument of the kernel, from 0
-    TraceIndex name = 0;        ///< string: the array's name, if it was given one
+/// The pitch of one row is 0.
+struct TraceAccess : OpAccess {
+    TraceIndex name = 0;  ///< string: the array's name, if it was given one
     bool operator==(const TraceAccess&) const = default;
 };
 

@@ -9,13 +9,9 @@
 namespace heddle_test {
 
 CheckAccess access_to(const Memory& memory, AccessMode mode) {
-    return {.data = memory.data,
-            .bytes = memory.bytes,
-            .pitch = memory.pitch,
-            .allocation = memory.id,
-            .rows = memory.rows,
-            .element = 1,
-            .mode = mode};
+    const MemoryRange range{reinterpret_cast<const void*>(memory.data), memory.bytes, memory.rows,
+                            memory.pitch};
+    return {{range, memory.id, 1, mode}};
 }
 CheckAccess in(const Memory& memory) { return access_to(memory, AccessMode::read); }
 CheckAccess out(const Memory& memory) { return access_to(memory, AccessMode::write); }

@@ -75,9 +75,9 @@ public:
         for (const CheckAccess& one : a.accesses)
             for (const CheckAccess& two : b.accesses) {
                 if (one.allocation != two.allocation || !do_conflict(one.mode, two.mode)) continue;
-                for (std::uint32_t row = 0; row < one.rows; ++row)
+                for (std::size_t row = 0; row < one.rows; ++row)
                     for (std::uint64_t i = 0; i < one.bytes; ++i) {
-                        const std::uint64_t at = one.data + row * one.pitch + i;
+                        const std::uint64_t at = one.begin() + row * one.pitch + i;
                         if (contains(two, at)) f(at);
                     }
             }
@@ -90,8 +90,8 @@ private:
         return !(a == AccessMode::concurrent && b == AccessMode::concurrent);
     }
     static bool contains(const CheckAccess& access, std::uint64_t at) {
-        for (std::uint32_t row = 0; row < access.rows; ++row) {
-            const std::uint64_t begin = access.data + row * access.pitch;
+        for (std::size_t row = 0; row < access.rows; ++row) {
+            const std::uint64_t begin = access.begin() + row * access.pitch;
             if (at >= begin && at < begin + access.bytes) return true;
         }
         return false;

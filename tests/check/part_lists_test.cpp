@@ -236,28 +236,30 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
     for (int i = 0; i < 20000; ++i) {
         const auto access = [&] {
             const auto rows = static_cast<std::uint32_t>(1 + random.below(5));
-            return CheckAccess{.data = 1000 + random.below(60),
-                               .bytes = 1 + random.below(12),
-                               .pitch = pitch,
-                               .rows = rows};
+            CheckAccess made;
+            made.data = reinterpret_cast<const void*>(1000 + random.below(60));
+            made.bytes = 1 + random.below(12);
+            made.rows = rows;
+            made.pitch = pitch;
+            return made;
         };
         const CheckAccess a = access(), b = access();
         if (detail::overlap_of(a, b) != detail::Overlap::some) continue;
         const auto has = [](const CheckAccess& one, std::uint64_t byte) {
-            for (std::uint32_t row = 0; row < one.rows; ++row)
-                if (byte - one.data - row * pitch < one.bytes) return true;
+            for (std::size_t row = 0; row < one.rows; ++row)
+                if (byte - one.begin() - row * pitch < one.bytes) return true;
             return false;
         };
         const detail::CommonBytes common = detail::common_bytes(a, b);
-        told_rows += common.rows.count != 0 ? 1 : 0;
+        told_rows += common.rows.rows != 0 ? 1 : 0;
         bool is_right = true;
         for (std::uint64_t byte = 1000; byte < 1200; ++byte) {
             bool is_told = byte >= common.begin && byte < common.end;
-            if (common.rows.count != 0)
+            if (common.rows.rows != 0)
                 is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
             // All that is common is told; and nothing else, unless a row meets two others.
             const bool is_common = has(a, byte) && has(b, byte);
-            const bool is_exact = common.rows.count != 0 && a.is_strided() && b.is_strided();
+            const bool is_exact = common.rows.rows != 0 && a.is_strided() && b.is_strided();
             is_right = is_right && (is_told == is_common || (is_told && !is_exact));
         }
         REQUIRE(is_right);

@@ -271,7 +271,7 @@ TEST_CASE("rows are told as parts of the array's rows") {
     Finding finding = a_finding(FindingKind::write_after_write);
     finding.begin = 0x1000 + (2 * 64 + 8) * 4;
     finding.end = finding.begin + 3 * 64 * 4 + 16;
-    finding.rows = {.count = 4, .bytes = 16, .pitch = 64 * 4};
+    finding.rows = {.bytes = 16, .rows = 4, .pitch = 64 * 4};
     CHECK_THAT(text_of(finding), contains("in common: elements [8, 12) of each of the rows [2, 6), "
                                           "64 elements apart, of the array made at"));
     finding.element = 0;

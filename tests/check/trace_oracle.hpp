@@ -234,18 +234,18 @@ private:
     /// Memory that heddle does not own has the key 0; a plain pointer may lead to an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
-        const auto next = allocations_.upper_bound(access.data);
+        const auto next = allocations_.upper_bound(access.begin());
         if (next == allocations_.begin()) return 0;
         const auto& [data, memory] = *std::prev(next);
-        return access.data < memory.second ? memory.first : 0;
+        return access.begin() < memory.second ? memory.first : 0;
     }
     void remember(const CheckOp& op) {
         for (const CheckAccess& one : op.accesses)
-            if (one.bytes != 0) allocations_[one.data] = {one.allocation, one.end()};
+            if (one.bytes != 0) allocations_[one.begin()] = {one.allocation, one.end()};
     }
     void forget(const CheckOp& op) {
         for (const CheckAccess& one : op.accesses) {
-            const auto found = allocations_.find(one.data);
+            const auto found = allocations_.find(one.begin());
             if (found != allocations_.end() && found->second.first == one.allocation)
                 allocations_.erase(found);
         }
@@ -307,15 +307,17 @@ private:
         return !(a == AccessMode::concurrent && b == AccessMode::concurrent);
     }
     static bool overlap(const CheckAccess& a, const CheckAccess& b) {
-        if (a.end() <= b.data || b.end() <= a.data) return false;
+        if (a.end() <= b.begin() || b.end() <= a.begin()) return false;
         if (!a.is_strided() && !b.is_strided()) return true;
-        const auto rows = [](const CheckAccess& one) { return one.is_strided() ? one.rows : 1; };
-        const auto bytes = [](const CheckAccess& one) {
-            return one.is_strided() ? one.bytes : one.end() - one.data;
+        const auto rows = [](const CheckAccess& one) {
+            return one.is_strided() ? one.rows : std::size_t{1};
         };
-        for (std::uint32_t i = 0; i < rows(a); ++i)
-            for (std::uint32_t j = 0; j < rows(b); ++j) {
-                const std::uint64_t one = a.data + i * a.pitch, other = b.data + j * b.pitch;
+        const auto bytes = [](const CheckAccess& one) {
+            return one.is_strided() ? one.bytes : one.end() - one.begin();
+        };
+        for (std::size_t i = 0; i < rows(a); ++i)
+            for (std::size_t j = 0; j < rows(b); ++j) {
+                const std::uint64_t one = a.begin() + i * a.pitch, other = b.begin() + j * b.pitch;
                 if (one < other + bytes(b) && other < one + bytes(a)) return true;
             }
         return false;

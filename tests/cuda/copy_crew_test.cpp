@@ -8,7 +8,6 @@
 
 using namespace heddle_test;
 using heddle::detail::cu::copy_on_host;
-using heddle::detail::cu::Rows;
 using heddle::detail::cu::Stores;
 
 namespace {
@@ -32,7 +31,8 @@ bool is_copied(std::size_t bytes, std::size_t rows, std::size_t first, std::size
     for (std::size_t r = 0; r < rows; ++r)
         std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(r * from_pitch), bytes,
                     expected.begin() + static_cast<std::ptrdiff_t>(first + r * to_pitch));
-    copy_on_host({to.data() + first, to_pitch}, {from.data(), from_pitch}, bytes, rows, stores);
+    copy_on_host({to.data() + first, bytes, rows, to_pitch}, {from.data(), bytes, rows, from_pitch},
+                 stores);
     return to == expected;
 }
 

@@ -192,13 +192,13 @@ TEST_CASE("copies, collectives and pipelines are told by their category", "[time
 TEST_CASE("a bar tells what is known of its operation", "[timeline]") {
     TraceBuilder t;
     const auto s = t.stream("main");
-    t.raw().accesses.push_back({.data = 0x7f0000000000,
-                                .bytes = 4096,
-                                .mode = AccessMode::read,
-                                .argument = 0,
-                                .name = t.string("chunk")});
-    t.raw().accesses.push_back(
-        {.data = 0x10, .bytes = 64, .pitch = 256, .rows = 3, .mode = AccessMode::read_write});
+    auto chunk = TraceBuilder::access(0x7f0000000000, 4096, AccessMode::read);
+    chunk.argument = 0;
+    chunk.name = t.string("chunk");
+    auto rows = TraceBuilder::access(0x10, 64, AccessMode::read_write);
+    rows.rows = 3;
+    rows.pitch = 256;
+    t.raw().accesses = {chunk, rows};
     const auto op = t.launch(s, "Hash").called(1'000, 2'500).ended(9'000).at("hash.cpp", 41);
     op->accesses = 2;
     op->bytes = 4160;

@@ -152,7 +152,8 @@ TEST_CASE("a cut keeps the ranges that overlap it", "[timeline]") {
 TEST_CASE("a cut keeps the accesses of what it keeps", "[timeline]") {
     TraceBuilder t;
     const auto s = t.stream("main");
-    for (std::uint64_t i = 0; i < 6; ++i) t.raw().accesses.push_back({.data = i});
+    for (std::uint64_t i = 0; i < 6; ++i)
+        t.raw().accesses.push_back(TraceBuilder::access(i, 1, AccessMode::read));
     const auto with = [&](Moment start, std::uint32_t first, std::uint32_t count) {
         const auto op = t.launch(s, "Hash").called(0, 1).ran(start, start + 1);
         op->first_access = first;
@@ -163,8 +164,8 @@ TEST_CASE("a cut keeps the accesses of what it keeps", "[timeline]") {
     with(23, 4, 1);
     const Trace trace = cut(t.trace(0, 100), 20, 30);
     REQUIRE(trace.accesses.size() == 2);
-    CHECK(trace.accesses[0].data == 3);
-    CHECK(trace.accesses[1].data == 4);
+    CHECK(trace.accesses[0].begin() == 3);
+    CHECK(trace.accesses[1].begin() == 4);
     CHECK(trace.ops[0].first_access == 0);
     CHECK(trace.ops[1].first_access == 1);
 }

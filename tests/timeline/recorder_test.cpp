@@ -70,7 +70,7 @@ TEST_CASE("a recorded operation has its place, its stream and its name") {
     CHECK(op.call_end <= trace.end);
     REQUIRE(op.accesses == 1);
     const heddle::detail::TraceAccess& access = trace.accesses.at(op.first_access);
-    CHECK(access.data == reinterpret_cast<std::uintptr_t>(x.data()));
+    CHECK(access.data == x.data());
     CHECK(access.bytes == 10 * sizeof(int));
     CHECK(access.argument == 0);
     s.synchronize();

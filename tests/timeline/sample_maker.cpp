@@ -191,7 +191,7 @@ TraceIndex SampleMaker::launch_graph(TraceIndex stream, TraceIndex graph, Moment
 void SampleMaker::access(std::string_view name, std::uint64_t address, std::uint64_t bytes,
                          AccessMode mode, int argument) {
     detail::TraceAccess access;
-    access.data = address;
+    access.data = reinterpret_cast<const void*>(address);
     access.bytes = bytes;
     access.element = 4;
     access.mode = mode;

@@ -78,8 +78,17 @@ private:
         if (!trace_.accesses.empty() && one_in(2))
             return trace_.accesses[below(trace_.accesses.size())];
         const auto argument = static_cast<std::int8_t>(below(256));
-        return {bits(),   bits(), bits(), bits(), bits32(), bits32(), one_of<AccessMode>(4),
-                argument, name()};
+        TraceAccess made;
+        made.data = reinterpret_cast<const void*>(bits());
+        made.bytes = bits();
+        made.allocation = bits();
+        made.pitch = bits();
+        made.rows = bits32();
+        made.element = bits32();
+        made.mode = one_of<AccessMode>(4);
+        made.argument = argument;
+        made.name = name();
+        return made;
     }
     /// Some of the accesses, or none.
     void set_accesses(std::uint32_t& first, std::uint32_t& count) {
@@ -168,9 +177,13 @@ public:
         for (const char* name : {"up", "main", "side", "down"})
             trace_.streams.push_back({trace_.streams.size() + 1, device, 0, string(name)});
         for (std::uint64_t i = 0; i < 8; ++i)
-            trace_.accesses.push_back({0x7f0000000000 + (i << 20), 1 << 20, i + 1, 1 << 20, 1, 4,
-                                       i % 2 == 0 ? AccessMode::read : AccessMode::read_write,
-                                       static_cast<std::int8_t>(i % 2), string("chunk")});
+            trace_.accesses.push_back(
+                {{{reinterpret_cast<const void*>(0x7f0000000000 + (i << 20)), 1 << 20, 1, 1 << 20},
+                  i + 1,
+                  4,
+                  i % 2 == 0 ? AccessMode::read : AccessMode::read_write,
+                  static_cast<std::int8_t>(i % 2)},
+                 string("chunk")});
         trace_.program = "steps";
         trace_.base_ns = 987'654'321'012'345;
         trace_.base_realtime_ns = 1'765'432'109'876'543'210;

@@ -67,10 +67,10 @@ Strings calls_of(const Trace& trace) {
             const TraceAccess& access = trace.accesses[op.first_access + i];
             const char* mode = modes[static_cast<std::size_t>(access.mode)];
             // The host's memory may be elsewhere each time.
-            if (access.block == 0) call += formatted(", {} the host's memory", mode);
+            if (access.allocation == 0) call += formatted(", {} the host's memory", mode);
             else
                 call += formatted(", {} array {}", mode,
-                                  memory.emplace(access.block, memory.size()).first->second);
+                                  memory.emplace(access.allocation, memory.size()).first->second);
         }
         calls.push_back(call);
     }

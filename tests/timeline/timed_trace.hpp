@@ -162,7 +162,7 @@ private:
     void add_uses(const Op& made, const std::vector<std::uint64_t>& all, AccessMode mode) {
         for (const std::uint64_t memory : all) {
             made.uses(memory << 32, mode);
-            raw().accesses.back().block = memory == pageable ? 0 : memory;
+            raw().accesses.back().allocation = memory == pageable ? 0 : memory;
         }
     }
 

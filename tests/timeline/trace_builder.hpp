@@ -25,6 +25,10 @@ using namespace heddle::detail;
 
 class TraceBuilder {
 public:
+    static TraceAccess access(std::uint64_t address, std::uint64_t bytes, AccessMode mode) {
+        return {{{reinterpret_cast<const void*>(address), bytes}, 0, 0, mode}};
+    }
+
     /// An operation of the trace. Stands for its index, too. Valid as long as the builder.
     class Op {
     public:
@@ -63,7 +67,7 @@ public:
             std::vector<TraceAccess>& all = builder_->made_.accesses;
             if ((*this)->accesses++ == 0)
                 (*this)->first_access = static_cast<std::uint32_t>(all.size());
-            all.push_back({.data = data, .bytes = 64, .mode = mode});
+            all.push_back(access(data, 64, mode));
             return *this;
         }
         const Op& mode(OpMode mode) const {

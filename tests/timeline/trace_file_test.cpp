@@ -84,7 +84,8 @@ TEST_CASE("a trace file keeps the largest and the smallest numbers", "[timeline]
     trace.lost_ops = most;
     trace.devices.push_back({true, std::numeric_limits<int>::min(), 0, {}, -latest, most32});
     trace.streams.push_back({most, 0, std::numeric_limits<int>::max(), 0});
-    trace.accesses.push_back({most, most, most, most, most32, most32, {}, -128, 0});
+    const auto* const far = reinterpret_cast<const void*>(most);
+    trace.accesses.push_back({{{far, most, most32, most}, most, most32, {}, -128}, 0});
     for (const Moment moment : {latest, -latest, unknown_moment, latest}) {
         TraceOp op;
         op.id = op.position = op.other_position = op.event = op.bytes = most;

@@ -80,10 +80,10 @@ struct CallOperator<K> {
 /// The arrays and views among arguments of these types, and in them.
 template <class... Types> struct MemoryArguments {
     static constexpr std::size_t most = (std::size_t{1} + ... + most_views<Types>());
-    MemoryArgument memory[most];  // not initialised
-    MemoryArgument* end = memory;
+    MemoryArgumentRoom<most> memory;
+    MemoryArgument* end = memory.all;
 
-    std::span<const MemoryArgument> all() const noexcept { return {memory, end}; }
+    std::span<const MemoryArgument> all() const noexcept { return {memory.all, end}; }
 
     /// Adds the argument `index` if it is an array or a view, or holds views. `kept` is the
     /// launch's own copy, and has another type if the argument is converted.
@@ -120,34 +120,24 @@ private:
     template <class T>
     void add_view(View<T> view, std::int8_t argument, bool writes, bool is_array = false,
                   const DeclaredUse* use = nullptr) noexcept {
-        *end++ = {Access::block(view),
-                  view.data(),
-                  view.size_bytes(),
+        *end++ = {{view.data(), view.size_bytes()},
+                  Access::block(view),
                   sizeof(T),
                   argument,
-                  is_array,
                   writes && !std::is_const_v<T>,
+                  is_array,
                   false,
-                  use,
-                  0,
-                  1,
-                  0};
+                  use};
     }
     template <class T>
     void add_rectangle(const View2D<T>& view, std::int8_t argument, bool writes) noexcept {
         const View<T> whole = view.memory();
-        *end++ = {Access::block(whole),
-                  whole.data(),
-                  view.rows() == 0 ? 0 : view.columns() * sizeof(T),
+        const std::size_t bytes = view.rows() == 0 ? 0 : view.columns() * sizeof(T);
+        *end++ = {{whole.data(), bytes, view.rows(), view.pitch() * sizeof(T)},
+                  Access::block(whole),
                   sizeof(T),
                   argument,
-                  false,
-                  writes && !std::is_const_v<T>,
-                  false,
-                  nullptr,
-                  view.pitch() * sizeof(T),
-                  static_cast<std::uint32_t>(view.rows()),
-                  0};
+                  writes && !std::is_const_v<T>};
     }
 };
 

@@ -66,7 +66,7 @@ enum class Admission : std::uint8_t {
     recorded,  ///< let a capture or batch record it; enqueue it if that declines
 };
 
-/// Slow path of admit() (core/stream/admit.hpp). Throws for dead and forked streams and lost
+/// Slow path of admit() (core/stream/submit.hpp). Throws for dead and forked streams and lost
 /// devices.
 Admission admit_slowly(StreamState& stream, const char* call, Where where);
 

@@ -82,46 +82,36 @@ struct Work {
     bool accesses_known = false;
 };
 
-/// `rows` rows of `bytes` bytes, `pitch` bytes apart.
-struct MemoryPart {
-    const void* data;
-    std::size_t bytes, pitch;
-    std::uint32_t rows;
-};
-
 /// What a kernel does with a view, if less than the view's type says.
 struct DeclaredUse {
     static constexpr std::size_t most_parts = 4;
-    MemoryPart parts[most_parts] = {};  ///< that it touches; none is empty
+    MemoryRange parts[most_parts] = {};  ///< that it touches; none is empty
     std::uint8_t count = 0;
     bool has_parts = false;  ///< else it may touch all
     bool is_concurrent = false;
 
     /// How many accesses that makes.
     std::size_t most() const noexcept { return has_parts ? count : 1; }
-    /// Adds a part of the memory from `data` on. Throws UsageError if it is not within, or one too
-    /// many.
-    void add(const MemoryPart& part, const void* data, std::size_t bytes,
-             const SourceLocation& where);
+    /// Adds a part of the memory `of`. Throws UsageError if it is not within, or one too many.
+    void add(const MemoryRange& part, const MemoryRange& of, const SourceLocation& where);
 };
 
 /// The memory of an array or view among a kernel's arguments, or in one of them, or in the kernel.
-struct MemoryArgument {
-    Block* block;  ///< null if heddle does not own the memory
-    const void* data;
-    std::size_t bytes;       ///< of each row
-    std::uint32_t element;   ///< bytes of an element
-    std::int8_t argument;    ///< its index among the kernel's arguments; -1: in the kernel
-    bool is_array;           ///< an Array: without a block it holds nothing
-    bool writes;             ///< whether the kernel can write it
-    bool is_found;           ///< by a search of the argument's bytes, `offset` from its beginning
-    const DeclaredUse* use;  ///< null: what `writes` says, with all of it
-    std::size_t pitch;       ///< bytes between the beginnings of two rows
-    std::uint32_t rows;
-    std::uint32_t offset;
+struct MemoryArgument : MemoryRange {
+    Block* block = nullptr;     ///< null if heddle does not own the memory
+    std::uint32_t element = 1;  ///< bytes of an element
+    std::int8_t argument = -1;  ///< its index among the kernel's arguments; -1: in the kernel
+    bool writes = false;        ///< whether the kernel can write it
+    bool is_array = false;      ///< an Array: without a block it holds nothing
+    bool is_found = false;  ///< by a search of the argument's bytes, `offset` from its beginning
+    const DeclaredUse* use = nullptr;  ///< null: what `writes` says, with all of it
+    std::uint32_t offset = 0;
+};
 
-    /// Returns the bytes from the first row's beginning to the last one's end.
-    std::size_t extent() const noexcept { return rows <= 1 ? bytes : (rows - 1) * pitch + bytes; }
+/// Room for memory arguments, which is not initialised.
+template <std::size_t most> union MemoryArgumentRoom {
+    MemoryArgumentRoom() noexcept {}  // NOLINT(modernize-use-equals-default)
+    MemoryArgument all[most];
 };
 
 /// The index of an argument in MemoryArgument. Those beyond count as one.

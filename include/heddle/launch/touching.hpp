@@ -18,16 +18,16 @@ class ViewPart {
 public:
     /// Stands for a view's elements.
     template <class T>
-    ViewPart(View<T> part) noexcept : memory_{part.data(), part.size_bytes(), 0, 1} {}  // NOLINT
+    ViewPart(View<T> part) noexcept : memory_{part.data(), part.size_bytes()} {}  // NOLINT
     /// Stands for the elements of a rectangle.
     template <class T>
     ViewPart(const View2D<T>& part) noexcept  // NOLINT
-        : memory_{part.memory().data(), part.columns() * sizeof(T), part.pitch() * sizeof(T),
-                  static_cast<std::uint32_t>(part.rows())} {}
+        : memory_{part.memory().data(), part.columns() * sizeof(T), part.rows(),
+                  part.pitch() * sizeof(T)} {}
 
 private:
     friend detail::Access;
-    detail::MemoryPart memory_;
+    MemoryRange memory_;
 };
 
 /// A kernel's argument: a view, and what the kernel does with it. Made by touching() and
@@ -51,7 +51,7 @@ template <class T>
 KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Where where) {
     DeclaredUse use;
     for (const ViewPart& part : parts)
-        use.add(Access::memory(part), view.data(), view.size_bytes(), where);
+        use.add(Access::memory(part), {view.data(), view.size_bytes()}, where);
     return Access::make<KernelView<T>>(view, use);
 }
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <heddle/memory/range.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/stream.hpp>
 
@@ -71,25 +72,16 @@ concept Source = requires(const From& from) { detail::as_source(from); };
 template <class S, class T>
 concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;
 
-/// Untyped memory: `rows` rows of `bytes` bytes each, whose starts are `pitch` bytes apart. `pitch`
-/// is ignored if `rows` is 1. The last two are for errors, which count as the user does.
-struct Region {
-    void* data;
-    std::size_t bytes;
-    Block* owner;
-    std::size_t rows = 1;
-    std::size_t pitch = 0;
+/// Untyped memory, of an array or not. For one row, the pitch is `bytes`. The last two are for
+/// errors, which count as the user does.
+struct Region : MemoryRange {
+    Block* owner = nullptr;
     std::uint32_t element = 1;  ///< bytes of an element
     bool is_rectangle = false;  ///< a View2D
 };
 
 template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.data()),
-            v.size_bytes(),
-            Access::block(v),
-            1,
-            0,
-            sizeof(T)};
+    return {{v.data(), v.size_bytes(), 1, v.size_bytes()}, Access::block(v), sizeof(T)};
 }
 
 /// Returns the value that fill() sets elements to.
@@ -243,11 +235,9 @@ template <class T, class... More> View2D(const Array<T>&, More...) -> View2D<con
 
 namespace detail {
 template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.memory().data()),
-            v.columns() * sizeof(T),
+    const std::size_t bytes = v.columns() * sizeof(T);
+    return {{v.memory().data(), bytes, v.rows(), v.rows() == 1 ? bytes : v.pitch() * sizeof(T)},
             Access::block(v.memory()),
-            v.rows(),
-            v.pitch() * sizeof(T),
             sizeof(T),
             true};
 }

@@ -50,18 +50,7 @@ public:
 
 namespace detail {
 template <class T> MemoryArgument host_memory(View<T> view, bool writes) noexcept {
-    return {Access::block(view),
-            view.data(),
-            view.size_bytes(),
-            sizeof(T),
-            -1,
-            false,
-            writes,
-            false,
-            nullptr,
-            0,
-            1,
-            0};
+    return {{view.data(), view.size_bytes()}, Access::block(view), sizeof(T), -1, writes};
 }
 template <class T> View<const T> as_read(View<T> view) noexcept { return view; }
 template <class T> View<const T> as_read(const Array<T>& array) noexcept { return array.view(); }
@@ -89,13 +78,13 @@ public:
     explicit DeclaredMemory(const A&... declared) noexcept {
         (add(declared.memory()), ...);
     }
-    operator std::span<const MemoryArgument>() const noexcept { return {all_, count_}; }
+    operator std::span<const MemoryArgument>() const noexcept { return {room_.all, count_}; }
 
 private:
     void add(std::span<const MemoryArgument> memory) noexcept {
-        for (const MemoryArgument& one : memory) all_[count_++] = one;
+        for (const MemoryArgument& one : memory) room_.all[count_++] = one;
     }
-    MemoryArgument all_[4 * declarations];  // not initialised
+    MemoryArgumentRoom<4 * declarations> room_;
     std::size_t count_ = 0;
 };
 template <class... A> DeclaredMemory(const A&...) -> DeclaredMemory<sizeof...(A)>;

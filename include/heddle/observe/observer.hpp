@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include <heddle/memory/range.hpp>
 #include <heddle/stream/stream.hpp>
 
 namespace heddle {
@@ -90,20 +91,10 @@ enum class AccessMode : std::uint8_t {
     concurrent,  ///< makes an order of its own, with atomics
 };
 
-/// Memory that an operation accesses: `rows` rows of `bytes` bytes, `pitch` bytes apart.
-struct OpAccess {
-    /// Start of the memory.
-    const void* data = nullptr;
-    /// Size of a row.
-    std::size_t bytes = 0;
+/// Memory that an operation accesses.
+struct OpAccess : MemoryRange {
     /// Identifies the allocation for good; 0 for memory that heddle does not own.
     std::uint64_t allocation = 0;
-    /// The allocation's record in the library, or null.
-    detail::Block* owner = nullptr;
-    /// Bytes between the starts of two rows; meaningless for one row.
-    std::size_t pitch = 0;
-    /// 1 unless the access is two-dimensional.
-    std::uint32_t rows = 1;
     /// Bytes of an element; 0 if it is not known.
     std::uint32_t element = 0;
     /// What is done with it.
@@ -114,6 +105,7 @@ struct OpAccess {
 
     /// Returns whether it may be written.
     bool writes() const noexcept { return mode != AccessMode::read; }
+    bool operator==(const OpAccess&) const = default;
 };
 
 /// One record of an event: an event has many in its life, and a wait means one of them.

@@ -117,21 +117,16 @@ void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
 
 namespace {
 
-bool is_on_cuda(const Place& place) noexcept {
-    return place.kind == MemoryKind::device && place.device.is_cuda();
-}
-
 std::size_t lane_for_copy(const DataLanes& lanes, const Place& to, const Place& from) noexcept {
     if (is_on_cuda(to) == is_on_cuda(from) || lanes.to_device() == 0) return DataOrder::any_lane;
     if (is_on_cuda(to)) return lanes.to_device();
     return to.kind == MemoryKind::pageable ? lanes.to_read() : lanes.to_host();
 }
 
-void copy_ordered(DataOrder& order, const char* call, const Region& to, const Region& from,
+void copy_ordered(DataOrder& order, const char* call, const Piece& to, const Piece& from,
                   const SourceLocation& where) {
-    const Place to_place = place_of(to), from_place = place_of(from);
-    const bool to_host = to_place.kind == MemoryKind::pageable;
-    const bool from_host = from_place.kind == MemoryKind::pageable;
+    const bool to_host = to.place.kind == MemoryKind::pageable;
+    const bool from_host = from.place.kind == MemoryKind::pageable;
     // The host itself uses pageable memory, during the call: what conflicts has to be done.
     if (to_host || from_host) {
         if (to_host) order.use(to, true);
@@ -141,34 +136,33 @@ void copy_ordered(DataOrder& order, const char* call, const Region& to, const Re
     }
     if (!to_host) order.use(to, true);
     if (!from_host) order.use(from, false);
-    StreamRecord& stream = order.start(where, lane_for_copy(order.lanes(), to_place, from_place));
-    copy_settled(stream, to, to_place, from, from_place, where);
+    StreamRecord& stream = order.start(where, lane_for_copy(order.lanes(), to.place, from.place));
+    copy_settled(stream, to, from, where);
     order.end();
 }
 
 }  // namespace
 
-void copy_by_data(order_by_data& by, const Region& given_to, const Region& given_from,
+void copy_by_data(order_by_data& by, const Region& to, const Region& from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
     DataOrder& order = Access::order(by);
     order.begin("copy", where);
-    if (!check_regions(given_to, given_from, where)) return;
-    copy_ordered(order, "copy", with_owner(given_to, "copy", where),
-                 with_owner(given_from, "copy", where), where);
+    if (!check_regions(to, from, where)) return;
+    copy_ordered(order, "copy", located(to, "copy", where), located(from, "copy", where), where);
 } catch (...) {
     rethrow_as_error("copy", where);
 }
 
-void fill_by_data(order_by_data& by, const Region& given, const void* value, std::size_t size,
+void fill_by_data(order_by_data& by, const Region& to, const void* value, std::size_t size,
                   const SourceLocation& where) try {
     const CallMark mark("fill", where);
     DataOrder& order = Access::order(by);
     order.begin("fill", where);
-    if (!check_fill(given, where)) return;
-    const Region to = with_owner(given, "fill", where);
-    order.use(to, true);
-    fill_region(Access::stream(order.start(where)), to, value, size, where);
+    if (!check_fill(to, where)) return;
+    const Piece piece = located(to, "fill", where);
+    order.use(piece, true);
+    fill_region(Access::stream(order.start(where)), {piece, piece.owner}, value, size, where);
     order.end();
 } catch (...) {
     rethrow_as_error("fill", where);
@@ -192,28 +186,15 @@ void read_by_data(order_by_data& by, const Region& to, const Region& given,
     DataOrder& order = Access::order(by);
     order.begin("to_host", where);
     if (!check_regions(to, given, where)) return;
-    const Region from = with_owner(given, "to_host", where);
-    if (is_on_cuda(place_of(from))) {
-        copy_ordered(order, "to_host", to, from, where);
+    const Piece from = located(given, "to_host", where);
+    if (is_on_cuda(from.place)) {
+        copy_ordered(order, "to_host", located(to, "to_host", where), from, where);
         return order.wait_for_present(where);
     }
     order.use(from, false);
     order.wait_on_host("to_host", where);
-    if (is_observed())
-        notify_host_access({.block = from.owner,
-                            .data = from.data,
-                            .bytes = from.bytes,
-                            .element = 1,
-                            .argument = -1,
-                            .is_array = false,
-                            .writes = false,
-                            .is_found = false,
-                            .use = nullptr,
-                            .pitch = 0,
-                            .rows = 1,
-                            .offset = 0},
-                           where);
-    std::memcpy(to.data, from.data, from.bytes);
+    if (is_observed()) notify_host_access({{from.data, from.bytes}, from.owner}, where);
+    std::memcpy(writable(to), from.data, from.bytes);
 } catch (...) {
     rethrow_as_error("to_host", where);
 }

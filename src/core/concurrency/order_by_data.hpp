@@ -48,8 +48,8 @@ public:
         for (const MemoryArgument& one : memory)
             use(one.block, one.data, one.rows == 0 ? 0 : one.bytes, one.writes);
     }
-    void use(const Region& region, bool writes) {
-        use(region.owner, region.data, region.rows == 0 ? 0 : region.bytes, writes);
+    void use(const Piece& piece, bool writes) {
+        use(piece.owner, piece.data, piece.rows == 0 ? 0 : piece.bytes, writes);
     }
     /// Adds the array that an address is in, if there is one, as written. start() makes the stream
     /// a user of it, which its other arrays become when the operation is admitted.

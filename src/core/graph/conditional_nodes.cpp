@@ -33,14 +33,14 @@ bool fits(Device of_node, Device other) {
 
 void check_value(const NodeData& node, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
-    const Region& value = conditional.value;
+    const Piece& value = conditional.value;
     if (value.bytes != sizeof(int))
         throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
         usage_error(site_of(node, where),
                     "{} has a value whose array is gone: keep the array as long as the graph",
                     label_of(node));
-    if (conditional.place.kind == MemoryKind::pageable)
+    if (value.place.kind == MemoryKind::pageable)
         usage_error(site_of(node, where),
                     "{} has a value in pageable memory, which graphs cannot use: use an array of "
                     "the device, or pinned()",
@@ -67,13 +67,12 @@ void check_body(const NodeData& node, const GraphData& body, const SourceLocatio
 std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& given,
                                            std::vector<std::unique_ptr<GraphData>> bodies,
                                            const SourceLocation& where) {
-    const Region value = with_owner(given, "conditional node", where);
+    const Piece value = located(given, "conditional node", where);
     auto conditional = std::make_shared<Conditional>();
     conditional->kind = kind;
     conditional->value = value;
-    conditional->place = place_of(value);
-    Device device = conditional->place.device;
-    if (conditional->place.kind == MemoryKind::pinned)
+    Device device = value.place.device;
+    if (value.place.kind == MemoryKind::pinned)
         for (const auto& body : bodies)
             if (body != nullptr) {
                 device = body->device;

@@ -1,6 +1,7 @@
 // The public classes GraphNode and Graph: launching, changing and inspecting graphs.
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include <heddle/detail/host_op.hpp>
 #include <heddle/graph/graph.hpp>
@@ -18,10 +19,9 @@
 #include "core/launch/launch.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/function_mark.hpp"
-#include "core/stream/admit.hpp"
-#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle {
@@ -230,26 +230,6 @@ void launch(Device device, Graph& graph, Where where) {
     graph.launch(current_stream(device), where);
 }
 
-namespace {
-void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& where,
-                  bool is_recorded) noexcept {
-    if (!detail::is_observed())
-        return detail::note_flight(
-            stream, {.kind = OpKind::graph_launch, .name = "graph", .where = where}, is_recorded);
-    notify_on(
-        stream,
-        {.kind = OpKind::graph_launch, .name = "graph", .shape = shape_of(graph), .where = where},
-        is_recorded);
-}
-
-void launch_now(GraphData& graph, StreamRecord& stream, const SourceLocation& where) {
-    const detail::FunctionMark mark;
-    graph.exec->launch(stream, where);
-    if (detail::is_noted()) [[unlikely]]
-        notify_graph(graph, stream, where, false);
-}
-}  // namespace
-
 void Graph::launch(StreamRef ref, Where where) try {
     const detail::CallMark mark("Graph::launch", where);
     GraphData& graph = data(where);
@@ -264,23 +244,28 @@ void Graph::launch(StreamRef ref, Where where) try {
             block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
             throw_dead_array(graph, block, where);
     }
-    const detail::Admission admission = detail::admit(stream, "launch", graph.blocks, where);
-    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
-    if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where)) {
-        if (detail::is_noted()) notify_graph(graph, stream, where, true);
-        return;
-    }
-    if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
-    if (graph.owned.empty()) [[likely]] {
-        launch_now(graph, stream, where);
-    } else {
-        // Clones share the memory of memory nodes and must not overlap. So only one launch at a
-        // time waits for the users of that memory.
-        const std::lock_guard one_at_a_time(detail::graph_memory_lock());
-        for (const detail::Block* block : graph.owned)
-            detail::wait_for_users(stream, *block, WaitReason::graph, where);
-        launch_now(graph, stream, where);
-    }
+    // Clones share the memory of memory nodes and must not overlap. So only one launch at a time
+    // waits for the users of that memory.
+    std::unique_lock<detail::SpinLock> one_at_a_time;
+    std::optional<detail::FunctionMark> functions;
+    const detail::Operation operation{OpKind::graph_launch, "launch", "graph", where};
+    const detail::Submitted submitted = detail::submit(
+        stream, operation, graph.blocks, [&] { return detail::record_graph(stream, graph, where); },
+        [&] {
+            if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
+            if (!graph.owned.empty()) one_at_a_time = std::unique_lock(detail::graph_memory_lock());
+            for (const detail::Block* block : graph.owned)
+                detail::wait_for_users(stream, *block, WaitReason::graph, where);
+            functions.emplace();
+            graph.exec->launch(stream, where);
+        },
+        [&](OpInfo& op, auto&& tell) {
+            op.shape = shape_of(graph);
+            tell();
+        });
+    if (submitted == detail::Submitted::dropped) return complete_dropped(graph, stream, where);
+    if (submitted == detail::Submitted::recorded) return;
+    functions.reset();
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     for (const NodeData* node : graph.records) {
         detail::note_record(*node->event, stream, given, 0, true);

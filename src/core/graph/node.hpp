@@ -28,8 +28,7 @@ struct BlockUse {
 /// null if the user's Graph was empty, which build() refuses.
 struct Conditional {
     ConditionalKind kind;
-    Region value;  ///< one int
-    Place place;   ///< of the value
+    Piece value;  ///< one int
     std::vector<std::shared_ptr<GraphData>> bodies;
 };
 

@@ -26,24 +26,24 @@ template <class F> void change(NodeData& node, F&& change) {
     if (node.graph != nullptr) node.graph->note_change(node);
 }
 
-void refuse_pageable(const NodeData& node, const Place& place, const char* call,
+void refuse_pageable(const NodeData& node, const Piece& memory, const char* call,
                      const SourceLocation& where) {
-    if (place.kind != MemoryKind::pageable) return;
+    if (memory.place.kind != MemoryKind::pageable) return;
     usage_error({call, where},
                 "{} would use pageable memory, which a graph cannot wait for: use pinned()",
                 label_of(node));
 }
 
 /// Throws UsageError unless a fill's memory is on the node's device, or pinned.
-void check_device(const NodeData& node, const Place& place, const char* call,
+void check_device(const NodeData& node, const Piece& memory, const char* call,
                   const SourceLocation& where) {
-    refuse_pageable(node, place, call, where);
-    if (place.kind == MemoryKind::device && place.device != node.device)
+    refuse_pageable(node, memory, call, where);
+    if (memory.place.kind == MemoryKind::device && memory.place.device != node.device)
         usage_error(
             {call, where},
             "{} runs on {}, and its memory is on {}: give it memory of its own device, or make "
             "another node",
-            label_of(node), node.device, place.device);
+            label_of(node), node.device, memory.place.device);
 }
 
 /// Returns work that only lists the blocks it uses.
@@ -257,10 +257,10 @@ void set_grid(NodeData& node, const LaunchGrid& grid) try {
 
 Device device_of(const Region& to, const Region* from, const SourceLocation& where) try {
     const char* const call = from != nullptr ? "copy_node" : "fill_node";
-    const Place there = place_of(with_owner(to, call, where));
+    const Place there = located(to, call, where).place;
     if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
     if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
-    const Place here = place_of(with_owner(*from, call, where));
+    const Place here = located(*from, call, where).place;
     if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
     if (there.kind == MemoryKind::device) return there.device;
     return here.kind == MemoryKind::device ? here.device : current_device();
@@ -270,18 +270,18 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 
 void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
               const SourceLocation& where) try {
-    const Region to = with_owner(given_to, "copy_node", where),
-                 from = with_owner(given_from, "copy_node", where);
-    const Place there = place_of(to), here = place_of(from);
-    if (!check_regions(to, from, where)) {
+    const Piece to = located(given_to, "copy_node", where),
+                from = located(given_from, "copy_node", where);
+    const Place &there = to.place, &here = from.place;
+    if (!check_regions(given_to, given_from, where)) {
         Work nothing;
         return change(node, [&] {
             node.to = node.from = Piece{};
             take_blocks(node, nothing);
         });
     }
-    refuse_pageable(node, there, "copy_node", where);
-    refuse_pageable(node, here, "copy_node", where);
+    refuse_pageable(node, to, "copy_node", where);
+    refuse_pageable(node, from, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
                          (here.kind == MemoryKind::device && here.device == node.device) ||
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
@@ -296,8 +296,8 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
                     label_of(node));
     Work use = use_of({to.owner, from.owner});
     change(node, [&] {
-        node.to = piece_of(to, there);
-        node.from = piece_of(from, here);
+        node.to = to;
+        node.from = from;
         take_blocks(node, use);
     });
 } catch (...) {
@@ -306,11 +306,10 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
 
 void set_fill(NodeData& node, const Region& given, const void* value, std::size_t size,
               const SourceLocation& where) try {
-    const Region to = with_owner(given, "fill_node", where);
-    const Place there = place_of(to);
+    const Piece to = located(given, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
-    if (!check_fill(to, where)) {
+    if (!check_fill(given, where)) {
         Work nothing;
         return change(node, [&] {
             node.to = Piece{};
@@ -318,10 +317,10 @@ void set_fill(NodeData& node, const Region& given, const void* value, std::size_
             take_blocks(node, nothing);
         });
     }
-    check_device(node, there, "fill_node", where);
+    check_device(node, to, "fill_node", where);
     Work use = use_of({to.owner});
     change(node, [&] {
-        node.to = piece_of(to, there);
+        node.to = to;
         node.value = std::move(kept);
         take_blocks(node, use);
     });

@@ -2,6 +2,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/launch/found_views.hpp"
+#include "core/observe/host_access.hpp"
 
 namespace heddle::detail {
 
@@ -36,35 +37,19 @@ Block* owner_of(const NodeData& node, const void* data) noexcept {
 }
 
 OpAccess access_of(const NodeData& node, const Piece& piece, AccessMode mode) noexcept {
-    Block* const owner = owner_of(node, piece.data);
-    return {.data = piece.data,
-            .bytes = piece.bytes,
-            .allocation = allocation_of(owner),
-            .owner = owner,
-            .pitch = piece.pitch,
-            .rows = static_cast<std::uint32_t>(piece.rows),
-            .mode = mode};
+    return access_of(piece, owner_of(node, piece.data), mode);
 }
 
 /// Returns what a conditional node reads itself.
 OpAccess value_access(const Conditional& conditional) noexcept {
-    const Region& value = conditional.value;
-    return {.data = value.data,
-            .bytes = value.bytes,
-            .allocation = allocation_of(value.owner),
-            .owner = value.owner,
-            .element = sizeof(int),
-            .mode = AccessMode::read};
+    const Piece& value = conditional.value;
+    return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 
 /// Appends all of each array, as it is not known what is done with them.
 void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
     for (Block* const block : blocks)
-        to.push_back({.data = block->data,
-                      .bytes = block->bytes,
-                      .allocation = allocation_of(block),
-                      .owner = block,
-                      .mode = AccessMode::read_write});
+        to.push_back(access_of({block->data, block->bytes}, block, AccessMode::read_write));
 }
 
 /// Returns whether all that the node accesses can be told. What bodies access, their nodes tell.

@@ -48,18 +48,9 @@ private:
         if (size != 0) bytes = block->bytes - offset;
         element = 0;
     }
-    to = {block,
-          data,
-          bytes,
-          static_cast<std::uint32_t>(element),
-          0,
-          false,
-          !owner.is_const(),
-          true,
-          nullptr,
-          0,
-          1,
-          static_cast<std::uint32_t>((i - 2) * sizeof(std::uint64_t))};
+    to = {{data, bytes}, block, static_cast<std::uint32_t>(element), 0, !owner.is_const()};
+    to.is_found = true;
+    to.offset = static_cast<std::uint32_t>((i - 2) * sizeof(std::uint64_t));
     if (!owner.is_rectangle() || i + 3 >= words.count() || element == 0) return 3;
     const std::uint64_t rows = words[i + 1], columns = words[i + 2], pitch = words[i + 3];
     if (rows == 0 || columns == 0) to.bytes = 0;
@@ -67,7 +58,7 @@ private:
              (rows - 1) * pitch + columns <= size) {
         to.bytes = columns * element;
         to.pitch = pitch * element;
-        to.rows = static_cast<std::uint32_t>(rows);
+        to.rows = rows;
     }
     return 6;
 }
@@ -156,7 +147,7 @@ HostMemory::HostMemory(const WorkType& type, const void* closure,
     type.opaque(closure, &part);
     const std::size_t most = part.bytes / sizeof(View<char>) + declared.size();
     MemoryArgument* const first =
-        most <= std::size(few_) ? few_ : (many_.resize(most), many_.data());
+        most <= std::size(few_.all) ? few_.all : (many_.resize(most), many_.data());
     MemoryArgument* const end = find_views(part.object, part.bytes, part.argument, first);
     if (end == first) return;
     MemoryArgument* const kept = std::remove_if(first, end, [&](const MemoryArgument& one) {

@@ -22,7 +22,7 @@ public:
     std::span<const MemoryArgument> all() const noexcept { return all_; }
 
 private:
-    MemoryArgument few_[16];  // not initialised
+    MemoryArgumentRoom<16> few_;
     std::vector<MemoryArgument> many_;
     std::span<const MemoryArgument> all_;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include <heddle/code/module.hpp>
@@ -12,7 +13,6 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
-#include "core/base/report.hpp"
 #include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
@@ -20,9 +20,8 @@
 #include "core/observe/host_access.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/code_backend.hpp"
-#include "core/stream/admit.hpp"
-#include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle::detail {
@@ -46,9 +45,9 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-/// Tells observers of an operation that uses this memory.
-void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgument> memory,
-                      bool is_recorded) noexcept try {
+/// Describes an operation that uses this memory, and tells of it.
+template <class Tell>
+void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const Tell& tell) {
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
     constexpr std::size_t few = 32;
@@ -61,39 +60,19 @@ void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgu
         accesses = many.data();
     }
     op.accesses = {accesses, describe_accesses(memory, {accesses, std::max(few, count)})};
-    complete_and_notify_on(stream, op, is_recorded);
-} catch (...) {
-    report(std::current_exception());  // no memory
-}
-
-void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept try {
-    const Undeclared held = undeclared_in(call.type, call.closure);
-    notify_described(stream,
-                     {.kind = OpKind::launch,
-                      .may_signal = may_signal(call.type, held, stream.device),
-                      .holds_pointers = held.pointers != 0,
-                      .pointers = held.kept_pointers(),
-                      .name = name_of_kernel(call.type, kernel_of(call)),
-                      .where = call.where},
-                     call.memory, is_recorded);
-} catch (...) {
-    report(std::current_exception());  // no memory
+    tell();
 }
 }  // namespace
 
-void DeclaredUse::add(const MemoryPart& part, const void* data, std::size_t bytes,
-                      const SourceLocation& where) {
+void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const SourceLocation& where) {
     has_parts = true;
     if (part.rows == 0 || part.bytes == 0) return;
-    const auto begin = reinterpret_cast<std::uintptr_t>(data);
-    const auto first = reinterpret_cast<std::uintptr_t>(part.data);
-    const std::uintptr_t end = first + (part.rows - 1) * part.pitch + part.bytes;
-    if (first < begin || end > begin + bytes)
+    if (part.begin() < of.begin() || part.end() > of.end())
         usage_error({"touching", where},
                     "a part is not within the view of {} bytes: it has bytes "
                     "{} to {}",
-                    bytes, static_cast<std::ptrdiff_t>(first - begin),
-                    static_cast<std::ptrdiff_t>(end - begin));
+                    of.bytes, static_cast<std::ptrdiff_t>(part.begin() - of.begin()),
+                    static_cast<std::ptrdiff_t>(part.end() - of.begin()));
     if (count == most_parts)
         usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
                     most_parts);
@@ -106,12 +85,7 @@ std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAc
     if (use.is_concurrent) access.mode = AccessMode::concurrent;
     const std::size_t count = std::min(use.most(), to.size());
     for (std::size_t i = 0; i < count; ++i) {
-        const MemoryPart& part =
-            use.has_parts ? use.parts[i] : MemoryPart{access.data, access.bytes, 0, 1};
-        access.data = part.data;
-        access.bytes = part.bytes;
-        access.pitch = part.pitch;
-        access.rows = part.rows;
+        if (use.has_parts) static_cast<MemoryRange&>(access) = use.parts[i];
         ::new (&to[i]) OpAccess(access);
     }
     return count;
@@ -123,15 +97,9 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) {
         if (one.data == nullptr || count == to.size()) continue;
-        const OpAccess access{.data = one.data,
-                              .bytes = one.bytes,
-                              .allocation = allocation_of(one.block),
-                              .owner = one.block,
-                              .pitch = one.pitch,
-                              .rows = std::max(one.rows, 1u),
-                              .element = one.element,
-                              .mode = one.writes ? AccessMode::read_write : AccessMode::read,
-                              .argument = one.argument};
+        OpAccess access{one, allocation_of(one.block), one.element,
+                        one.writes ? AccessMode::read_write : AccessMode::read, one.argument};
+        access.rows = std::max<std::size_t>(one.rows, 1);
         if (one.use == nullptr) [[likely]]
             ::new (&to[count++]) OpAccess(access);
         else count += describe_use(*one.use, access, to.subspan(count));
@@ -226,58 +194,47 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     return true;
 }
 
-enum class Outcome : std::uint8_t { nothing, enqueued, recorded };
-
-template <bool is_observed>
-[[gnu::noinline]] Outcome submit(StreamState& stream, const LaunchCall& call) {
+// A function of its own, because an exception handler would keep its variables in memory, which
+// costs 4 ns a launch.
+template <Telling telling>
+[[gnu::noinline]] void launch_on(StreamState& stream, const LaunchCall& call) {
     if (!is_plain(stream, call)) [[unlikely]] {
         check_not_lost(record_of(stream), "launch", call.where);
         check_launch(stream, call, "launch");
     }
-    const Admission admission =
-        admit(stream, "launch", call.count != 0 ? call.memory : std::span<const MemoryArgument>(),
-              call.where);
-    if (admission == Admission::dropped || call.count == 0) [[unlikely]]
-        return Outcome::nothing;
-    if (admission == Admission::recorded && record_work(stream, call)) return Outcome::recorded;
-    if constexpr (is_observed) {
-        if (const std::uint64_t id = timed_id(); id != 0) {
-            stream.backend->launch_timed(record_of(stream), call, id);
-            return Outcome::enqueued;
-        }
+    if (call.count == 0) [[unlikely]] {
+        (void)admit(stream, "launch", no_uses, call.where);
+        return;
     }
-    stream.backend->launch(record_of(stream), call);
-    return Outcome::enqueued;
+    const Operation launch{OpKind::launch, "launch",
+                           [&] { return name_of_kernel(call.type, kernel_of(call)); }, call.where,
+                           call.memory.size()};
+    const auto record = [&] { return record_work(stream, call); };
+    const auto enqueue = [&] {
+        if constexpr (telling == Telling::asked)
+            if (const std::uint64_t id = timed_id(); id != 0)
+                return stream.backend->launch_timed(record_of(stream), call, id);
+        stream.backend->launch(record_of(stream), call);
+    };
+    submit<telling>(stream, launch, call.memory, record, enqueue, [&](OpInfo& op, auto&& tell) {
+        const Undeclared held = undeclared_in(call.type, call.closure);
+        op.may_signal = may_signal(call.type, held, stream.device);
+        op.holds_pointers = held.pointers != 0;
+        op.pointers = held.kept_pointers();
+        describe_and_tell(op, call.memory, tell);
+    });
 }
 
-[[gnu::cold, gnu::noinline]] void submit_observed(StreamState& stream, const LaunchCall& call) {
+[[gnu::cold, gnu::noinline]] void launch_and_tell(StreamState& stream, const LaunchCall& call) {
     const CallMark mark("launch", call.where);
-    const Outcome outcome = submit<true>(stream, call);
-    if (outcome != Outcome::nothing) notify_launch(stream, call, outcome == Outcome::recorded);
+    launch_on<Telling::asked>(stream, call);
 }
 }  // namespace
 
-namespace {
-[[gnu::noinline]] void submit_noted(StreamState& stream, const LaunchCall& call) {
-    if (is_observed()) return submit_observed(stream, call);
-    const Outcome outcome = submit<false>(stream, call);
-    if (outcome == Outcome::nothing) return;
-    const bool is_portable = call.type.kernel == KernelKind::portable;
-    note_flight(
-        stream,
-        {.name = is_portable ? call.type.op->pretty : name_of_kernel(call.type, kernel_of(call)),
-         .where = call.where,
-         .views = call.memory.size()},
-        outcome == Outcome::recorded);
-}
-}  // namespace
-
-// submit() is a function of its own because an exception handler would keep its variables in
-// memory, which costs 4 ns a launch.
 void submit_launch(StreamState& stream, const LaunchCall& call) try {
     if (is_noted()) [[unlikely]]
-        return submit_noted(stream, call);
-    (void)submit<false>(stream, call);
+        return launch_and_tell(stream, call);
+    launch_on<Telling::nobody>(stream, call);
 } catch (...) {
     rethrow_as_error("launch", call.where);
 }
@@ -286,30 +243,27 @@ namespace {
 void submit_function(StreamState& stream, const WorkType& type, void* self,
                      std::span<const MemoryArgument> memory, const SourceLocation& where) {
     for (const MemoryArgument& one : memory) check_alive(one, type.op->call, where);
-    const Admission admission = admit(stream, type.op->call, memory, where);
-    if (admission == Admission::dropped) [[unlikely]] {
-        if (type.op->complete == nullptr) return;
-        // Called in any case: after work that a batch has recorded.
-        if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
-    }
-    const FunctionMark mark;
-    const bool is_recorded =
-        admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
-    if (!is_recorded) [[likely]]
+    const Operation function{OpKind::host_function, type.op->call, type.op->pretty, where};
+    std::optional<FunctionMark> mark;
+    const auto record = [&] {
+        mark.emplace();
+        return record_work(stream, type, self, 1, memory, {}, where);
+    };
+    const auto enqueue = [&] {
+        if (!mark) mark.emplace();
         stream.backend->enqueue(record_of(stream), *type.op, self, 1, where);
-    if (!is_noted()) [[likely]]
+    };
+    const auto describe = [&](OpInfo& op, auto&& tell) {
+        op.may_signal = type.may_signal(stream.device);
+        describe_and_tell(op, memory, tell);
+    };
+    if (submit(stream, function, memory, record, enqueue, describe) != Submitted::dropped ||
+        type.op->complete == nullptr) [[likely]]
         return;
-    if (!is_observed())
-        note_flight(stream,
-                    {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
-                    is_recorded);
-    else
-        notify_described(stream,
-                         {.kind = OpKind::host_function,
-                          .may_signal = type.may_signal(stream.device),
-                          .name = type.op->pretty,
-                          .where = where},
-                         memory, is_recorded);
+    // Called in any case: after work that a batch has recorded.
+    if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
+    enqueue();
+    if (is_noted()) tell(stream, function, false, describe);
 }
 
 // A function of its own, because HostMemory has a destructor and much room.

@@ -1,7 +1,7 @@
-// Copies and fills: checked, then recorded or enqueued.
+// Copies: checked, then recorded or enqueued.
 #include <heddle/memory/copy.hpp>
 
-#include <functional>
+#include <algorithm>
 #include <optional>
 
 #include <heddle/observe/observer.hpp>
@@ -12,46 +12,42 @@
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/host_access.hpp"
-#include "core/stream/admit.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
 namespace {
-std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
+/// Returns the array that the memory is in, or null.
+Block* owner_of(const Region& region, const char* call, const SourceLocation& where) {
+    if (region.owner != nullptr || region.data == nullptr || region.total() == 0)
+        return region.owner;
+    Block* const block = find_block(region.data);
+    if (block == nullptr) return nullptr;
+    const std::size_t offset = region.begin() - MemoryRange{block->data}.begin();
+    if (region.extent() > block->bytes - offset)
+        usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
+                    region.extent(), offset, block->bytes);
+    return block;
+}
 }  // namespace
 
-Region with_owner(const Region& region, const char* call, const SourceLocation& where) {
-    if (region.owner != nullptr || region.data == nullptr || region.bytes == 0 || region.rows == 0)
-        return region;
-    Block* const block = find_block(region.data);
-    if (block == nullptr) return region;
-    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(region.data) -
-                                                 static_cast<const std::byte*>(block->data));
-    if (extent(region) > block->bytes - offset)
-        usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
-                    extent(region), offset, block->bytes);
-    Region found = region;
-    found.owner = block;
-    return found;
-}
-
-Place place_of(const Region& region) {
-    if (region.owner != nullptr) return {region.owner->device, region.owner->kind};
+Place place_of(const Block* owner, const void* data) {
+    if (owner != nullptr) return {owner->device, owner->kind};
     Place place;
-    if (cuda_backend().device_count() > 0 && cuda_backend().classify(region.data, place))
-        return place;
+    if (cuda_backend().device_count() > 0 && cuda_backend().classify(data, place)) return place;
     return {Access::device(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
-namespace {
-
-bool is_on_cuda(const Place& place) {
-    return place.kind == MemoryKind::device && place.device.is_cuda();
+Piece located(const Region& region, const char* call, const SourceLocation& where) {
+    Block* const owner = owner_of(region, call, where);
+    return {region, place_of(owner, region.data), owner};
 }
+
+namespace {
 
 [[noreturn]] void throw_null(const char* call, const char* side, const SourceLocation& where) {
     usage_error({call, where}, "the {} is null", side);
@@ -87,42 +83,22 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
         throw_null(call, to.data == nullptr ? "destination" : "source", where);
-    const auto* const a = static_cast<const std::byte*>(to.data);
-    const auto* const b = static_cast<const std::byte*>(from.data);
-    if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
-        throw_overlap(call, where);
-    if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
-        // Rectangles side by side in one pitched array interleave without overlapping.
-        const std::size_t pitch = to.pitch;
-        const auto offset = static_cast<std::size_t>(a < b ? b - a : a - b) % pitch;
-        if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
-            throw_overlap("copy_2d", where);
-    }
+    if (!to.overlaps(from)) return true;
+    if (to.rows == 1) throw_overlap(call, where);
+    // Rectangles side by side in one pitched array interleave without overlapping.
+    const auto [first, second] = std::minmax({to.begin(), from.begin()});
+    const std::size_t pitch = to.pitch, offset = (second - first) % pitch;
+    if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
+        throw_overlap("copy_2d", where);
     return true;
-}
-
-Piece piece_of(const Region& region, const Place& place) {
-    return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch,
-            place};
 }
 
 namespace {
 
-OpAccess access_of(const Region& region, AccessMode mode) noexcept {
-    return {.data = region.data,
-            .bytes = region.bytes,
-            .allocation = allocation_of(region.owner),
-            .owner = region.owner,
-            .pitch = region.rows == 1 ? region.bytes : region.pitch,
-            .rows = static_cast<std::uint32_t>(region.rows),
-            .mode = mode};
-}
-
 /// The host itself accesses pageable memory, during the call.
-void tell_host_side(const Region& region, AccessMode mode, const SourceLocation& where) noexcept {
-    const OpAccess access = access_of(region, mode);
-    tell_host_access(mode == AccessMode::write ? "host writes" : "host reads", WaitReason::copy,
-                     {&access, 1}, region.bytes * region.rows, where);
+void tell_host_side(const OpAccess& access, const SourceLocation& where) noexcept {
+    tell_host_access(access.writes() ? "host writes" : "host reads", WaitReason::copy, {&access, 1},
+                     access.total(), where);
 }
 
 const char* direction(const Place& to, const Place& from) {
@@ -142,60 +118,47 @@ void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
 
 enum class PageableUsers : bool { wait_for, are_done };
 
-void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
-                 const Place& from_place, const SourceLocation& where,
-                 PageableUsers users = PageableUsers::wait_for) {
-    const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
-    check_can_copy(stream, to_place, from_place, where);
+void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
+                 const SourceLocation& where, PageableUsers users = PageableUsers::wait_for) {
+    const bool to_host = to.place.kind == MemoryKind::pageable;
+    const bool from_host = from.place.kind == MemoryKind::pageable;
+    check_can_copy(stream, to.place, from.place, where);
     // Pageable memory is free again on return; the other side is in use until the copy completes.
-    const ArrayUse uses[] = {{on_host(to_place) ? nullptr : to.owner, true},
-                             {on_host(from_place) ? nullptr : from.owner, false}};
-    const Admission admission = admit(stream, "copy", uses, where);
-    if (admission == Admission::dropped) {
-        if (on_host(to_place)) throw_known_failure(stream);  // the host reads it next
-        return;
-    }
-    const bool is_recorded = admission == Admission::recorded &&
-                             record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
-                                         to.owner, from.owner, where);
-    // The host itself reads or writes pageable memory, now: wait for its users.
-    if (on_host(from_place) && users == PageableUsers::wait_for) {
-        settle(from.owner, where);
-        if (from.owner != nullptr) throw_failure_of(*from.owner);
-    }
-    if (on_host(to_place) && users == PageableUsers::wait_for) settle(to.owner, where);
-    if (!is_recorded) {
+    const ArrayUse uses[] = {{to_host ? nullptr : to.owner, true},
+                             {from_host ? nullptr : from.owner, false}};
+    const auto enqueue = [&] {
+        // The host itself reads or writes pageable memory, now: wait for its users.
+        if (from_host && users == PageableUsers::wait_for) {
+            settle(from.owner, where);
+            if (from.owner != nullptr) throw_failure_of(*from.owner);
+        }
+        if (to_host && users == PageableUsers::wait_for) settle(to.owner, where);
         std::optional<BlockedSpan> blocked;
-        if (on_host(to_place))
+        if (to_host)
             blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
-        stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
-    }
-    if (has_watch() && !is_observed()) [[unlikely]]
-        note_flight(stream,
-                    {.kind = OpKind::copy, .name = direction(to_place, from_place), .where = where},
-                    is_recorded);
-    if (is_observed()) {
-        const OpAccess accesses[] = {access_of(to, AccessMode::write),
-                                     access_of(from, AccessMode::read)};
-        notify_on(stream,
-                  {.kind = OpKind::copy,
-                   .name = direction(to_place, from_place),
-                   .bytes = to.bytes * to.rows,
-                   .accesses = accesses,
-                   .where = where},
-                  is_recorded);
-        // Behind the copy, whose id and time of call the backend knows.
-        if (on_host(to_place)) tell_host_side(to, AccessMode::write, where);
-        if (on_host(from_place)) tell_host_side(from, AccessMode::read, where);
-    }
-    if (on_host(to_place)) throw_known_failure(stream);
+        stream.backend->copy(stream, to, from, where);
+    };
+    submit(
+        stream, Operation{OpKind::copy, "copy", direction(to.place, from.place), where}, uses,
+        [&] { return record_copy(stream, to, from, where); }, enqueue,
+        [&](OpInfo& op, auto&& tell) {
+            const OpAccess accesses[] = {access_of(to, to.owner, AccessMode::write),
+                                         access_of(from, from.owner, AccessMode::read)};
+            op.bytes = to.total();
+            op.accesses = accesses;
+            tell();
+            // Behind the copy, whose id and time of call the backend knows.
+            if (to_host) tell_host_side(accesses[0], where);
+            if (from_host) tell_host_side(accesses[1], where);
+        });
+    if (to_host) throw_known_failure(stream);  // the host reads it next
 }
 
 }  // namespace
 
-void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
-                  const Place& from_place, const SourceLocation& where) {
-    copy_placed(stream, to, to_place, from, from_place, where, PageableUsers::are_done);
+void copy_settled(StreamRecord& stream, const Piece& to, const Piece& from,
+                  const SourceLocation& where) {
+    copy_placed(stream, to, from, where, PageableUsers::are_done);
 }
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
@@ -203,10 +166,8 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
     const CallMark mark("copy", where);
     check_usable(record_of(stream), "copy", where);
     if (!check_regions(to, from, where)) return;
-    if (to.owner != nullptr && from.owner != nullptr) [[likely]]
-        return copy_placed(record_of(stream), to, place_of(to), from, place_of(from), where);
-    const Region there = with_owner(to, "copy", where), here = with_owner(from, "copy", where);
-    copy_placed(record_of(stream), there, place_of(there), here, place_of(here), where);
+    const Piece there = located(to, "copy", where), here = located(from, "copy", where);
+    copy_placed(record_of(stream), there, here, where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -238,125 +199,31 @@ void copy_regions(const Region& given_to, const Region& given_from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
     if (!check_regions(given_to, given_from, where)) return;
-    const Region to = with_owner(given_to, "copy", where),
-                 from = with_owner(given_from, "copy", where);
-    const Place to_place = place_of(to), from_place = place_of(from);
-    const Device device = is_on_cuda(to_place)                  ? to_place.device
-                          : is_on_cuda(from_place)              ? from_place.device
-                          : to_place.kind == MemoryKind::device ? to_place.device
-                                                                : from_place.device;
+    const Piece to = located(given_to, "copy", where), from = located(given_from, "copy", where);
+    const Device device = is_on_cuda(to.place)                  ? to.place.device
+                          : is_on_cuda(from.place)              ? from.place.device
+                          : to.place.kind == MemoryKind::device ? to.place.device
+                                                                : from.place.device;
     const StreamRef stream = current_stream(device);
     // The other side's device has a current stream too. The copy is ordered after work already
     // enqueued on that stream, and before work enqueued on it later.
-    const bool at_destination = to_place.kind == MemoryKind::device && to_place.device == device;
-    const Place& other_place = at_destination ? from_place : to_place;
+    const bool at_destination = to.place.kind == MemoryKind::device && to.place.device == device;
+    const Piece& far = at_destination ? from : to;
     // Pinned memory belongs to no device: the CPU's stream counts only if CPU streams used the
     // memory.
-    const bool both =
-        other_place.device != device && (other_place.kind == MemoryKind::device ||
-                                         (other_place.kind == MemoryKind::pinned &&
-                                          used_on_cpu(at_destination ? from.owner : to.owner)));
-    const StreamRef other = both ? current_stream(other_place.device) : stream;
+    const bool both = far.place.device != device &&
+                      (far.place.kind == MemoryKind::device ||
+                       (far.place.kind == MemoryKind::pinned && used_on_cpu(far.owner)));
+    const StreamRef other = both ? current_stream(far.place.device) : stream;
     // These waits are heddle's own, so no stream joins a capture by them. Streams outside a capture
     // are ordered by the graph's launches.
     if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
     if (both) order_after_stream(record_of(stream), record_of(other), where, WaitReason::peer);
-    copy_placed(record_of(stream), to, to_place, from, from_place, where);
+    copy_placed(record_of(stream), to, from, where);
     if (both && (!is_captured(record_of(stream)) || is_captured(record_of(other))))
         order_after_stream(record_of(other), record_of(stream), where, WaitReason::peer);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
-}
-
-namespace {
-void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value,
-                 std::size_t size, const SourceLocation& where) {
-    // Any device's stream can fill host memory; device memory needs a stream whose kernels reach
-    // it.
-    if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
-        check_reach(to.owner, stream, where);
-    else if (is_on_cuda(place) && !stream.device.is_cuda())
-        usage_error({"fill", where, stream},
-                    "work on {} cannot reach this memory: name a stream of its device, or none",
-                    stream.device);
-    const ArrayUse uses[] = {{to.owner, true}};
-    const Admission admission = admit(stream, "fill", uses, where);
-    if (admission == Admission::dropped) return;
-    const Piece piece = piece_of(to, place);
-    const bool is_recorded = admission == Admission::recorded &&
-                             record_fill(stream, piece, value, size, to.owner, where);
-    if (!is_recorded) stream.backend->fill(stream, piece, value, size, where);
-    if (has_watch() && !is_observed()) [[unlikely]]
-        note_flight(stream, {.kind = OpKind::fill, .name = "fill", .where = where}, is_recorded);
-    if (is_observed()) {
-        const OpAccess access = access_of(to, AccessMode::write);
-        notify_on(stream,
-                  {.kind = OpKind::fill,
-                   .name = "fill",
-                   .bytes = to.bytes * to.rows,
-                   .accesses = {&access, 1},
-                   .where = where},
-                  is_recorded);
-    }
-}
-
-}  // namespace
-
-bool check_fill(const Region& to, const SourceLocation& where) {
-    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
-        throw_dead_block(*to.owner, "fill", where);
-    if (to.bytes == 0 || to.rows == 0) return false;
-    if (to.data == nullptr) throw_null("fill", "destination", where);
-    return true;
-}
-
-void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
-                 const SourceLocation& where) try {
-    const CallMark mark("fill", where);
-    check_usable(record_of(stream), "fill", where);
-    if (!check_fill(to, where)) return;
-    if (to.owner != nullptr) [[likely]]
-        return fill_placed(record_of(stream), to, place_of(to), value, size, where);
-    const Region there = with_owner(to, "fill", where);
-    fill_placed(record_of(stream), there, place_of(there), value, size, where);
-} catch (...) {
-    detail::rethrow_as_error("fill", where);
-}
-
-void fill_region(const Region& given, const void* value, std::size_t size,
-                 const SourceLocation& where) try {
-    const CallMark mark("fill", where);
-    if (!check_fill(given, where)) return;
-    const Region to = with_owner(given, "fill", where);
-    const Place place = place_of(to);
-    const StreamRef stream = current_stream(place.device);
-    fill_placed(record_of(stream), to, place, value, size, where);
-} catch (...) {
-    detail::rethrow_as_error("fill", where);
-}
-
-void check_to_host(StreamRef stream, const SourceLocation& where) try {
-    if (has_watch()) ThreadActivity::name_call("to_host", where);
-    check_usable(record_of(stream), "to_host", where);
-    check_not_capturing(record_of(stream), "to_host", where);
-} catch (...) {
-    detail::rethrow_as_error("to_host", where);
-}
-
-StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
-    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
-        throw_dead_block(*owner, "to_host", where);
-    const Region region{const_cast<void*>(data), 0,
-                        owner != nullptr || data == nullptr ? const_cast<Block*>(owner)
-                                                            : find_block(data)};
-    const StreamRef stream = current_stream(place_of(region).device);
-    check_not_capturing(record_of(stream), "to_host", where);
-    // Its users may be writing to it.
-    if (region.owner != nullptr)
-        wait_for_users(record_of(stream), *region.owner, WaitReason::copy, where);
-    return stream;
-} catch (...) {
-    detail::rethrow_as_error("to_host", where);
 }
 
 }  // namespace heddle::detail

@@ -16,6 +16,7 @@
 #include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/observe/imports.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
@@ -44,11 +45,7 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
 /// launches of its graph.
 void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceLocation& where,
                    bool for_graph = false, bool from_own_cache = false) noexcept {
-    const OpAccess access{.data = block.data,
-                          .bytes = block.bytes,
-                          .allocation = allocation_of(&block),
-                          .owner = &block,
-                          .mode = AccessMode::write};
+    const OpAccess access = access_of({block.data, block.bytes}, &block, AccessMode::write);
     const OpInfo op{.kind = kind,
                     .from_own_cache = from_own_cache,
                     .name = kind == OpKind::allocate ? "allocate" : "free",
@@ -61,7 +58,7 @@ void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceL
 }
 
 OpAccess all_of(const Block& block) noexcept {
-    return {.data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
+    return access_of({block.data, block.bytes}, &block, AccessMode::read);
 }
 
 /// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
@@ -81,7 +78,7 @@ void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason
 /// For memory that comes from the backend itself. The host comes after the uses of whoever had it
 /// before.
 void notify_allocated(Block& block, bool is_reused, const SourceLocation& where) noexcept {
-    const OpAccess former{.data = block.data, .bytes = block.bytes};
+    const OpAccess former{{block.data, block.bytes}};
     if (is_reused) notify_after_users(nullptr, former, WaitReason::free_memory, where);
     notify_memory(OpKind::allocate, nullptr, block, where, false, is_reused);
 }

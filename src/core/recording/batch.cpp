@@ -13,7 +13,7 @@
 #include "core/observe/function_mark.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
-#include "core/stream/notify.hpp"
+#include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle {
@@ -66,10 +66,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         last.operations += operations;
         last.changed += changed;
         ++last.graphs;
-        if (has_watch() && !is_observed())
-            note_flight(origin, {.kind = OpKind::graph_launch, .name = "batch", .where = where},
-                        false);
-        if (is_observed()) notify(entries_.back(), origin, recording, where);
+        if (is_noted()) tell_launch(entries_.back(), origin, recording, where);
     };
     const bool is_like = find(*tape);
     if (is_like && entries_.back().tape->equals(*tape)) {
@@ -163,20 +160,21 @@ void BatchRun::report_useless() noexcept try {
     if (!is_want_of_memory()) report(std::current_exception());
 }
 
-void BatchRun::notify(Entry& entry, StreamRecord& origin, std::uint64_t recording,
-                      const SourceLocation& where) noexcept {
-    try {
-        if (entry.shape == nullptr)
-            entry.shape = std::make_shared<const ShapeData>(
-                *graph_of(entry.tape.shared(), origin.device, where));
-    } catch (...) {
-        // Observers then do not learn of the nodes.
-    }
-    notify_on(origin, {.kind = OpKind::graph_launch,
-                       .name = "batch",
-                       .recording = recording,
-                       .shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr,
-                       .where = where});
+void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t recording,
+                           const SourceLocation& where) noexcept {
+    const Operation launch{OpKind::graph_launch, "batch", "batch", where};
+    tell(origin, launch, false, [&](OpInfo& op, auto&& tell) {
+        try {
+            if (entry.shape == nullptr)
+                entry.shape = std::make_shared<const ShapeData>(
+                    *graph_of(entry.tape.shared(), origin.device, where));
+        } catch (...) {
+            // Observers then do not learn of the nodes.
+        }
+        op.recording = recording;
+        op.shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr;
+        tell();
+    });
 }
 
 }  // namespace detail

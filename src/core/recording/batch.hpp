@@ -59,8 +59,8 @@ private:
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
-    void notify(Entry& entry, StreamRecord& origin, std::uint64_t recording,
-                const SourceLocation& where) noexcept;
+    void tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t recording,
+                     const SourceLocation& where) noexcept;
     /// Moves the entry that fits best to the end. Returns false if none fits.
     bool find(const Tape& tape) noexcept;
     std::size_t update(Entry& entry, const TapeOwner& tape, const SourceLocation& where);

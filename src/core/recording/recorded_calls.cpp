@@ -60,8 +60,8 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     rethrow_as_error(type.op->call, where);
 }
 
-bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner,
-                 Block* from_owner, const SourceLocation& where) {
+bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
+                 const SourceLocation& where) {
     using Wants = Recorder::Wants;
     const Recorded r(stream);
     if (!r) return false;
@@ -78,14 +78,14 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block
         return false;
     r->add(stream, NodeKind::copy, where, [&](std::uint32_t) {
         r->tape->set_copy(to, from);
-        if (to_owner != nullptr) r->use(stream, *to_owner, true);
-        if (from_owner != nullptr) r->use(stream, *from_owner, false);
+        if (to.owner != nullptr) r->use(stream, *to.owner, true);
+        if (from.owner != nullptr) r->use(stream, *from.owner, false);
     });
     return true;
 }
 
 bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
-                 Block* owner, const SourceLocation& where) {
+                 const SourceLocation& where) {
     using Wants = Recorder::Wants;
     const Recorded r(stream);
     const bool host = to.place.kind == MemoryKind::pageable;
@@ -93,7 +93,7 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
         return false;
     r->add(stream, NodeKind::fill, where, [&](std::uint32_t) {
         r->tape->set_fill(to, value, size);
-        if (owner != nullptr) r->use(stream, *owner, true);
+        if (to.owner != nullptr) r->use(stream, *to.owner, true);
     });
     return true;
 }

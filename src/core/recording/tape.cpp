@@ -110,10 +110,7 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count,
 namespace {
 /// Copies member by member, so that the padding stays zero.
 void put(Piece& to, const Piece& from) noexcept {
-    to.data = from.data;
-    to.bytes = from.bytes;
-    to.rows = from.rows;
-    to.pitch = from.pitch;
+    static_cast<MemoryRange&>(to) = from;
     to.place.device = from.place.device;
     to.place.kind = from.place.kind;
 }

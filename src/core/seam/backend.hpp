@@ -40,15 +40,23 @@ struct Place {
     Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::pageable;
 };
+/// Returns whether it is memory of a CUDA device.
+inline bool is_on_cuda(const Place& place) noexcept {
+    return place.kind == MemoryKind::device && place.device.is_cuda();
+}
 
-/// One side of a copy or fill, with its place. Core has checked sizes, nulls and overlaps.
-struct Piece {
-    void* data;
-    std::size_t bytes;  ///< of one row
-    std::size_t rows;
-    std::size_t pitch;  ///< bytes between the starts of rows; == `bytes` for one row
-    Place place;
+/// One side of a copy or fill, with its place. Core has checked sizes, nulls and overlaps. For one
+/// row, the pitch is `bytes`.
+struct Piece : MemoryRange {
+    Place place{};
+    /// The array that it is in, if that is known. Nodes and tapes list theirs elsewhere.
+    Block* owner = nullptr;
 };
+
+/// Returns the start of memory that is written.
+inline std::byte* writable(const MemoryRange& memory) noexcept {
+    return static_cast<std::byte*>(const_cast<void*>(memory.data));
+}
 
 /// Memory from allocate_shared() or import_shared().
 struct SharedMemory {

@@ -35,10 +35,10 @@ bool is_recordable(StreamRecord& stream) noexcept;
 // caller enqueues the operation; earlier recorded work that must precede it has been flushed.
 // Thread-safe. (Kernels and host functions: record_work(), heddle/detail/work.hpp.)
 
-bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner,
-                 Block* from_owner, const SourceLocation& where);
+bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
+                 const SourceLocation& where);
 bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
-                 Block* owner, const SourceLocation& where);
+                 const SourceLocation& where);
 bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where);
 /// Records a node of a kind that only captures have (conditional nodes).
 void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);

@@ -120,15 +120,15 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept {
 }
 
 FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kernel) {
-    const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
+    const MemoryRange& to = node.to;
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
     // Once a memset node of 2-byte elements was changed in an executable, launches from the second
     // on may fill with the lower byte alone (driver 580; docs/adr/0037). So there are none.
-    const std::size_t whole = reinterpret_cast<std::uintptr_t>(to.data) | to.bytes | to.pitch;
+    const std::size_t whole = to.begin() | to.bytes | to.pitch;
     const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
     if (element != 0 && is_plain && !by_kernel) {
-        memset.dst = to.data;
+        memset.dst = writable(to);
         memset.pitch = to.pitch;
         memset.elementSize = static_cast<unsigned>(element);
         auto* const bytes = reinterpret_cast<std::byte*>(&memset.value);  // little endian
@@ -183,8 +183,7 @@ bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
 cudaGraphNode_t add_copy_kernel(cudaGraph_t graph, const Nodes& after, const Piece& to,
                                 const Piece& from, const Gpu& g, const SourceLocation& where) {
     CopyKernel copy;
-    make_copy(copy, {to.data, to.bytes, to.rows, to.pitch},
-              {from.data, from.bytes, from.rows, from.pitch}, g.limits.processors);
+    make_copy(copy, to, from, g.limits.processors);
     const cudaKernelNodeParams p = node_parameters(copy);
     cudaGraphNode_t made = nullptr;
     check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p),

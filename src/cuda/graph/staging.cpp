@@ -69,7 +69,7 @@ public:
         after_ = {add_copy_node(graph_, graph_ != keeper_, after_, to, from, g_, where_)};
     }
 
-    void repeat(const Rectangle& to, std::size_t size) {
+    void repeat(const MemoryRange& to, std::size_t size) {
         RepeatKernel kernel;
         make_repeat(kernel, to, size, g_.limits.processors);
         const cudaKernelNodeParams p = node_parameters(kernel);
@@ -91,40 +91,34 @@ private:
 
 void add_copy(Chain& chain, Piece to, Piece from) {
     flatten(to, from);
-    const Stores stores = stores_for(size_of(to));
+    const Stores stores = stores_for(to.total());
     if (!to.place.device.is_cuda() && !from.place.device.is_cuda())
-        return chain.run([to, from, stores] {
-            copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows, stores);
-        });
+        return chain.run([to, from, stores] { copy_on_host(to, from, stores); });
     // One piece is enough: its uses are ordered within a launch, and launches of one graph do not
     // overlap.
-    const std::size_t bytes = std::min(size_of(to), ordered_bytes);
+    const std::size_t bytes = std::min(to.total(), ordered_bytes);
     void* const piece = chain.pinned(bytes);
     cut(to, bytes, [&](const Part& part) {
-        const Rows packed = part.packed_rows(piece);
+        const Piece packed = part.packed(piece);
         if (to.place.device.is_cuda()) {
-            chain.run([part, packed, host = part.rows_of(from), stores] {
-                copy_on_host(packed, host, part.bytes, part.rows, stores);
-            });
-            chain.copy(part.of(to), part.packed(piece));
+            chain.run(
+                [packed, host = part.of(from), stores] { copy_on_host(packed, host, stores); });
+            chain.copy(part.of(to), packed);
         } else {
-            chain.copy(part.packed(piece), part.of(from));
-            chain.run([part, packed, host = part.rows_of(to), stores] {
-                copy_on_host(host, packed, part.bytes, part.rows, stores);
-            });
+            chain.copy(packed, part.of(from));
+            chain.run([packed, host = part.of(to), stores] { copy_on_host(host, packed, stores); });
         }
     });
 }
 
 void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value) {
-    const Rectangle all{to.data, to.bytes, to.rows, to.pitch};
-    if (!is_reachable(to)) return chain.run([all, value] { fill_on_host(all, value); });
+    if (!is_reachable(to)) return chain.run([to, value] { fill_on_host(to, value); });
     // The first element is copied, and a kernel repeats it.
     const std::size_t size = value.size();
     void* const element = chain.pinned(size);
     std::memcpy(element, value.data(), size);
-    chain.copy({to.data, size, 1, size, to.place}, {element, size, 1, size, pinned_place});
-    if (to.bytes != size || to.rows != 1) chain.repeat(all, size);
+    chain.copy({{to.data, size, 1, size}, to.place}, {{element, size, 1, size}, pinned_place});
+    if (to.bytes != size || to.rows != 1) chain.repeat(to, size);
 }
 
 }  // namespace
@@ -139,8 +133,7 @@ bool is_staged(const NodeData& node) noexcept {
     if (needs_host(node)) return true;
     if (node.kind != NodeKind::fill || node.has_no_work() || node.value.size() <= max_pattern)
         return false;
-    return word_of({node.to.data, node.to.bytes, node.to.rows, node.to.pitch}, node.value.data(),
-                   node.value.size()) == 0;
+    return word_of(node.to, node.value.data(), node.value.size()) == 0;
 }
 
 cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,

@@ -35,14 +35,11 @@ Side side_of(const Place& place) noexcept {
 /// destination in stream order.
 void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                         const SourceLocation& where) {
-    auto snapshot = std::make_shared_for_overwrite<std::byte[]>(from.bytes * from.rows);
-    copy_on_host({snapshot.get(), from.bytes}, rows_of(from), from.bytes, from.rows);
+    auto snapshot = std::make_shared_for_overwrite<std::byte[]>(from.total());
+    const MemoryRange packed{snapshot.get(), from.bytes, from.rows, from.bytes};
+    copy_on_host(packed, from);
     run_on_host(
-        g, stream,
-        [to = rows_of(to), snapshot, bytes = to.bytes, rows = to.rows] {
-            copy_on_host(to, {snapshot.get(), bytes}, bytes, rows);
-        },
-        where);
+        g, stream, [to = MemoryRange(to), snapshot, packed] { copy_on_host(to, packed); }, where);
 }
 
 }  // namespace
@@ -77,7 +74,7 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
             return synchronize(stream, where);
         }
         synchronize(stream, where);
-        return copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows);
+        return copy_on_host(to, from);
     }
     if (from_side == Side::pageable) return copy_from_snapshot(g, stream, to, from, where);
     if (to_side == Side::device || from_side == Side::device)

@@ -15,21 +15,14 @@ inline constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;
 /// Copies up to this size go through the caches.
 inline constexpr std::size_t cached_bytes = 4 * 1024 * 1024;
 
-inline std::size_t size_of(const Piece& whole) noexcept { return whole.bytes * whole.rows; }
 inline Stores stores_for(std::size_t total) noexcept {
     return total > cached_bytes ? Stores::past_caches : Stores::cached;
 }
 
 /// Turns each of two rectangles without gaps into one row.
-inline void flatten(Piece& to, Piece& from) noexcept {
-    if (to.rows <= 1 || to.pitch != to.bytes || from.pitch != from.bytes) return;
-    to.bytes = from.bytes = to.bytes * to.rows;
-    to.rows = from.rows = 1;
-    to.pitch = from.pitch = to.bytes;
-}
-
-inline Rows rows_of(const Piece& piece) noexcept {
-    return {static_cast<std::byte*>(piece.data), piece.pitch};
+inline void flatten(MemoryRange& to, MemoryRange& from) noexcept {
+    if (to.is_strided() || from.is_strided()) return;
+    for (MemoryRange* const one : {&to, &from}) *one = {one->data, one->total(), 1, one->total()};
 }
 
 /// A part of a copy: `rows` rows from `row` on, and `bytes` bytes from `first` on of each. If there
@@ -39,14 +32,10 @@ struct Part {
 
     std::size_t total() const noexcept { return rows * bytes; }
     Piece of(const Piece& whole) const noexcept {
-        return {static_cast<char*>(whole.data) + row * whole.pitch + first, bytes, rows,
-                whole.pitch, whole.place};
+        return {{writable(whole) + row * whole.pitch + first, bytes, rows, whole.pitch},
+                whole.place};
     }
-    Rows rows_of(const Piece& whole) const noexcept {
-        return {static_cast<std::byte*>(whole.data) + row * whole.pitch + first, whole.pitch};
-    }
-    Piece packed(void* data) const noexcept { return {data, bytes, rows, bytes, pinned_place}; }
-    Rows packed_rows(void* data) const noexcept { return {static_cast<std::byte*>(data), bytes}; }
+    Piece packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_place}; }
 };
 
 /// Calls function(part) for parts of at most `most` bytes that make up the whole.

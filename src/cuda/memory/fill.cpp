@@ -16,11 +16,11 @@
 
 namespace heddle::detail::cu {
 
-std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept {
+std::size_t word_of(const MemoryRange& to, const void* value, std::size_t size) noexcept {
     const auto* bytes = static_cast<const unsigned char*>(value);
     for (const std::size_t word : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
         if (size % word != 0 || std::memcmp(bytes, bytes + word, size - word) != 0) continue;
-        const bool aligned = (reinterpret_cast<std::uintptr_t>(to.data) | to.pitch) % word == 0;
+        const bool aligned = (to.begin() | to.pitch) % word == 0;
         return aligned ? word : 0;
     }
     return 0;
@@ -34,7 +34,7 @@ template <class Word> Word read(const void* value) noexcept {
     return word;
 }
 
-CUresult set_memory(const Rectangle& to, const void* value, std::size_t word,
+CUresult set_memory(const MemoryRange& to, const void* value, std::size_t word,
                     cudaStream_t stream) noexcept {
     const auto data = reinterpret_cast<CUdeviceptr>(to.data);
     const auto set = [&](auto line, auto lines, auto with) {
@@ -55,9 +55,9 @@ template <class Kernel> cudaError_t launch_fill(Kernel& kernel, cudaStream_t str
 
 }  // namespace
 
-void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept {
+void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) noexcept {
     for (std::size_t row = 0; row < to.rows; ++row) {
-        std::byte* line = static_cast<std::byte*>(to.data) + row * to.pitch;
+        std::byte* line = writable(to) + row * to.pitch;
         std::memcpy(line, pattern.data(), pattern.size());
         // The part filled so far is the next pattern.
         for (std::size_t filled = pattern.size(); filled < to.bytes;) {
@@ -71,14 +71,14 @@ void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) no
 namespace {
 /// Fills with an element that is too large for a kernel argument: copies the first one, and lets a
 /// kernel repeat it.
-void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const Rectangle& to,
+void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
                        const Piece& element, const Place& place, const SourceLocation& where) {
     if (capture_of(stream) != 0)
         usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
                                              "64 bytes cannot be filled in a graph");
     submission.count_on_exit();
     const std::size_t size = element.bytes;
-    stage_to_device(g, stream, {to.data, size, 1, size, place}, element, where);
+    stage_to_device(g, stream, {{to.data, size, 1, size}, place}, element, where);
     RepeatKernel kernel;
     make_repeat(kernel, to, size, g.limits.processors);
     check(launch_fill(kernel, native_of(stream)), "cudaLaunchKernel (fill)", stream, where);
@@ -87,9 +87,8 @@ void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, con
 
 void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* value,
                        std::size_t size, const SourceLocation& where) {
-    Rectangle to{piece.data, piece.bytes, piece.rows, piece.pitch};
-    if (to.rows > 1 && to.pitch == to.bytes)
-        to = {piece.data, piece.bytes * piece.rows, 1, piece.bytes * piece.rows};
+    MemoryRange to = piece;
+    if (!to.is_strided()) to = {piece.data, piece.total(), 1, piece.total()};
     if (to.bytes == 0 || to.rows == 0) return;
     Gpu& g = gpu_of(stream);
     const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
@@ -118,8 +117,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
         check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return submission.count();
     }
-    fill_by_repeating(g, stream, submission, to, {const_cast<void*>(value), size, 1, size, Place{}},
-                      piece.place, where);
+    fill_by_repeating(g, stream, submission, to, {{value, size, 1, size}}, piece.place, where);
 }
 
 }  // namespace heddle::detail::cu

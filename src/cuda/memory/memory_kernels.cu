@@ -73,9 +73,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// Returns whether start, rows and pattern consist of whole words of `word` bytes.
-bool fits(const Rectangle& to, std::size_t size, std::size_t word) {
-    const auto address = reinterpret_cast<std::uintptr_t>(to.data);
-    return (address | size | to.bytes | (to.rows > 1 ? to.pitch : 0)) % word == 0;
+bool fits(const MemoryRange& to, std::size_t size, std::size_t word) {
+    return (to.begin() | size | to.bytes | (to.rows > 1 ? to.pitch : 0)) % word == 0;
 }
 
 dim3 grid_for(std::size_t words, std::size_t rows, int processors) {
@@ -89,8 +88,8 @@ dim3 grid_for(std::size_t words, std::size_t rows, int processors) {
 static_assert(sizeof(Pattern) == sizeof(FillKernel::pattern) && alignof(Pattern) == 16);
 
 template <class W>
-void make_as(FillKernel& fill, const Rectangle& to, std::size_t size, int processors) noexcept {
-    fill.data = static_cast<char*>(to.data);
+void make_as(FillKernel& fill, const MemoryRange& to, std::size_t size, int processors) noexcept {
+    fill.data = static_cast<char*>(const_cast<void*>(to.data));
     fill.words = to.bytes / sizeof(W);
     fill.rows = to.rows;
     fill.pitch = to.pitch;
@@ -101,9 +100,9 @@ void make_as(FillKernel& fill, const Rectangle& to, std::size_t size, int proces
 }
 
 template <class W>
-void repeat_as(RepeatKernel& repeat, const Rectangle& to, std::size_t size,
+void repeat_as(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                int processors) noexcept {
-    repeat.data = static_cast<char*>(to.data);
+    repeat.data = static_cast<char*>(const_cast<void*>(to.data));
     repeat.words = to.bytes / sizeof(W);
     repeat.rows = to.rows;
     repeat.pitch = to.pitch;
@@ -114,9 +113,9 @@ void repeat_as(RepeatKernel& repeat, const Rectangle& to, std::size_t size,
 }
 
 template <class W>
-void copy_as(CopyKernel& copy, const Rectangle& to, const Rectangle& from,
+void copy_as(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
              int processors) noexcept {
-    copy.to = static_cast<char*>(to.data);
+    copy.to = static_cast<char*>(const_cast<void*>(to.data));
     copy.from = static_cast<const char*>(from.data);
     copy.words = to.bytes / sizeof(W);
     copy.rows = to.rows;
@@ -144,7 +143,7 @@ std::span<const void* const> memory_kernels() noexcept {
     return all;
 }
 
-void make_fill(FillKernel& fill, const Rectangle& to, const void* value, std::size_t size,
+void make_fill(FillKernel& fill, const MemoryRange& to, const void* value, std::size_t size,
                int processors) noexcept {
     std::memcpy(fill.pattern, value, size);
     // Patterns whose size divides 16 are written 16 bytes at a time where the memory is aligned for
@@ -161,7 +160,7 @@ void make_fill(FillKernel& fill, const Rectangle& to, const void* value, std::si
     return make_as<std::uint8_t>(fill, to, size, processors);
 }
 
-void make_copy(CopyKernel& copy, const Rectangle& to, const Rectangle& from,
+void make_copy(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
                int processors) noexcept {
     if (fits(to, 16, 16) && fits(from, 16, 16)) return copy_as<uint4>(copy, to, from, processors);
     if (fits(to, 4, 4) && fits(from, 4, 4))
@@ -169,7 +168,7 @@ void make_copy(CopyKernel& copy, const Rectangle& to, const Rectangle& from,
     copy_as<std::uint8_t>(copy, to, from, processors);
 }
 
-void make_repeat(RepeatKernel& repeat, const Rectangle& to, std::size_t size,
+void make_repeat(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                  int processors) noexcept {
     if (fits(to, size, 16)) return repeat_as<uint4>(repeat, to, size, processors);
     if (fits(to, size, 4)) return repeat_as<std::uint32_t>(repeat, to, size, processors);

@@ -8,25 +8,19 @@
 
 #include <cuda_runtime_api.h>
 
+#include <heddle/memory/range.hpp>
+
 namespace heddle::detail::cu {
 
 /// Bytes of the largest pattern that is a kernel argument.
 inline constexpr std::size_t max_pattern = 64;
 
-/// A rectangle of device memory: `rows` rows of `bytes`, `pitch` apart.
-struct Rectangle {
-    void* data;
-    std::size_t bytes;
-    std::size_t rows;
-    std::size_t pitch;
-};
-
 /// Returns the size of the shortest word (1, 2 or 4 bytes) that `value` repeats. Returns 0 if there
 /// is none, or if the memory is not aligned for it. (fill.cpp)
-std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept;
+std::size_t word_of(const MemoryRange& to, const void* value, std::size_t size) noexcept;
 
 /// Repeats the pattern in every row of host memory. (fill.cpp)
-void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept;
+void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) noexcept;
 
 /// Returns all kernels of memory_kernels.cu. Their code is loaded when a device is first used.
 std::span<const void* const> memory_kernels() noexcept;
@@ -47,7 +41,7 @@ struct FillKernel {
 };
 
 /// Prepares a fill of every row with `size` <= max_pattern bytes. `size` divides to.bytes.
-void make_fill(FillKernel& fill, const Rectangle& to, const void* pattern, std::size_t size,
+void make_fill(FillKernel& fill, const MemoryRange& to, const void* pattern, std::size_t size,
                int processors) noexcept;
 
 /// Like FillKernel, but the pattern is in the memory itself.
@@ -76,11 +70,11 @@ struct CopyKernel {
     CopyKernel(const CopyKernel&) = delete;
     CopyKernel& operator=(const CopyKernel&) = delete;
 };
-void make_copy(CopyKernel& copy, const Rectangle& to, const Rectangle& from,
+void make_copy(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
                int processors) noexcept;
 
 /// Prepares a fill of the rectangle with its first `size` bytes. `size` divides to.bytes.
-void make_repeat(RepeatKernel& repeat, const Rectangle& to, std::size_t size,
+void make_repeat(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                  int processors) noexcept;
 
 /// Returns one of the kernels above as the parameters of a graph's node. They point into `kernel`.

@@ -35,8 +35,8 @@ cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t s
     cudaMemcpy3DPeerParms p{};
     p.dstDevice = to.place.device.index();
     p.srcDevice = from.place.device.index();
-    p.dstPtr = {to.data, to.pitch, to.bytes, to.rows};
-    p.srcPtr = {from.data, from.pitch, from.bytes, from.rows};
+    p.dstPtr = {writable(to), to.pitch, to.bytes, to.rows};
+    p.srcPtr = {writable(from), from.pitch, from.bytes, from.rows};
     p.extent = {to.bytes, to.rows, 1};
     return api.cudaMemcpy3DPeerAsync(&p, stream);
 }
@@ -52,13 +52,13 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
                         "the stream is capturing, and {} and {} cannot reach each other: copy by "
                         "way of pinned(), in two steps",
                         from.place.device, to.place.device);
-        return check(api.cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes,
+        return check(api.cudaMemcpy2DAsync(writable(to), to.pitch, from.data, from.pitch, to.bytes,
                                            to.rows, cudaMemcpyDefault, native),
                      "cudaMemcpy2DAsync", stream, where);
     }
     if (to.rows != 1)
         return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
-    check(api.cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data,
+    check(api.cudaMemcpyPeerAsync(writable(to), to.place.device.index(), from.data,
                                   from.place.device.index(), to.bytes, native),
           "cudaMemcpyPeerAsync", stream, where);
 }
@@ -78,10 +78,7 @@ Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept 
 void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                            const SourceLocation& where) {
     run_on_host(
-        g, stream,
-        [to = rows_of(to), from = rows_of(from), bytes = to.bytes, rows = to.rows] {
-            copy_on_host(to, from, bytes, rows);
-        },
+        g, stream, [to = MemoryRange(to), from = MemoryRange(from)] { copy_on_host(to, from); },
         where);
 }
 
@@ -97,13 +94,14 @@ void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& f
         return copy_between(g, stream, to, from, where);
     InContext in(gpu_of_memory(to, from, g));
     if (to.rows != 1)
-        return check(api.cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes,
+        return check(api.cudaMemcpy2DAsync(writable(to), to.pitch, from.data, from.pitch, to.bytes,
                                            to.rows, kind, native),
                      "cudaMemcpy2DAsync", stream, where);
     if (kind == cudaMemcpyHostToHost)
-        return check(api.cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native),
+        return check(api.cudaMemcpyAsync(writable(to), from.data, to.bytes, kind, native),
                      "cudaMemcpyAsync", stream, where);
-    check(copy_row(kind, to.data, from.data, to.bytes, native), "cuMemcpyAsync", stream, where);
+    check(copy_row(kind, writable(to), from.data, to.bytes, native), "cuMemcpyAsync", stream,
+          where);
 }
 
 }  // namespace heddle::detail::cu

@@ -54,30 +54,25 @@ void copy_row(std::byte* to, const std::byte* from, std::size_t bytes,
     std::memcpy(to, from, bytes);
 }
 
-void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
-    if (rows == 1 || (to.pitch == bytes && from.pitch == bytes))
-        return copy_row(to.data, from.data, bytes * rows, stores);
-    for (std::size_t r = 0; r < rows; ++r)
-        copy_row(to.data + r * to.pitch, from.data + r * from.pitch, bytes, stores);
+void copy_rows(const MemoryRange& to, const MemoryRange& from, Stores stores) noexcept {
+    auto* const target = static_cast<std::byte*>(const_cast<void*>(to.data));
+    const auto* const source = static_cast<const std::byte*>(from.data);
+    if (!to.is_strided() && !from.is_strided()) return copy_row(target, source, to.total(), stores);
+    for (std::size_t r = 0; r < to.rows; ++r)
+        copy_row(target + r * to.pitch, source + r * from.pitch, to.bytes, stores);
 }
 
 /// One copy, cut into shares: parts of a single row, or groups of rows.
 struct Job {
-    Rows to{}, from{};
-    std::size_t bytes = 0, rows = 0;
+    MemoryRange to{}, from{};
     std::size_t share = 0;  ///< bytes if there is one row, else rows
     std::size_t shares = 0;
     Stores stores = Stores::cached;
 
     void run(std::size_t i) const noexcept {
         const std::size_t first = i * share;
-        if (rows == 1)
-            copy_rows({to.data + first, 0}, {from.data + first, 0}, std::min(share, bytes - first),
-                      1, stores);
-        else
-            copy_rows({to.data + first * to.pitch, to.pitch},
-                      {from.data + first * from.pitch, from.pitch}, bytes,
-                      std::min(share, rows - first), stores);
+        const std::size_t count = std::min(share, (to.rows == 1 ? to.bytes : to.rows) - first);
+        copy_rows(to.part(first, count), from.part(first, count), stores);
     }
 };
 
@@ -169,15 +164,16 @@ Crew& crew() noexcept { return instance.get(); }
 
 }  // namespace
 
-void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
-    if (bytes * rows <= alone_bytes) return copy_rows(to, from, bytes, rows, stores);
-    Job job{to, from, bytes, rows, 0, 0, stores};
-    if (rows > 1 && to.pitch == bytes && from.pitch == bytes) {
-        job.bytes = bytes * rows;
-        job.rows = 1;
+void copy_on_host(const MemoryRange& to, const MemoryRange& from, Stores stores) noexcept {
+    if (to.total() <= alone_bytes) return copy_rows(to, from, stores);
+    Job job{to, from, 0, 0, stores};
+    if (!to.is_strided() && !from.is_strided()) {
+        job.to = {to.data, to.total(), 1, to.total()};
+        job.from = {from.data, from.total(), 1, from.total()};
     }
-    job.share = job.rows == 1 ? share_bytes : std::max<std::size_t>(share_bytes / job.bytes, 1);
-    const std::size_t all = job.rows == 1 ? job.bytes : job.rows;
+    const std::size_t bytes = job.to.bytes, rows = job.to.rows;
+    job.share = rows == 1 ? share_bytes : std::max<std::size_t>(share_bytes / bytes, 1);
+    const std::size_t all = rows == 1 ? bytes : rows;
     job.shares = (all + job.share - 1) / job.share;
     crew().run(job);
 }

@@ -108,8 +108,8 @@ private:
 
 void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                      const SourceLocation& where) {
-    Pieces ring(g, stream, size_of(to), where);
-    const Stores stores = stores_for(size_of(to));
+    Pieces ring(g, stream, to.total(), where);
+    const Stores stores = stores_for(to.total());
     std::size_t n = 0;
     cut(to, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
@@ -118,8 +118,7 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
                                       where);
             ring.wait(slot);
         }
-        copy_on_host(part.packed_rows(slot.data), part.rows_of(from), part.bytes, part.rows,
-                     stores);
+        copy_on_host(part.packed(slot.data), part.of(from), stores);
         ring.copy(slot, part.of(to), part.packed(slot.data));
     });
 }
@@ -127,13 +126,12 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
 void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                        const SourceLocation& where) {
     check_may_wait("copy to pageable memory", where);
-    Pieces ring(g, stream, size_of(to), where);
-    const Stores stores = stores_for(size_of(to));
+    Pieces ring(g, stream, to.total(), where);
+    const Stores stores = stores_for(to.total());
     const auto unload = [&](Pieces::Slot& slot) {
         if (!slot.pending) return;
         ring.wait(slot);
-        copy_on_host(slot.part.rows_of(to), slot.part.packed_rows(slot.data), slot.part.bytes,
-                     slot.part.rows, stores);
+        copy_on_host(slot.part.of(to), slot.part.packed(slot.data), stores);
     };
     std::size_t n = 0;
     cut(from, ring.bytes(), [&](const Part& part) {
@@ -175,28 +173,19 @@ private:
 void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const bool upload = to.place.device.is_cuda();
-    const std::size_t bytes = std::min(size_of(to), ordered_bytes);
-    const Stores stores = stores_for(size_of(to));
+    const std::size_t bytes = std::min(to.total(), ordered_bytes);
+    const Stores stores = stores_for(to.total());
     // One piece is enough: its uses are in stream order.
     const PieceInOrder piece(stream, bytes, where);
     cut(to, bytes, [&](const Part& part) {
-        const Rows packed = part.packed_rows(piece.data());
+        const Piece packed = part.packed(piece.data());
+        const MemoryRange staged = packed, host = part.of(upload ? from : to);
         if (upload) {
-            run_on_host(
-                g, stream,
-                [part, packed, host = part.rows_of(from), stores] {
-                    copy_on_host(packed, host, part.bytes, part.rows, stores);
-                },
-                where);
-            copy_natively(g, stream, part.of(to), part.packed(piece.data()), where);
+            run_on_host(g, stream, [=] { copy_on_host(staged, host, stores); }, where);
+            copy_natively(g, stream, part.of(to), packed, where);
         } else {
-            copy_natively(g, stream, part.packed(piece.data()), part.of(from), where);
-            run_on_host(
-                g, stream,
-                [part, packed, host = part.rows_of(to), stores] {
-                    copy_on_host(host, packed, part.bytes, part.rows, stores);
-                },
-                where);
+            copy_natively(g, stream, packed, part.of(from), where);
+            run_on_host(g, stream, [=] { copy_on_host(host, staged, stores); }, where);
         }
     });
 }

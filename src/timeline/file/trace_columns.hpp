@@ -51,16 +51,21 @@ void put_varint(std::string& to, std::uint64_t value);
 /// Removes a varint from the front. Throws BadTrace if there is none.
 std::uint64_t take_varint(std::string_view& from);
 
-/// Returns a number or an enumerator as 64 bits.
+/// Returns a number, an enumerator or an address as 64 bits.
 template <class T> constexpr std::uint64_t to_bits(T value) noexcept {
     if constexpr (std::is_enum_v<T>) return to_bits(static_cast<std::underlying_type_t<T>>(value));
+    else if constexpr (std::is_pointer_v<T>) return reinterpret_cast<std::uintptr_t>(value);
     else return static_cast<std::uint64_t>(value);
 }
 /// Returns the T whose to_bits() this is. Throws BadTrace if there is none.
 template <class T> constexpr T from_bits(std::uint64_t bits) {
-    const T value = static_cast<T>(bits);
-    if (to_bits(value) != bits) throw BadTrace("a number is too large");
-    return value;
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<T>(bits);
+    } else {
+        const T value = static_cast<T>(bits);
+        if (to_bits(value) != bits) throw BadTrace("a number is too large");
+        return value;
+    }
 }
 
 /// A column being written. The zeros at its end are left out.

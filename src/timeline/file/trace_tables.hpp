@@ -39,7 +39,7 @@ void name_columns(auto& row, RowOf<TraceThread> auto& thread) { row.number(threa
 void name_columns(auto& row, RowOf<TraceAccess> auto& access) {
     row.number(access.data);
     row.number(access.bytes);
-    row.number(access.block);
+    row.number(access.allocation);
     row.number(access.pitch);
     row.near(access.rows, 1);
     row.number(access.element);

@@ -16,7 +16,7 @@ namespace {
 
 // A new field needs a column in trace_tables.hpp. Then its struct has another size.
 static_assert(sizeof(TraceDevice) == 32 && sizeof(TraceStream) == 24 && sizeof(TraceThread) == 4);
-static_assert(sizeof(TraceAccess) == 48 && sizeof(TraceOp) == 176);
+static_assert(sizeof(TraceAccess) == 56 && sizeof(TraceOp) == 176);
 static_assert(sizeof(TraceNodeRun) == 32 && sizeof(TraceRange) == 24);
 static_assert(sizeof(TraceNode) == 40 + sizeof(std::vector<std::uint32_t>));
 static_assert(sizeof(TraceGraph) == 16 + sizeof(std::vector<TraceNode>));

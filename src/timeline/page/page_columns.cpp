@@ -82,9 +82,10 @@ private:
         return number;
     }
     std::int64_t number_of(const TraceAccess& a) {
-        return accesses_.number_of({static_cast<std::int64_t>(a.data >> 32),
-                                    static_cast<std::int64_t>(a.data & 0xffffffffu),
-                                    static_cast<std::int64_t>(a.bytes), a.rows,
+        return accesses_.number_of({static_cast<std::int64_t>(a.begin() >> 32),
+                                    static_cast<std::int64_t>(a.begin() & 0xffffffffu),
+                                    static_cast<std::int64_t>(a.bytes),
+                                    static_cast<std::int64_t>(a.rows),
                                     static_cast<std::int64_t>(a.mode), a.argument, a.name});
     }
     const Trace& trace_;

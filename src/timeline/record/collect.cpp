@@ -82,20 +82,10 @@ std::size_t TraceCollector::add_op(const Slot* slot, TraceIndex thread) {
     }
     op.first_access = static_cast<std::uint32_t>(trace_.accesses.size());
     op.accesses = from.accesses;
-    for (std::uint32_t i = 0; i < from.accesses; ++i) add_access(slot[used++].access);
+    for (std::uint32_t i = 0; i < from.accesses; ++i)
+        trace_.accesses.push_back({slot[used++].access});
     trace_.ops.push_back(op);
     return used;
-}
-
-void TraceCollector::add_access(const AccessSlot& slot) {
-    trace_.accesses.push_back({.data = slot.data,
-                               .bytes = slot.bytes,
-                               .block = slot.block,
-                               .pitch = slot.pitch,
-                               .rows = slot.rows,
-                               .element = slot.element,
-                               .mode = slot.mode,
-                               .argument = slot.argument});
 }
 
 void TraceCollector::finish() {
@@ -152,7 +142,7 @@ void TraceCollector::name_memory() {
         trace_.strings.push_back(name);
     }
     for (TraceAccess& access : trace_.accesses)
-        if (const auto found = known.find(access.block); found != known.end())
+        if (const auto found = known.find(access.allocation); found != known.end())
             access.name = found->second;
 }
 

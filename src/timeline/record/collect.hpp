@@ -37,7 +37,6 @@ private:
     void add_ops(const Slot* slots, std::size_t count, TraceIndex thread);
     /// Reads one operation. Returns how many slots it takes.
     std::size_t add_op(const Slot* slot, TraceIndex thread);
-    void add_access(const AccessSlot& slot);
     void add_run(const RunSlot& slot);
     void give_times();
     void name_memory();

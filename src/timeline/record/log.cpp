@@ -30,12 +30,6 @@ Slot& slot_or_throw(Slot* slot) {
     return *slot;
 }
 
-AccessSlot access_slot(const OpAccess& access) noexcept {
-    const TraceAccess from = trace_access(access);
-    return {from.data,    from.bytes, from.block,    from.pitch, from.rows,
-            from.element, from.mode,  from.argument, {}};
-}
-
 }  // namespace
 
 ThreadLog::Lately::One& ThreadLog::Lately::place_of(const char* text) noexcept {
@@ -108,7 +102,7 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
                         .device = device,
                         .unused = 0,
                         .long_duration_ns = duration > longest_short ? duration : 0};
-    for (std::size_t i = 0; i < accesses; ++i) (to++)->access = access_slot(op.accesses[i]);
+    for (std::size_t i = 0; i < accesses; ++i) (to++)->access = trace_access(op.accesses[i]);
     ops_.publish(count);
     op_count_.store(op_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

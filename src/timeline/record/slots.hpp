@@ -15,7 +15,7 @@
 namespace heddle::detail {
 
 /// One operation, without what is rare. What follows it in the chunk: a RareSlot if `has_rare`
-/// is among the flags, then `accesses` AccessSlots.
+/// is among the flags, then `accesses` slots of those.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
@@ -41,15 +41,6 @@ struct RareSlot {
     std::int64_t long_duration_ns;  ///< of calls that took over 4 s
 };
 static_assert(sizeof(RareSlot) == 64);
-
-struct AccessSlot {
-    std::uint64_t data, bytes, block, pitch;
-    std::uint32_t rows, element;
-    AccessMode mode;
-    std::int8_t argument;
-    std::uint8_t unused[22];
-};
-static_assert(sizeof(AccessSlot) == 64);
 
 /// When an operation ran, or, with a node, when that node of a graph did.
 struct RunSlot {
@@ -81,13 +72,15 @@ struct RangeSlot {
 static_assert(sizeof(RangeSlot) == 64);
 
 union Slot {
+    Slot() noexcept {}  // NOLINT(modernize-use-equals-default): the access has another default
     OpSlot op;
     RareSlot rare;
-    AccessSlot access;
+    OpAccess access;
     RunSlot run;
     ClockSlot clock;
     RangeSlot range;
 };
+static_assert(sizeof(Slot) == 64);
 
 /// How many entries the threads of a recording keep together; an operation is one, with all of its
 /// slots.

@@ -72,14 +72,9 @@ std::vector<TraceDevice> StreamRows::devices() const {
 }
 
 TraceAccess trace_access(const OpAccess& access) noexcept {
-    return {.data = reinterpret_cast<std::uintptr_t>(access.data),
-            .bytes = access.bytes,
-            .block = access.allocation,
-            .pitch = access.rows > 1 ? access.pitch : 0,
-            .rows = access.rows,
-            .element = access.element,
-            .mode = access.mode,
-            .argument = access.argument};
+    TraceAccess made{access};
+    if (made.rows <= 1) made.pitch = 0;
+    return made;
 }
 
 TraceIndex GraphTable::keep(const GraphShape& shape, bool is_batch) {

@@ -77,11 +77,11 @@ public:
         Moment start = accesses ? floor_ : last_;
         if (accesses)
             for (const TraceAccess& one : *accesses)
-                start = std::max(start, memory_.free_for(one.data, end_of(one), writes(one)));
+                start = std::max(start, memory_.free_for(one.begin(), one.end(), one.writes()));
         const Moment end = start + length;
         if (accesses)
             for (const TraceAccess& one : *accesses)
-                memory_.use(one.data, end_of(one), writes(one), end);
+                memory_.use(one.begin(), one.end(), one.writes(), end);
         else floor_ = end;
         last_ = std::max(last_, end);
     }
@@ -92,12 +92,6 @@ public:
     Moment saved() const { return sum_ - std::max({last_, kernels_, copies_}); }
 
 private:
-    static std::uint64_t end_of(const TraceAccess& access) {
-        const std::uint64_t rows = access.rows == 0 ? 0 : access.rows - 1u;
-        return access.data + rows * access.pitch + access.bytes;
-    }
-    static bool writes(const TraceAccess& access) { return access.mode != AccessMode::read; }
-
     /// Returns what an operation uses, or nothing if that is not known.
     std::optional<std::span<const TraceAccess>> accesses_of(const TraceOp& op) const {
         const bool is_known = !op.holds_pointers && op.kind != OpKind::graph_launch &&

@@ -140,9 +140,7 @@ bool NeedlessWaits::add_uses(TraceIndex op, std::uint32_t first, std::uint32_t c
     if (uses.size() + count > most_uses) return false;
     for (std::uint32_t i = first; i < first + count; ++i) {
         const TraceAccess& access = trace_.accesses[i];
-        const std::uint64_t rows = access.rows == 0 ? 0 : access.rows - 1u;
-        uses.push_back({access.data, access.data + rows * access.pitch + access.bytes,
-                        access.mode != AccessMode::read, op});
+        uses.push_back({access.begin(), access.end(), access.writes(), op});
     }
     return true;
 }

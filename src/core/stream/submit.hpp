@@ -1,0 +1,115 @@
+// The one way to enqueue work. submit() asks whether the stream takes it, notes the arrays that it
+// uses, lets a capture or batch record it or enqueues it, and tells the watch and observers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <type_traits>
+
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/stream_state.hpp>
+#include <heddle/observe/observer.hpp>
+
+#include "core/base/report.hpp"
+#include "core/stream/elsewhere.hpp"
+#include "core/stream/notify.hpp"
+
+namespace heddle::detail {
+
+/// An array that work uses. MemoryArgument says it too.
+struct ArrayUse {
+    Block* block;  ///< null: memory that is not heddle's
+    bool writes;
+};
+/// For what uses no array.
+inline constexpr std::span<const ArrayUse> no_uses{};
+
+inline void note_used(StreamState& stream, Block* block) { note_use(block, stream); }
+template <class Use> void note_used(StreamState& stream, const Use& use) {
+    note_use(use.block, stream, use.writes);
+}
+
+/// Asks whether a stream takes work, and notes the stream as a user of the arrays that the work
+/// uses, also if it is dropped: what asks these arrays later has the stream's failure either way
+/// (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that may be written.
+/// Throws for dead and forked streams and lost devices. What enqueues something calls submit().
+template <class Uses>
+inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
+                       const SourceLocation& where) {
+    Admission admission = Admission::given;
+    if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) != 0) [[unlikely]]
+        admission = admit_slowly(stream, call, where);
+    if (lookouts != 0 && admission == Admission::given) [[unlikely]]
+        note_elsewhere(stream);
+    for (const auto& use : uses) note_used(stream, use);
+    return admission;
+}
+
+/// An operation, for errors and for whoever is told of it.
+template <class Name> struct Operation {
+    OpKind kind;
+    const char* call;  ///< the public function, also for work that is dropped
+    Name name;         ///< that is told: a text, or what returns it, once the work is enqueued
+    const SourceLocation& where;
+    std::size_t views = 0;  ///< how many the watch is told of
+};
+template <class Name>
+Operation(OpKind, const char*, Name, const SourceLocation&) -> Operation<Name>;
+template <class Name>
+Operation(OpKind, const char*, Name, const SourceLocation&, std::size_t) -> Operation<Name>;
+
+/// Tells observers of an operation that was recorded or enqueued, or else the watch, if there is
+/// one. `describe(op, tell)` completes the description, and calls tell() while what it refers to is
+/// there. Reports what describe() throws.
+template <class Name, class Describe>
+[[gnu::cold, gnu::noinline]] void tell(StreamState& stream, const Operation<Name>& operation,
+                                       bool is_recorded, const Describe& describe) noexcept try {
+    const auto name = [&]() -> const char* {
+        if constexpr (std::is_invocable_v<Name>) return operation.name();
+        else return operation.name;
+    };
+    if (is_observed()) {
+        OpInfo op{.kind = operation.kind, .name = name(), .where = operation.where};
+        describe(op, [&] { complete_and_notify_on(stream, op, is_recorded); });
+    } else if (has_watch()) {
+        note_flight(stream,
+                    {.kind = operation.kind,
+                     .name = name(),
+                     .where = operation.where,
+                     .views = operation.views},
+                    is_recorded);
+    }
+} catch (...) {
+    report(std::current_exception());  // no memory
+}
+
+/// What became of an operation.
+enum class Submitted : std::uint8_t { dropped, recorded, enqueued };
+
+/// Whether submit() asks if somebody is to be told. A caller that has asked knows that nobody is.
+enum class Telling : bool { asked, nobody };
+
+/// Submits an operation whose arguments have been checked, once. On a stream that has failed it is
+/// dropped. `uses`: as for admit(). `record()` records it if a capture or batch has the stream, and
+/// returns whether it did; else `enqueue()` enqueues it. Both may wait, and throw: then nothing is
+/// told. `describe`: see tell().
+template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
+          class Describe>
+[[gnu::always_inline]] inline Submitted submit(StreamState& stream,
+                                               const Operation<Name>& operation, const Uses& uses,
+                                               const Record& record, const Enqueue& enqueue,
+                                               const Describe& describe) {
+    const Admission admission = admit(stream, operation.call, uses, operation.where);
+    if (admission == Admission::dropped) [[unlikely]]
+        return Submitted::dropped;
+    const bool is_recorded = admission == Admission::recorded && record();
+    if (!is_recorded) enqueue();
+    if constexpr (telling == Telling::asked)
+        if (is_noted()) [[unlikely]]
+            tell(stream, operation, is_recorded, describe);
+    return is_recorded ? Submitted::recorded : Submitted::enqueued;
+}
+
+}  // namespace heddle::detail
