@@ -9,9 +9,9 @@ macro(heddle_choice name variable what)
     endif()
 endmacro()
 
-# heddle_decide(NAME VARIABLE PROBLEM FILE): sets HEDDLE_WITH_NAME to whether heddle is built with it,
-# after the choice in VARIABLE: it is, with FILE, unless there is a PROBLEM. That is an error if it
-# was asked for.
+# heddle_decide(NAME VARIABLE PROBLEM FILE): sets HEDDLE_WITH_NAME to whether heddle is built with
+# it, after the choice in VARIABLE: it is, with FILE, unless there is a PROBLEM. That is an error if
+# it was asked for.
 macro(heddle_decide name variable problem file)
     set(HEDDLE_WITH_${name} OFF)
     if(NOT ${variable} STREQUAL "AUTO" AND NOT ${variable})

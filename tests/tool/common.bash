@@ -30,7 +30,7 @@ same() {
 contains() {
     if [[ $2 != *"$3"* ]]; then fail "$1"; printf '     got: %s\n  wanted: ...%s...\n' "$2" "$3"; fi
 }
-# patient SECONDS: prints that bound for what hangs, multiplied by HEDDLE_TEST_PATIENCE (1 if unset).
+# patient SECONDS: prints a bound for hangs: SECONDS times HEDDLE_TEST_PATIENCE (1 if unset).
 patient() {
     awk -v s="$1" -v factor="${HEDDLE_TEST_PATIENCE:-1}" \
         'BEGIN { printf "%d\n", s * (factor > 0 ? factor : 1) }'

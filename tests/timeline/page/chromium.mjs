@@ -91,7 +91,7 @@ class Tab {
         return result.value;
     }
 
-    /// Waits until the page has drawn what it has to. What its size changes asks for the next frame.
+    /// Waits until the page has drawn everything. A change of size asks for the next frame.
     frame() {
         return this.run(`new Promise((done) => {
             const look = () => {

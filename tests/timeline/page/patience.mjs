@@ -1,5 +1,5 @@
-// How long tests wait for what must happen. HEDDLE_TEST_PATIENCE multiplies it (1 if unset): a bound
-// for what hangs, which no machine is slow enough to reach.
+// How long tests wait for an event that must happen. HEDDLE_TEST_PATIENCE multiplies it (1 if
+// unset): a bound for hangs, which no machine is slow enough to reach.
 const factor = Number(process.env.HEDDLE_TEST_PATIENCE ?? 1);
 
 /// Returns the time in milliseconds, multiplied.
