@@ -55,7 +55,7 @@ struct Piece : MemoryRange {
 
 /// Returns the start of memory that is written.
 inline std::byte* writable(const MemoryRange& memory) noexcept {
-    return static_cast<std::byte*>(const_cast<void*>(memory.data));
+    return const_cast<std::byte*>(static_cast<const std::byte*>(memory.data));
 }
 
 /// Memory from allocate_shared() or import_shared().

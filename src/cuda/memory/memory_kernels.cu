@@ -89,7 +89,7 @@ static_assert(sizeof(Pattern) == sizeof(FillKernel::pattern) && alignof(Pattern)
 
 template <class W>
 void make_as(FillKernel& fill, const MemoryRange& to, std::size_t size, int processors) noexcept {
-    fill.data = static_cast<char*>(const_cast<void*>(to.data));
+    fill.data = const_cast<char*>(static_cast<const char*>(to.data));
     fill.words = to.bytes / sizeof(W);
     fill.rows = to.rows;
     fill.pitch = to.pitch;
@@ -102,7 +102,7 @@ void make_as(FillKernel& fill, const MemoryRange& to, std::size_t size, int proc
 template <class W>
 void repeat_as(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                int processors) noexcept {
-    repeat.data = static_cast<char*>(const_cast<void*>(to.data));
+    repeat.data = const_cast<char*>(static_cast<const char*>(to.data));
     repeat.words = to.bytes / sizeof(W);
     repeat.rows = to.rows;
     repeat.pitch = to.pitch;
@@ -115,7 +115,7 @@ void repeat_as(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
 template <class W>
 void copy_as(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
              int processors) noexcept {
-    copy.to = static_cast<char*>(const_cast<void*>(to.data));
+    copy.to = const_cast<char*>(static_cast<const char*>(to.data));
     copy.from = static_cast<const char*>(from.data);
     copy.words = to.bytes / sizeof(W);
     copy.rows = to.rows;

@@ -55,7 +55,7 @@ void copy_row(std::byte* to, const std::byte* from, std::size_t bytes,
 }
 
 void copy_rows(const MemoryRange& to, const MemoryRange& from, Stores stores) noexcept {
-    auto* const target = static_cast<std::byte*>(const_cast<void*>(to.data));
+    auto* const target = const_cast<std::byte*>(static_cast<const std::byte*>(to.data));
     const auto* const source = static_cast<const std::byte*>(from.data);
     if (!to.is_strided() && !from.is_strided()) return copy_row(target, source, to.total(), stores);
     for (std::size_t r = 0; r < to.rows; ++r)
