@@ -12,6 +12,7 @@
 
 #include <heddle/device/device.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -57,6 +58,9 @@ void heddle_test::note_skip(const std::string& reason) {
 }
 
 int main(int argc, char** argv) {
+    // A shell has it ignored in what it starts in the background, and the watch then leaves it so.
+    (void)std::signal(SIGQUIT, SIG_DFL);
+
     Catch::Session session;
     const int wrong = session.applyCommandLine(argc, argv);
     if (wrong != 0) return wrong;
