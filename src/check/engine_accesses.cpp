@@ -70,14 +70,14 @@ void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
 bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                   HostLook& answer) {
     find_by_host(op, all);
-    answer = {all.begin(), all.end()};
+    answer = {all.address(), all.end()};
     for (const Conflict& one : conflicts_) {
-        if (one.end <= use.begin()) answer.begin = std::max(answer.begin, one.end);
+        if (one.end <= use.address()) answer.begin = std::max(answer.begin, one.end);
         else if (one.begin >= use.end()) answer.end = std::min(answer.end, one.begin);
         else answer.is_race = true;
     }
     if (!answer.is_race) return true;
-    answer = {use.begin(), use.end()};
+    answer = {use.address(), use.end()};
     find_by_host(op, use);  // between the rows of what is in use, there may be none
     return conflicts_.empty();
 }
@@ -102,7 +102,7 @@ void CheckEngine::tell_by_host(const CheckOp& op, const CheckAccess& use, HostLo
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
     if (copy == nullptr || !copy->moment.at) return;
-    memory_.of(access).history.forget(access.begin(), access.end(), copy->moment.at);
+    memory_.of(access).history.forget(access.address(), access.end(), copy->moment.at);
     if (access.mode == AccessMode::read) return;
     Clock reaches = copy->moment.before;
     reaches.join(copy->moment.at, floor_);
@@ -117,7 +117,7 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     for (const CheckAccess& one : op.accesses) {
         // Without an allocation: of whoever had the memory before.
         const AllocationTrack* const memory =
-            one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.begin());
+            one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.address());
         if (memory == nullptr) continue;
         memory->history.for_each_mark([&](const Mark& mark) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
@@ -269,7 +269,7 @@ void CheckEngine::name_node(FindingSide& side, const CheckShape* shape, const Fi
     side.argument = -1;
     for (const CheckNode& node : shape->nodes)
         for (const CheckAccess& one : node.accesses) {
-            const bool is_it = one.begin() < finding.end && finding.begin < one.end() &&
+            const bool is_it = one.address() < finding.end && finding.begin < one.end() &&
                                conflicts(one.mode, other);
             if (!is_it) continue;
             side.in_node = node.site;

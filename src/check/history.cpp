@@ -88,9 +88,9 @@ void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all
 
 /// Calls f(begin, end) for each stretch of bytes.
 template <class F> void for_each_row(const CheckAccess& access, F&& f) {
-    if (!access.is_strided()) return f(access.begin(), access.end());
+    if (!access.is_strided()) return f(access.address(), access.end());
     for (std::size_t row = 0; row < access.rows; ++row) {
-        const std::uint64_t begin = access.begin() + row * access.pitch;
+        const std::uint64_t begin = access.address() + row * access.pitch;
         f(begin, begin + access.bytes);
     }
 }
@@ -126,7 +126,7 @@ void History::compare_cells(const CheckAccess& access, const Mark& mark, const O
         if (access.is_strided()) join_rows(access.pitch, before, to);
         return;
     }
-    compare_row(access.begin(), access.end());
+    compare_row(access.address(), access.end());
     for (std::size_t i = before; i < to.size(); ++i) to[i].is_certain = false;
 }
 
@@ -143,7 +143,7 @@ void History::compare_strided(const CheckAccess& access, const Mark& mark, const
 
 void History::add_cells(const CheckAccess& access, const Mark& mark, const Order& order,
                         std::vector<Conflict>& to) {
-    const std::uint64_t begin = access.begin(), end = access.end();
+    const std::uint64_t begin = access.address(), end = access.end();
     const auto use = [&](Cell& cell) {
         compare(cell.write, mark, cell.begin, cell.end, order, to);
         cell.readers.for_each(

@@ -49,10 +49,10 @@ void Intake::acquired(std::uint64_t key, SiteId site) {
 void Intake::keep_use(const CheckOp& op, const CheckAccess& use) {
     Kept& last = kept_.back();
     if (last.what == Kept::What::host_use && last.op.site == op.site && last.op.reach == op.reach &&
-        last.use.allocation == use.allocation && use.begin() <= last.use.end() &&
-        last.use.begin() <= use.end()) {
-        static_cast<MemoryRange&>(last.use) =
-            between(std::min(last.use.begin(), use.begin()), std::max(last.use.end(), use.end()));
+        last.use.allocation == use.allocation && use.address() <= last.use.end() &&
+        last.use.address() <= use.end()) {
+        static_cast<MemoryRange&>(last.use) = between(std::min(last.use.address(), use.address()),
+                                                      std::max(last.use.end(), use.end()));
         return;
     }
     kept_.push_back({.what = Kept::What::host_use, .op = op, .use = use});

@@ -12,7 +12,7 @@ constexpr std::size_t many_foreign_cells = 4096;
 AllocationTrack& MemoryTable::of(const CheckAccess& access) {
     if (access.allocation == 0) {
         // The place of what was freed may be somebody else's by now.
-        AllocationTrack* const found = at_address(access.begin());
+        AllocationTrack* const found = at_address(access.address());
         return found != nullptr && !found->is_freed ? *found : foreign_;
     }
     std::unique_ptr<AllocationTrack>& track = by_id_[access.allocation];
@@ -33,8 +33,8 @@ AllocationTrack* MemoryTable::at_address(std::uint64_t address) {
 AllocationTrack& MemoryTable::allocate(const CheckAccess& access, SiteId made,
                                        std::vector<std::unique_ptr<AllocationTrack>>& former) {
     const std::uint64_t end = access.end();
-    auto at = by_address_.lower_bound(access.begin());
-    if (at != by_address_.begin() && std::prev(at)->second->end > access.begin()) --at;
+    auto at = by_address_.lower_bound(access.address());
+    if (at != by_address_.begin() && std::prev(at)->second->end > access.address()) --at;
     while (at != by_address_.end() && at->first < end) {
         AllocationTrack& old = *at->second;
         at = by_address_.erase(at);
@@ -46,10 +46,10 @@ AllocationTrack& MemoryTable::allocate(const CheckAccess& access, SiteId made,
     std::unique_ptr<AllocationTrack>& track = by_id_[access.allocation];
     track = std::make_unique<AllocationTrack>();
     track->id = access.allocation;
-    track->begin = access.begin();
+    track->begin = access.address();
     track->end = end;
     track->made = made;
-    if (access.bytes != 0) by_address_.emplace(access.begin(), track.get());
+    if (access.bytes != 0) by_address_.emplace(access.address(), track.get());
     return *track;
 }
 

@@ -22,7 +22,7 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
     };
     std::erase_if(all, [](const CheckAccess& one) { return one.bytes == 0; });
     const auto place = [&](const CheckAccess& one) {
-        return std::tuple(one.is_guess, rank(one), one.is_strided(), one.allocation, one.begin());
+        return std::tuple(one.is_guess, rank(one), one.is_strided(), one.allocation, one.address());
     };
     std::stable_sort(all.begin(), all.end(), [&](const CheckAccess& a, const CheckAccess& b) {
         return place(a) < place(b);
@@ -32,12 +32,13 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
         CheckAccess* const last = kept.empty() ? nullptr : &kept.back();
         const bool joins = last != nullptr && !one.is_strided() && !last->is_strided() &&
                            rank(*last) == rank(one) && last->allocation == one.allocation &&
-                           last->is_guess == one.is_guess && one.begin() <= last->end();
+                           last->is_guess == one.is_guess && one.address() <= last->end();
         if (!joins) {
             kept.push_back(one);
             continue;
         }
-        static_cast<MemoryRange&>(*last) = between(last->begin(), std::max(last->end(), one.end()));
+        static_cast<MemoryRange&>(*last) =
+            between(last->address(), std::max(last->end(), one.end()));
         last->argument = -1;
     }
     return kept;

@@ -8,18 +8,18 @@ namespace {
 
 /// Returns whether a byte of [begin, end) is in one of the rows. Rows do not overlap each other.
 bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end) noexcept {
-    if (begin >= rows.end() || end <= rows.begin()) return false;
+    if (begin >= rows.end() || end <= rows.address()) return false;
     if (!rows.is_strided()) return true;
     // The last row that begins before `end`.
     const std::uint64_t last =
-        std::min<std::uint64_t>((end - 1 - rows.begin()) / rows.pitch, rows.rows - 1);
-    return rows.begin() + last * rows.pitch + rows.bytes > begin;
+        std::min<std::uint64_t>((end - 1 - rows.address()) / rows.pitch, rows.rows - 1);
+    return rows.address() + last * rows.pitch + rows.bytes > begin;
 }
 
 /// For two accesses of one pitch: row i of `a` meets row i + k of `b` for the same k everywhere.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
-    const auto shift = static_cast<std::int64_t>(a.begin() - b.begin());
+    const auto shift = static_cast<std::int64_t>(a.address() - b.address());
     std::int64_t k = shift / pitch;  // rounded down
     if (shift % pitch < 0) --k;
     const std::int64_t into = shift - k * pitch;  // how far a's row begins behind b's row k
@@ -32,7 +32,7 @@ bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
 
 bool any_row_meets(const CheckAccess& few, const CheckAccess& other) noexcept {
     for (std::size_t row = 0; row < few.rows; ++row) {
-        const std::uint64_t begin = few.begin() + row * few.pitch;
+        const std::uint64_t begin = few.address() + row * few.pitch;
         if (meets_rows(other, begin, begin + few.bytes)) return true;
     }
     return false;
@@ -44,8 +44,8 @@ Overlap known(bool meets) noexcept { return meets ? Overlap::some : Overlap::non
 
 Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept {
     if (!a.overlaps(b)) return Overlap::none;
-    if (!a.is_strided()) return known(meets_rows(b, a.begin(), a.end()));
-    if (!b.is_strided()) return known(meets_rows(a, b.begin(), b.end()));
+    if (!a.is_strided()) return known(meets_rows(b, a.address(), a.end()));
+    if (!b.is_strided()) return known(meets_rows(a, b.address(), b.end()));
     if (a.pitch == b.pitch && a.bytes <= a.pitch && b.bytes <= b.pitch)
         return known(meet_at_equal_pitch(a, b));
     const CheckAccess& few = a.rows <= b.rows ? a : b;
@@ -54,8 +54,9 @@ Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept {
 }
 
 bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept {
-    if (!outer.is_strided()) return outer.begin() <= inner.begin() && inner.end() <= outer.end();
-    return inner.begin() == outer.begin() && inner.bytes <= outer.bytes &&
+    if (!outer.is_strided())
+        return outer.address() <= inner.address() && inner.end() <= outer.end();
+    return inner.address() == outer.address() && inner.bytes <= outer.bytes &&
            inner.pitch == outer.pitch && inner.rows <= outer.rows;
 }
 
@@ -64,13 +65,13 @@ namespace {
 /// Returns the common bytes of rows and of all bytes of [begin, end).
 CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end) {
     // The first row that ends behind `begin`, and the last one that begins before `end`.
-    const std::uint64_t first = begin < rows.begin() + rows.bytes
+    const std::uint64_t first = begin < rows.address() + rows.bytes
                                     ? 0
-                                    : (begin - rows.begin() - rows.bytes) / rows.pitch + 1;
+                                    : (begin - rows.address() - rows.bytes) / rows.pitch + 1;
     const std::uint64_t last =
-        std::min<std::uint64_t>((end - 1 - rows.begin()) / rows.pitch, rows.rows - 1);
-    CommonBytes common{rows.begin() + first * rows.pitch,
-                       rows.begin() + last * rows.pitch + rows.bytes};
+        std::min<std::uint64_t>((end - 1 - rows.address()) / rows.pitch, rows.rows - 1);
+    CommonBytes common{rows.address() + first * rows.pitch,
+                       rows.address() + last * rows.pitch + rows.bytes};
     if (first == last) return {std::max(common.begin, begin), std::min(common.end, end)};
     common.rows = {nullptr, rows.bytes, last - first + 1, rows.pitch};
     return common;
@@ -80,7 +81,7 @@ CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::
 /// `b` and no other; no rows if some meet two.
 CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
-    const auto shift = static_cast<std::int64_t>(a.begin() - b.begin());
+    const auto shift = static_cast<std::int64_t>(a.address() - b.address());
     std::int64_t k = shift / pitch;  // rounded down
     if (shift % pitch < 0) --k;
     const std::int64_t into = shift - k * pitch;  // how far a's row begins behind b's row k
@@ -96,7 +97,7 @@ CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const std::int64_t last =
         std::min(static_cast<std::int64_t>(a.rows), static_cast<std::int64_t>(b.rows) - k) - 1;
     const auto at = [&](std::int64_t row, std::int64_t byte) {
-        return a.begin() + static_cast<std::uint64_t>(row * pitch + byte);
+        return a.address() + static_cast<std::uint64_t>(row * pitch + byte);
     };
     CommonBytes common{at(first, from), at(last, till)};
     if (first != last)
@@ -109,12 +110,12 @@ CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
 
 CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept {
     CommonBytes common;
-    if (!a.is_strided() && b.is_strided()) common = common_with_span(b, a.begin(), a.end());
-    else if (a.is_strided() && !b.is_strided()) common = common_with_span(a, b.begin(), b.end());
+    if (!a.is_strided() && b.is_strided()) common = common_with_span(b, a.address(), a.end());
+    else if (a.is_strided() && !b.is_strided()) common = common_with_span(a, b.address(), b.end());
     else if (a.is_strided() && a.pitch == b.pitch && a.bytes <= a.pitch && b.bytes <= b.pitch)
         common = common_at_equal_pitch(a, b);
     if (common.begin < common.end) return common;
-    return {std::max(a.begin(), b.begin()), std::min(a.end(), b.end())};
+    return {std::max(a.address(), b.address()), std::min(a.end(), b.end())};
 }
 
 }  // namespace heddle::detail

@@ -77,7 +77,7 @@ public:
                 if (one.allocation != two.allocation || !do_conflict(one.mode, two.mode)) continue;
                 for (std::size_t row = 0; row < one.rows; ++row)
                     for (std::uint64_t i = 0; i < one.bytes; ++i) {
-                        const std::uint64_t at = one.begin() + row * one.pitch + i;
+                        const std::uint64_t at = one.address() + row * one.pitch + i;
                         if (contains(two, at)) f(at);
                     }
             }
@@ -91,7 +91,7 @@ private:
     }
     static bool contains(const CheckAccess& access, std::uint64_t at) {
         for (std::size_t row = 0; row < access.rows; ++row) {
-            const std::uint64_t begin = access.begin() + row * access.pitch;
+            const std::uint64_t begin = access.address() + row * access.pitch;
             if (at >= begin && at < begin + access.bytes) return true;
         }
         return false;

@@ -247,7 +247,7 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
         if (detail::overlap_of(a, b) != detail::Overlap::some) continue;
         const auto has = [](const CheckAccess& one, std::uint64_t byte) {
             for (std::size_t row = 0; row < one.rows; ++row)
-                if (byte - one.begin() - row * pitch < one.bytes) return true;
+                if (byte - one.address() - row * pitch < one.bytes) return true;
             return false;
         };
         const detail::CommonBytes common = detail::common_bytes(a, b);

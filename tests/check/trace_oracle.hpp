@@ -234,18 +234,18 @@ private:
     /// Memory that heddle does not own has the key 0; a plain pointer may lead to an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
-        const auto next = allocations_.upper_bound(access.begin());
+        const auto next = allocations_.upper_bound(access.address());
         if (next == allocations_.begin()) return 0;
         const auto& [data, memory] = *std::prev(next);
-        return access.begin() < memory.second ? memory.first : 0;
+        return access.address() < memory.second ? memory.first : 0;
     }
     void remember(const CheckOp& op) {
         for (const CheckAccess& one : op.accesses)
-            if (one.bytes != 0) allocations_[one.begin()] = {one.allocation, one.end()};
+            if (one.bytes != 0) allocations_[one.address()] = {one.allocation, one.end()};
     }
     void forget(const CheckOp& op) {
         for (const CheckAccess& one : op.accesses) {
-            const auto found = allocations_.find(one.begin());
+            const auto found = allocations_.find(one.address());
             if (found != allocations_.end() && found->second.first == one.allocation)
                 allocations_.erase(found);
         }
@@ -307,17 +307,18 @@ private:
         return !(a == AccessMode::concurrent && b == AccessMode::concurrent);
     }
     static bool overlap(const CheckAccess& a, const CheckAccess& b) {
-        if (a.end() <= b.begin() || b.end() <= a.begin()) return false;
+        if (a.end() <= b.address() || b.end() <= a.address()) return false;
         if (!a.is_strided() && !b.is_strided()) return true;
         const auto rows = [](const CheckAccess& one) {
             return one.is_strided() ? one.rows : std::size_t{1};
         };
         const auto bytes = [](const CheckAccess& one) {
-            return one.is_strided() ? one.bytes : one.end() - one.begin();
+            return one.is_strided() ? one.bytes : one.end() - one.address();
         };
         for (std::size_t i = 0; i < rows(a); ++i)
             for (std::size_t j = 0; j < rows(b); ++j) {
-                const std::uint64_t one = a.begin() + i * a.pitch, other = b.begin() + j * b.pitch;
+                const std::uint64_t one = a.address() + i * a.pitch,
+                                    other = b.address() + j * b.pitch;
                 if (one < other + bytes(b) && other < one + bytes(a)) return true;
             }
         return false;

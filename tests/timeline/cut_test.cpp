@@ -164,8 +164,8 @@ TEST_CASE("a cut keeps the accesses of what it keeps", "[timeline]") {
     with(23, 4, 1);
     const Trace trace = cut(t.trace(0, 100), 20, 30);
     REQUIRE(trace.accesses.size() == 2);
-    CHECK(trace.accesses[0].begin() == 3);
-    CHECK(trace.accesses[1].begin() == 4);
+    CHECK(trace.accesses[0].address() == 3);
+    CHECK(trace.accesses[1].address() == 4);
     CHECK(trace.ops[0].first_access == 0);
     CHECK(trace.ops[1].first_access == 1);
 }

@@ -25,12 +25,12 @@ struct MemoryRange {
         return rows == 0 ? 0 : (rows - 1) * pitch + bytes;
     }
     /// Returns the address of the first byte.
-    std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(data); }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(data); }
     /// Returns the address behind the last byte.
-    std::uintptr_t end() const noexcept { return begin() + extent(); }
+    std::uintptr_t end() const noexcept { return address() + extent(); }
     /// Returns whether the two have a byte in common, what lies between their rows included.
     bool overlaps(const MemoryRange& other) const noexcept {
-        return begin() < other.end() && other.begin() < end();
+        return address() < other.end() && other.address() < end();
     }
     /// Returns whether there are gaps between the rows.
     constexpr bool is_strided() const noexcept { return rows > 1 && pitch != bytes; }

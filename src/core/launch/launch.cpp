@@ -67,12 +67,12 @@ void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const
 void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const SourceLocation& where) {
     has_parts = true;
     if (part.rows == 0 || part.bytes == 0) return;
-    if (part.begin() < of.begin() || part.end() > of.end())
+    if (part.address() < of.address() || part.end() > of.end())
         usage_error({"touching", where},
                     "a part is not within the view of {} bytes: it has bytes "
                     "{} to {}",
-                    of.bytes, static_cast<std::ptrdiff_t>(part.begin() - of.begin()),
-                    static_cast<std::ptrdiff_t>(part.end() - of.begin()));
+                    of.bytes, static_cast<std::ptrdiff_t>(part.address() - of.address()),
+                    static_cast<std::ptrdiff_t>(part.end() - of.address()));
     if (count == most_parts)
         usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
                     most_parts);

@@ -27,7 +27,7 @@ Block* owner_of(const Region& region, const char* call, const SourceLocation& wh
         return region.owner;
     Block* const block = find_block(region.data);
     if (block == nullptr) return nullptr;
-    const std::size_t offset = region.begin() - MemoryRange{block->data}.begin();
+    const std::size_t offset = region.address() - MemoryRange{block->data}.address();
     if (region.extent() > block->bytes - offset)
         usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
                     region.extent(), offset, block->bytes);
@@ -86,7 +86,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
     if (!to.overlaps(from)) return true;
     if (to.rows == 1) throw_overlap(call, where);
     // Rectangles side by side in one pitched array interleave without overlapping.
-    const auto [first, second] = std::minmax({to.begin(), from.begin()});
+    const auto [first, second] = std::minmax({to.address(), from.address()});
     const std::size_t pitch = to.pitch, offset = (second - first) % pitch;
     if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
         throw_overlap("copy_2d", where);

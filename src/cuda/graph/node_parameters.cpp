@@ -125,7 +125,7 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
     // Once a memset node of 2-byte elements was changed in an executable, launches from the second
     // on may fill with the lower byte alone (driver 580; docs/adr/0037). So there are none.
-    const std::size_t whole = to.begin() | to.bytes | to.pitch;
+    const std::size_t whole = to.address() | to.bytes | to.pitch;
     const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
     if (element != 0 && is_plain && !by_kernel) {
         memset.dst = writable(to);

@@ -20,7 +20,7 @@ std::size_t word_of(const MemoryRange& to, const void* value, std::size_t size) 
     const auto* bytes = static_cast<const unsigned char*>(value);
     for (const std::size_t word : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
         if (size % word != 0 || std::memcmp(bytes, bytes + word, size - word) != 0) continue;
-        const bool aligned = (to.begin() | to.pitch) % word == 0;
+        const bool aligned = (to.address() | to.pitch) % word == 0;
         return aligned ? word : 0;
     }
     return 0;

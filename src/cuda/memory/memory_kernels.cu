@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(threads)
 
 /// Returns whether start, rows and pattern consist of whole words of `word` bytes.
 bool fits(const MemoryRange& to, std::size_t size, std::size_t word) {
-    return (to.begin() | size | to.bytes | (to.rows > 1 ? to.pitch : 0)) % word == 0;
+    return (to.address() | size | to.bytes | (to.rows > 1 ? to.pitch : 0)) % word == 0;
 }
 
 dim3 grid_for(std::size_t words, std::size_t rows, int processors) {

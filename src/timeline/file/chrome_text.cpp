@@ -71,7 +71,7 @@ std::string ChromeText::words_of(const TraceAccess& access) const {
     text += ": ";
     if (access.rows != 1)
         text += detail::formatted("{} rows, {} bytes apart, of ", access.rows, access.pitch);
-    text += detail::formatted("{} bytes at 0x{:x}", access.bytes, access.begin());
+    text += detail::formatted("{} bytes at 0x{:x}", access.bytes, access.address());
     if (access.argument >= 0) text += detail::formatted(", argument {}", int{access.argument});
     return text;
 }

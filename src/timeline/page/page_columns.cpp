@@ -82,8 +82,8 @@ private:
         return number;
     }
     std::int64_t number_of(const TraceAccess& a) {
-        return accesses_.number_of({static_cast<std::int64_t>(a.begin() >> 32),
-                                    static_cast<std::int64_t>(a.begin() & 0xffffffffu),
+        return accesses_.number_of({static_cast<std::int64_t>(a.address() >> 32),
+                                    static_cast<std::int64_t>(a.address() & 0xffffffffu),
                                     static_cast<std::int64_t>(a.bytes),
                                     static_cast<std::int64_t>(a.rows),
                                     static_cast<std::int64_t>(a.mode), a.argument, a.name});

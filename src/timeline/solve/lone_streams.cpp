@@ -77,11 +77,11 @@ public:
         Moment start = accesses ? floor_ : last_;
         if (accesses)
             for (const TraceAccess& one : *accesses)
-                start = std::max(start, memory_.free_for(one.begin(), one.end(), one.writes()));
+                start = std::max(start, memory_.free_for(one.address(), one.end(), one.writes()));
         const Moment end = start + length;
         if (accesses)
             for (const TraceAccess& one : *accesses)
-                memory_.use(one.begin(), one.end(), one.writes(), end);
+                memory_.use(one.address(), one.end(), one.writes(), end);
         else floor_ = end;
         last_ = std::max(last_, end);
     }

@@ -140,7 +140,7 @@ bool NeedlessWaits::add_uses(TraceIndex op, std::uint32_t first, std::uint32_t c
     if (uses.size() + count > most_uses) return false;
     for (std::uint32_t i = first; i < first + count; ++i) {
         const TraceAccess& access = trace_.accesses[i];
-        uses.push_back({access.begin(), access.end(), access.writes(), op});
+        uses.push_back({access.address(), access.end(), access.writes(), op});
     }
     return true;
 }
