@@ -198,8 +198,9 @@ std::string all_of(std::istream& from, std::string_view name, const ErrorSite& s
         from.read(all.data() + size, static_cast<std::streamsize>(step));
         all.resize(size + static_cast<std::size_t>(from.gcount()));
     } while (from);
-    if (from.bad() || (all.empty() && !from.eof())) {
-        const int code = errno;
+    const int code = errno;
+    // libc++ says of a file that cannot be read, as a folder, that it is at its end.
+    if (from.bad() || (all.empty() && (!from.eof() || code != 0))) {
         coded_error(ErrorCode::native, site.with_native(code), "\"{}\" cannot be read: {}", name,
                     std::generic_category().message(code));
     }
