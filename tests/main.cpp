@@ -58,7 +58,7 @@ void heddle_test::note_skip(const std::string& reason) {
 }
 
 int main(int argc, char** argv) {
-    // A shell has it ignored in what it starts in the background, and the watch then leaves it so.
+    // Shells ignore it for jobs in the background, and the watch leaves an ignored signal alone.
     (void)std::signal(SIGQUIT, SIG_DFL);
 
     Catch::Session session;
