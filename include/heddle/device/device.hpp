@@ -18,12 +18,12 @@ namespace heddle {
 /// The two kinds of devices.
 enum class DeviceKind : std::uint8_t { cpu = 0, cuda = 1 };
 
-/// The range of priorities for streams of a device. As in CUDA, smaller is more urgent: an H200 has
-/// least = 0 and greatest = -5.
+/// The priorities that a device's streams can have. As in CUDA, a smaller number is more urgent: an
+/// H200 has least = 0 and greatest = -5.
 struct PriorityRange {
-    /// Of the least urgent streams.
+    /// Priority of the least urgent streams.
     int least = 0;
-    /// Of the most urgent streams.
+    /// Priority of the most urgent streams.
     int greatest = 0;
     bool operator==(const PriorityRange&) const = default;
 };
@@ -32,28 +32,31 @@ struct PriorityRange {
 struct DeviceInfo {
     std::string name;              ///< "NVIDIA H200"; for CPU devices the processor's model name
     std::size_t total_memory = 0;  ///< device memory; for CPU devices the machine's memory
-    PriorityRange priorities;      ///< of the device's streams
+    PriorityRange priorities;      ///< priorities that the device's streams can have
     int copy_engines = 0;          ///< copies that can overlap kernels; 0 for CPU devices
     int processors = 0;            ///< multiprocessors; for CPU devices worker threads
-    int compute_major = 0;         ///< compute capability; 0 for CPU devices
-    /// The digit after the point; 0 for CPU devices.
+    int compute_major = 0;         ///< major compute capability; 0 for CPU devices
+    /// Minor compute capability; 0 for CPU devices.
     int compute_minor = 0;
     std::string bus_id;  ///< PCI address; empty for CPU devices
 };
 
-/// Names a device, `cuda:i` or `cpu:i`. A value of 8 bytes; equal values name the same device.
-/// Immutable, and so thread-safe.
+/// Names a device, such as `cuda:0` or `cpu:1`. A value of 8 bytes; equal values name the same
+/// device.
 ///
 ///     Device gpu{"cuda:1"};
 ///     std::printf("%s: %zu bytes\n", gpu.info().name.c_str(), gpu.info().total_memory);
+///
+/// Immutable, and so thread-safe.
 class Device {
 public:
     /// Names the calling thread's current device: current_device().
     Device();
 
-    /// Parses "cuda", "cuda:1", "cpu" or "cpu:3"; without a number, the first device of the kind.
-    /// Throws UsageError if the text names no device, and NoDevice if the machine has no such
-    /// device. The message of NoDevice lists the devices or, for CUDA, says why there are none.
+    /// Parses "cuda", "cuda:1", "cpu" or "cpu:3". Without a number, names the first device of the
+    /// kind. Throws UsageError if the text names no device, and NoDevice if the machine has no such
+    /// device. The message of NoDevice lists the devices or, for CUDA, the reason why there are
+    /// none.
     explicit Device(std::string_view name, Where where = {});
     explicit Device(const char* name, Where where = {})
         : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
@@ -88,10 +91,11 @@ public:
     /// Returns whether enable_peer_access() can let this device access memory of `other` directly.
     /// True for the device itself and between CPU devices.
     bool can_access_peer(Device other) const;
-    /// The same for enable_pool_access() and memory of `other`'s pool, which holds heddle's arrays.
+    /// Returns whether enable_pool_access() can let this device access memory of `other`'s pool,
+    /// which holds heddle's arrays. True for the device itself and between CPU devices.
     bool can_access_pool(Device other) const;
 
-    /// Orders CPU devices before GPUs, and those of one kind by number; for sets and maps.
+    /// Orders CPU devices before GPUs, and devices of one kind by number; for sets and maps.
     auto operator<=>(const Device&) const = default;
 
 private:
@@ -107,8 +111,8 @@ constexpr Device detail::Access::device(DeviceKind kind, int index) noexcept {
     return {Device::Unchecked(), kind, index};
 }
 
-/// Returns the number of devices of a kind. HEDDLE_CPU_DEVICES (1 to 64, default 1) sets the number
-/// of CPU devices. Without a working driver there are 0 CUDA devices; this never fails.
+/// Returns the number of devices of a kind. Never fails: without a working driver there are 0 CUDA
+/// devices. HEDDLE_CPU_DEVICES (1 to 64, default 1) sets the number of CPU devices.
 int device_count(DeviceKind kind);
 
 /// Returns all devices, CUDA first.

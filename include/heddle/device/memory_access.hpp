@@ -1,4 +1,4 @@
-// Direct access to other devices' memory, and the pools that device memory comes from.
+// Direct access to memory of other devices, and the memory pools of devices.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace heddle {
 
 /// Lets kernels on `device` read and write memory of `peer`. There are two independent switches:
-/// - *peer access* is for memory from cudaMalloc and the like, which shareable arrays use;
+/// - *peer access* is for memory from cudaMalloc and similar calls, which shareable arrays use;
 /// - *pool access* is for the memory of heddle's other arrays.
 ///
 /// Both are directional. Kernels that use another device's array need the switch that matches its
@@ -23,7 +23,7 @@ void enable_peer_access(Device device, Device peer, Where where = {});
 /// Ends peer access of `device` to memory of `peer`. Idempotent and thread-safe.
 /// Throws UsageError for devices of different kinds.
 void disable_peer_access(Device device, Device peer, Where where = {});
-/// Returns whether `device` has peer access to memory of `peer`. True for one and the same device,
+/// Returns whether `device` has peer access to memory of `peer`. True if both are the same device,
 /// and between CPU devices.
 bool is_peer_access_enabled(Device device, Device peer);
 
@@ -33,12 +33,13 @@ void enable_pool_access(Device device, Device peer, Where where = {});
 /// Ends pool access of `device` to memory of `peer`. Idempotent and thread-safe.
 /// Throws UsageError for devices of different kinds.
 void disable_pool_access(Device device, Device peer, Where where = {});
-/// Returns whether `device` has pool access to memory of `peer`. True for one and the same device,
+/// Returns whether `device` has pool access to memory of `peer`. True if both are the same device,
 /// and between CPU devices.
 bool is_pool_access_enabled(Device device, Device peer);
 
-/// Enables pool access in both directions and, on destruction, disables what it has enabled.
-/// Throws as enable_pool_access(); errors on destruction go to the report hook.
+/// Enables pool access in both directions until its destruction. The destructor disables only the
+/// directions that the constructor enabled. Throws as enable_pool_access(). Errors on destruction
+/// are passed to the report hook.
 ///
 ///     ScopedPoolAccess access(Device("cuda:0"), Device("cuda:1"));
 class ScopedPoolAccess {
@@ -53,7 +54,7 @@ private:
     Device a_, b_;
     bool a_had_, b_had_;
 };
-/// The same for peer access.
+/// Enables peer access in both directions until its destruction. Otherwise as ScopedPoolAccess.
 class ScopedPeerAccess {
 public:
     /// Enables access that is not enabled yet, in both directions.
@@ -67,34 +68,36 @@ private:
     bool a_had_, b_had_;
 };
 
-/// Memory of a device's pool, in bytes. CPU devices have no pool: reserved memory is in use, or
-/// kept by streams for later arrays (heddle/memory/statistics.hpp).
+/// Usage of a device's memory pool, in bytes. CPU devices have no pool: there, `reserved` is memory
+/// in use or cached by streams (heddle/memory/statistics.hpp).
 struct PoolUsage {
-    std::size_t used = 0;  ///< by arrays now
-    /// Maximum of `used` since the last reset, or more: memory that streams kept then may count.
+    std::size_t used = 0;  ///< in use by arrays now
+    /// High-water mark of `used` since the last reset. An upper bound: it may include memory that
+    /// streams cached.
     std::size_t used_high = 0;
     std::size_t reserved = 0;       ///< allocated from the device now
-    std::size_t reserved_high = 0;  ///< maximum of `reserved` since the last reset
+    std::size_t reserved_high = 0;  ///< high-water mark of `reserved`
 };
-/// Returns how much memory the device's pool holds now, and has held. Thread-safe.
+/// Returns the usage of the device's pool and its high-water marks. Thread-safe.
 PoolUsage pool_usage(Device device, Where where = {});
 /// Resets used_high and reserved_high to the current values.
 void reset_pool_high_water(Device device, Where where = {});
 
-/// Returns how many bytes of unused memory the pool keeps when the host waits for a stream or
-/// event. By default it keeps all of it: an allocation from the device takes some 17 times as long
-/// as one from the pool (H200). 0 for CPU devices, where setting it throws Unsupported.
+/// Returns the bytes of unused memory that the pool keeps when the host waits for a stream or
+/// event. By default the pool keeps all of it, because an allocation from the device takes about 17
+/// times as long (H200). Returns 0 for CPU devices.
 std::size_t pool_release_threshold(Device device, Where where = {});
-/// Sets pool_release_threshold(). Thread-safe.
+/// Sets pool_release_threshold(). Throws Unsupported for CPU devices. Thread-safe.
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
-/// Returns to the pool the memory that streams keep for later arrays, then releases the pool's
-/// unused memory to the device, except for `keep` bytes. Memory counts as used until its stream has
-/// reached the free. Ends the idle streams that fork_join() keeps for the device.
+/// Releases the pool's unused memory to the device, except for `keep` bytes. Before that, returns
+/// to the pool the memory that streams cache for later arrays. Memory counts as used until its
+/// stream has reached the free. Also destroys the idle streams that fork_join() caches for the
+/// device.
 ///
-/// Also releases the memory of destroyed shareable and imported arrays, once a background thread
-/// has seen that their work is done, and that of destroyed graphs with conditional nodes. If there
-/// is any, the call waits for all work of the device; while a GPU waits for a CPU stream, it leaves
-/// that memory alone.
+/// Also releases the memory of destroyed graphs with conditional nodes. The same holds for
+/// destroyed shareable and imported arrays, once a background thread has found their work complete.
+/// If there is any such memory, the call waits for all work of the device. While a GPU waits for a
+/// CPU stream, the call leaves that memory alone.
 void trim_pool(Device device, std::size_t keep = 0, Where where = {});
 
 }  // namespace heddle

@@ -19,11 +19,11 @@ struct EventState;
 
 /// Options of a new Event.
 struct EventOptions {
-    /// Can be passed to elapsed_time(). Recording then costs about five times as much (H200).
+    /// Lets elapsed_time() use the event. Recording then costs about five times as much (H200).
     bool timing = false;
     /// Host waits sleep instead of spinning; on CPU devices they always sleep.
     bool blocking = false;
-    /// Can be shared with other processes of the host. Excludes timing.
+    /// Lets other processes of the host import the event. Cannot be combined with timing.
     bool interprocess = false;
     bool operator==(const EventOptions&) const = default;
 };
@@ -36,7 +36,7 @@ struct EventOptions {
 ///     ready.synchronize();         // blocks this thread
 ///
 /// An event can be recorded again. A wait targets the record that was newest when the wait was
-/// enqueued. Events come from a pool per device, so making one is cheap after the first. Move-only.
+/// enqueued. Each device keeps a pool of events, so making one is cheap after the first. Move-only.
 /// Destroying an event while its record or waits are pending is safe.
 ///
 /// Thread-safety is that of a variable: threads may wait for and query one event concurrently, but
@@ -79,9 +79,10 @@ public:
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
     void synchronize(Where where = {}) const;
 
-    /// Returns whether both are one event: an object and itself, or two that were moved from.
+    /// Returns whether both are the same object. Moved-from events compare equal.
     friend bool operator==(const Event& a, const Event& b) noexcept { return a.state_ == b.state_; }
-    /// Orders events in any way that stays the same, also when they are moved; for sets and maps.
+    /// Orders events in an unspecified way that does not change, even if they are moved; for sets
+    /// and maps.
     friend std::strong_ordering operator<=>(const Event& a, const Event& b) noexcept {
         return detail::order_of(a.state_, b.state_);
     }
@@ -104,8 +105,8 @@ inline detail::EventState* detail::Access::state_or_null(const Event& event) noe
 }
 
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
-/// complete. Throws UsageError if waiting is not allowed here, if an event has no timing or no
-/// record, and for events of two devices.
+/// complete. Throws UsageError if the caller may not wait, if an event has no timing or no record,
+/// or if the events are of two devices.
 double elapsed_time(const Event& start, const Event& end, Where where = {});
 
 /// Calls event.synchronize().

@@ -18,15 +18,15 @@ namespace heddle {
 
 /// A stream whose work failed, and the failure.
 struct PoisonedStream {
-    /// To be cleared with StreamRef::clear_error().
+    /// Clear its failure with StreamRef::clear_error().
     StreamRef stream;
     std::string name;            ///< StreamRef::name()
-    std::exception_ptr failure;  ///< what its synchronize() would throw; never null
+    std::exception_ptr failure;  ///< the exception that synchronize() would throw; not null
 };
 
-/// Returns, without waiting, the streams of `device`, or of all devices, that are known to be
-/// poisoned, by their own work or by work they waited for. Clears nothing, but failures in the list
-/// count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
+/// Returns the streams of `device`, or of all devices in use, that are known to be poisoned. The
+/// cause is their own work or work they waited for. Never blocks. Clears nothing, but failures in
+/// the list count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
 /// Thread-safe; another thread may destroy or clear a listed stream meanwhile.
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams(Device device);
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams();
@@ -36,7 +36,7 @@ struct PoisonedStream {
 /// - UsageError in host functions and while a stream of the device is capturing; nothing is cleared
 ///   then;
 /// - DeviceLost for a lost device, which stays lost. The form for all devices clears the others
-///   first.
+///   first, and passes their failures to the report hook.
 std::vector<PoisonedStream> clear_errors(Device device, Where where = {});
 std::vector<PoisonedStream> clear_errors(Where where = {});
 
@@ -82,14 +82,14 @@ void give_completion(StreamState& stream, const WorkType& type, void* self,
 }  // namespace detail
 
 /// Calls function(failure) on a host thread, in stream order, once all work already enqueued on the
-/// stream has completed or was dropped. `failure` is a std::exception_ptr: null if all of it
-/// succeeded, else what synchronize() would throw.
+/// stream has completed or was dropped. `failure` is a std::exception_ptr: null if all of that work
+/// succeeded, else the exception that synchronize() would throw.
 ///
 ///     on_completion(stream, [&](std::exception_ptr failure) {
 ///         failure ? promise.set_exception(failure) : promise.set_value();
 ///     });
 ///
-/// The function is also called on poisoned streams, where launch_host() is dropped, so waiting for
+/// The function is also called on poisoned streams, where launch_host() is dropped, so a wait for
 /// the call always ends. The stream stays poisoned.
 ///
 /// The rules of launch_host() apply: the function may enqueue work on CPU streams, must not wait,

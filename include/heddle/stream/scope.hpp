@@ -34,20 +34,20 @@ struct SetStreamOptions {
 };
 
 /// Makes `stream` the calling thread's current stream of its device until the innermost open scope
-/// ends; without an open scope, for good. Does not change the current device. Prefer ScopedStream
-/// if the change should end. Throws as ScopedStream does.
+/// ends; without an open scope, permanently. Does not change the current device. Prefer
+/// ScopedStream for a temporary change. Throws as ScopedStream does.
 void set_stream(StreamRef stream, SetStreamOptions options = {}, Where where = {});
 
 template <detail::StreamOwner Owner>
 void set_stream(Owner&&, SetStreamOptions = {}, mistake::stream_ends_first = {}) = delete;
 
 /// Makes `device` the calling thread's current device until the innermost open scope ends; without
-/// an open scope, for good. Inserts no wait.
+/// an open scope, permanently. Inserts no wait.
 void set_device(Device device, Where where = {});
 
 /// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
-/// Violations go to the report hook; the remaining scopes still restore the state before them. A
-/// thread can have 128 scopes open.
+/// Violations are passed to the report hook; the remaining scopes still restore the state before
+/// them. A thread can have 128 scopes open.
 class ScopeBase {
 public:
     ScopeBase(const ScopeBase&) = delete;
@@ -59,7 +59,7 @@ protected:
     ~ScopeBase() { leave(); }
 
     void change_device(Device device) noexcept;
-    /// `unwaited`: the stream that it replaces, if it is not ordered after that one.
+    /// `unwaited` is the replaced stream if `stream` is not ordered after it, else null.
     void change_stream(StreamRef stream, const StreamRef* unwaited = nullptr) noexcept;
     /// Restores the saved state, once. Returns false if the scope was entered on another thread.
     bool leave() noexcept;
@@ -74,6 +74,9 @@ private:
 };
 
 /// Makes a device current until the scope ends. Inserts no wait.
+///
+///     ScopedDevice in{Device("cuda:1")};
+///     Array<float> x(1000);  // on cuda:1
 class ScopedDevice : public ScopeBase {
 public:
     /// Enters the scope. Throws UsageError if too many scopes are open.
@@ -100,7 +103,7 @@ struct ScopeOptions {
 /// replaced stream. Keep the stream alive until the scope ends.
 ///
 /// Throws UsageError if the stream was destroyed or cannot wait (streams of different captures);
-/// the scope is then not entered. Errors on leaving go to the report hook.
+/// the scope is then not entered. Errors on leaving are passed to the report hook.
 class ScopedStream : public ScopeBase {
 public:
     /// Enters the scope. Errors: see the class.

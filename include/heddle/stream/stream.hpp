@@ -20,7 +20,7 @@ namespace heddle {
 class Stream;
 
 namespace detail {
-/// What some libraries make a stream of.
+/// A name or a number, from which some other libraries make a stream.
 template <class N>
 concept NameOrNumber = std::integral<N> || std::convertible_to<const N&, std::string_view>;
 }  // namespace detail
@@ -60,8 +60,8 @@ public:
     /// Deleted: write wait_event(event).
     template <std::same_as<Event> E> StreamRef(const E&, mistake::use_wait_event = {}) = delete;
 
-    /// Returns whether it refers to a stream that has not been destroyed, as far as that can be
-    /// known.
+    /// Returns whether it refers to a stream that has not been destroyed. For how long the answer
+    /// is reliable, see the class.
     explicit operator bool() const noexcept {
         return (state_->flags.load(std::memory_order_relaxed) & detail::stream_flag::dead) == 0;
     }
@@ -69,7 +69,7 @@ public:
     Device device() const noexcept { return state_->device; }
     int priority() const noexcept;      ///< after clamping
     std::uint64_t id() const noexcept;  ///< unique in this process; never reused
-    /// Returns the name that it was given, or one like "stream 12".
+    /// Returns the name in StreamOptions or, without one, a name like "stream 12".
     std::string name() const;
 
     /// Orders all later work on this stream after all work already enqueued on `other`, which can
@@ -101,8 +101,7 @@ public:
     /// Returns whether this stream takes part in a graph capture, heddle's or a native one.
     bool is_capturing(Where where = {}) const;
 
-    /// Returns whether its work is known to have failed, without waiting. Later work is then
-    /// dropped.
+    /// Returns whether its work is known to have failed; later work is then dropped. Never blocks.
     bool is_poisoned() const;
     /// Blocks until the stream is idle, clears its failure and makes it usable again. Returns the
     /// failure, or null if there was none. Throws DeviceLost if the device is lost, which cannot be
@@ -114,7 +113,7 @@ public:
     operator native_handle_returns_a() const = delete;
 
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
-    /// Orders streams in any way that stays the same; for sets and maps.
+    /// Orders streams in an unspecified way that does not change; for sets and maps.
     friend std::strong_ordering operator<=>(StreamRef a, StreamRef b) noexcept {
         return detail::order_of(a.state_, b.state_);
     }
@@ -178,12 +177,12 @@ inline detail::StreamState& detail::Access::state(StreamRef stream) noexcept {
     return *stream.state_;
 }
 
-/// Free-function forms: wait_stream(a, b) calls a.wait_stream(b). Without the stream to act on,
-/// they use the current stream of the current device.
+/// Calls waiter.wait_stream(other). Without `waiter`, the current stream of the current device
+/// waits.
 void wait_stream(StreamRef waiter, StreamRef other, Where where = {});
 void wait_stream(StreamRef other, Where where = {});
-/// Calls waiter.wait_event(event); without a stream, waits on the current stream of the current
-/// device.
+/// Calls waiter.wait_event(event). Without `waiter`, the current stream of the current device
+/// waits.
 void wait_event(StreamRef waiter, const Event& event, Where where = {});
 void wait_event(const Event& event, Where where = {});
 /// Records a new event, or an existing one, on `stream`: see StreamRef::record_event().
@@ -196,9 +195,9 @@ void record_event(Event& event, Where where = {});
 /// Calls stream.synchronize().
 void synchronize_stream(StreamRef stream, Where where = {});
 /// Blocks until all work already enqueued on any stream of `device`, by default the current one,
-/// has completed. Throws the first failure that a stream of the device has; failures of streams
-/// that were destroyed are reported. Throws UsageError in host functions and if the calling thread
-/// is capturing a stream of the device.
+/// has completed. Throws the first failure that a stream of the device has; failures of destroyed
+/// streams are passed to the report hook. Throws UsageError in host functions and if the calling
+/// thread is capturing a stream of the device.
 void synchronize_device(Device device = Device(), Where where = {});
 /// Blocks until all devices in use are idle. Calls synchronize_device() for each, and stops at the
 /// first that throws.
