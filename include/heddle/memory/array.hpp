@@ -51,7 +51,7 @@ public:
     using value_type = T;
 
     Array() noexcept = default;
-    /// Allocates `size` elements, not initialised, on the current stream: see empty().
+    /// Allocates `size` uninitialised elements on the current stream: see empty().
     [[nodiscard]] explicit Array(std::size_t size, Where where = {})
         : Array(current_stream(), size, where) {}
     /// The same on `stream`, or on the current stream of `device`.
@@ -97,7 +97,7 @@ public:
         return block_ != nullptr ? block_->kind : MemoryKind::pageable;
     }
 
-    /// Returns a view of all elements: const of a const array.
+    /// Returns a view of all elements, which are const if the array is.
     View<T> view() noexcept HEDDLE_LIFETIMEBOUND {
         return detail::Access::view(address(), size_, block_);
     }
@@ -106,7 +106,7 @@ public:
     }
     /// Converts to view(), for functions that take views.
     operator View<T>() noexcept HEDDLE_LIFETIMEBOUND { return view(); }
-    /// Converts to a view that is only read, for functions that take such views.
+    /// Converts to a read-only view, for functions that take one.
     operator View<const T>() const noexcept HEDDLE_LIFETIMEBOUND { return view(); }
 
     /// Returns a view of the first `count` elements. Throws UsageError if there are fewer.
@@ -132,12 +132,13 @@ public:
         return view().subview(first, count, where);
     }
 #if !HEDDLE_HOST_ACCESSES
-    /// Returns the address of the first element, or null. heddle cannot see uses of it: see
-    /// used_on().
+    /// Returns the address of the first element, or null. heddle does not track uses of the
+    /// address: see used_on().
     T* data() noexcept HEDDLE_LIFETIMEBOUND { return address(); }
     const T* data() const noexcept HEDDLE_LIFETIMEBOUND { return address(); }
-    /// For loops on the host over the elements. Throws UsageError for memory of a GPU; waits for
-    /// no work on the array. An array is a contiguous range, and converts to std::span.
+    /// Returns the address of the first element, for loops on the host. Throws UsageError for
+    /// memory on a GPU. Does not wait for work on the array. An array is a contiguous range, and
+    /// converts to std::span.
     T* begin(Where where = {}) HEDDLE_LIFETIMEBOUND {
         detail::check_host_reach(block_, where);
         return address();
@@ -148,10 +149,10 @@ public:
         return address();
     }
     /// Accesses an element from the host. For host memory only (pinned, pageable, CPU devices).
-    /// Checks neither that nor the index, and does not wait for work on the array.
+    /// Does not check the memory or the index, and does not wait for work on the array.
     T& operator[](std::size_t i) noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
     const T& operator[](std::size_t i) const noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
-#else  // the same, told to a check; by parameters of its own, so that both kinds of files link
+#else  // The same, seen by the checker. Other parameters, so that both kinds of files link.
     T* data(detail::HostPlace where = {}) noexcept HEDDLE_LIFETIMEBOUND {
         note_all(detail::HostCall::data, false, where);
         return address();
@@ -179,7 +180,7 @@ public:
         return address()[i.value];
     }
 #endif
-    /// The end of loops from begin() on.
+    /// Returns the address after the last element.
     T* end() noexcept HEDDLE_LIFETIMEBOUND { return address() + size_; }
     const T* end() const noexcept HEDDLE_LIFETIMEBOUND { return address() + size_; }
 
@@ -231,8 +232,8 @@ Array<T> make_array(StreamRef stream, std::size_t size, const char* call, Where 
 }
 }  // namespace detail
 
-/// Allocates `size` elements, not initialised, on `stream`'s device and in its order. The stream is
-/// by default the current one; of `device`, if that is given. Throws OutOfMemory, as do all
+/// Allocates `size` uninitialised elements on `stream`'s device, in stream order. Without a stream,
+/// uses the current stream, or the current stream of `device`. Throws OutOfMemory, as do all
 /// functions below that make arrays.
 template <class T>
 [[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size, Where where = {}) {
@@ -292,21 +293,21 @@ template <class T, class Why = mistake::a_size_is_a_whole_number, detail::Stream
           std::floating_point N, class... A>
 Why zeros(const On&, N, A&&...) = delete;
 
-/// Allocates `size` elements of page-locked host memory, not initialised, from a cache. GPUs read
-/// and write it directly and asynchronously. On machines without CUDA it is plain memory.
+/// Allocates `size` uninitialised elements of page-locked host memory, from a cache. GPUs read and
+/// write it directly and asynchronously. On machines without CUDA it is plain memory.
 template <class T> [[nodiscard]] Array<T> pinned(std::size_t size, Where where = {}) {
     return detail::Access::array<T>(
         detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size);
 }
-/// Allocates `size` elements of plain host memory, not initialised.
+/// Allocates `size` uninitialised elements of plain host memory.
 template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where = {}) {
     return detail::Access::array<T>(
         detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size);
 }
 
-/// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
-/// on `stream`: by default the current one; of `device`, if that is given. The range may be changed
-/// on return, unless it is in pinned memory.
+/// Returns a new array on `stream`'s device with the elements of a host range or host array. The
+/// copy runs on `stream`. Without a stream, uses the current stream, or the current stream of
+/// `device`. After the call the range may be changed, unless it is in pinned memory.
 ///
 ///     Array<float> x = from_host({1.0f, 2.0f, 3.0f});
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
@@ -342,12 +343,12 @@ template <class T>
 }
 
 /// Returns a new array with the elements of `array`, on the same device or in the same kind of host
-/// memory. The copy runs where copy() runs it: on the current stream of that device.
+/// memory. The copy runs on the stream that copy() uses: the current stream of that device.
 ///
 ///     Array<float> before = clone(x);
 ///
 /// A clone of a shareable or imported array is an ordinary array. Throws UsageError for an array
-/// that holds nothing.
+/// without an allocation (moved from, for example).
 template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where where = {}) {
     const View<const T> from = detail::check_held(array, "clone", where).view();
     const auto on_device = [&] {
@@ -359,9 +360,9 @@ template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where whe
     copy(to, from, where);
     return to;
 }
-/// The same for an array or a view of any memory, as a new array of `stream`'s device, copied on
-/// `stream`. With a device, the new array is of that device, and the copy is ordered as copy()
-/// orders it without a stream.
+/// Returns a new array on `stream`'s device with the elements of an array or view of any memory.
+/// The copy runs on `stream`. With a device instead, the new array is on that device, and the copy
+/// is ordered as by copy() without a stream.
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(StreamRef stream, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
@@ -379,9 +380,10 @@ template <detail::ArrayOrView A>
     return to;
 }
 
-/// Returns the elements as a std::vector; blocks until they have been copied. The copy runs on
-/// `stream`. By default it runs on the current stream of the array's device, after all work on the
-/// array that was enqueued on any stream. Throws what failed.
+/// Returns the elements as a std::vector. Blocks until they have been copied. The copy runs on
+/// `stream`. Without a stream, it runs on the current stream of the array's device. It is then
+/// ordered after all work on the array that was enqueued on any stream. Throws the stream's failure
+/// if its work failed.
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array, Where where = {}) try {
     auto source = detail::as_source(array, "to_host", where);
@@ -413,5 +415,5 @@ Why to_host(StreamRef, const A&, To&&, Where = {}) = delete;
 
 }  // namespace heddle
 
-// As for View: what makes a std::span of an array calls begin(), which checks.
+// As for View: making a std::span of an array calls begin(), which checks.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::Array<T>> = true;

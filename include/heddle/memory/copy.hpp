@@ -16,7 +16,7 @@ namespace detail {
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
 /// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). An
-/// array of size 0 has one. `call` is the public call that was given the array.
+/// array of size 0 has one. `call` is the public call that received the array.
 template <class T>
 const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLocation& where) {
     if (Access::block(a) == nullptr) [[unlikely]]
@@ -72,8 +72,8 @@ concept Source = requires(const From& from) { detail::as_source(from); };
 template <class S, class T>
 concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;
 
-/// Untyped memory, of an array or not. For one row, the pitch is `bytes`. The last two are for
-/// errors, which count as the user does.
+/// Untyped memory, in an array or not. For one row, the pitch is `bytes`. The last two members let
+/// errors name sizes in the user's elements and rows.
 struct Region : MemoryRange {
     Block* owner = nullptr;
     std::uint32_t element = 1;  ///< bytes of an element
@@ -115,28 +115,29 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 
 }  // namespace detail
 
-/// Copies all elements of `from` to `to`: arrays, views and contiguous host ranges, on any devices.
-/// Both must have the same element type and size and must not overlap. Throws UsageError before
-/// anything is enqueued.
+/// Copies all elements of `from` to `to`. Both are arrays, views or contiguous host ranges, on any
+/// devices. They must have the same element type and size, and must not overlap. Throws UsageError
+/// before anything is enqueued.
 ///
 /// Stream and order:
 /// - With a stream, the copy runs on it and orders nothing else.
-/// - Without one, it runs on the current stream of the destination's device if that is a CUDA
-///   device, else of the source's if that is one, else of the CPU device.
+/// - Without one, it runs on the current stream of a CUDA device: the destination's, else the
+///   source's. If neither is one, it runs on that of the CPU device.
 /// - It is then also ordered after work already enqueued on the current stream of the other side's
 ///   device, and before work enqueued there later.
 /// - Pinned memory counts as cpu:0's once work on it has been enqueued on a CPU stream.
 ///
-/// Device and pinned memory are copied asynchronously; both sides must stay valid until the copy
-/// has run (arrays ensure this themselves). An address within an array (a pointer, a span) is the
-/// array's memory: of its device or pinned, kept alive, and not used beyond the array's end
-/// (UsageError).
+/// Device and pinned memory are copied asynchronously. Both sides must stay valid until the copy
+/// has run; arrays ensure this themselves. An address within an array (a pointer, a span) counts as
+/// the array's memory: it has the array's device and kind, and the array is kept alive. Throws
+/// UsageError if the memory ends beyond the array.
 ///
-/// Pageable memory is safe on return: a source may be changed, and a destination is filled. This
-/// can block until the stream has run the copy; prefer pinned memory. A source is read during the
-/// call, not in stream order: what earlier work on the stream writes to it may be missed (uses of a
-/// pageable array are waited for). A source of more than 64 MB may be staged in parts, of which
-/// later ones are read when earlier ones have been copied, but none after the call has returned.
+/// Pageable memory is safe on return: a source may be changed, and a destination is filled. The
+/// call can block until the stream has run the copy: prefer pinned memory. A source is read during
+/// the call, not in stream order: the copy may miss writes of earlier work on the stream. For a
+/// pageable array, the call waits for its earlier uses. A source of more than 64 MB may be staged
+/// in parts. Later parts are then read after earlier ones have been copied, but before the call
+/// returns.
 template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, "copy", where);
@@ -169,9 +170,10 @@ template <class Why = mistake::the_destination_is_const, detail::Source To, deta
     requires(!detail::Destination<To>)
 Why copy(StreamRef, To&&, const From&, Where = {}) = delete;
 
-/// A rectangle in memory: `rows` rows of `columns` elements, whose starts are `pitch` elements
-/// apart (default: `columns`). Kernels take it by value, as a view. The constructors throw
-/// UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in `memory`.
+/// Refers to a rectangle in memory, without owning it: `rows` rows of `columns` elements, whose
+/// starts are `pitch` elements apart (default: `columns`). Kernels take it by value, as a view. The
+/// constructors throw UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in
+/// `memory`. Thread-safety: as a variable.
 ///
 ///     View2D<float> image(x, rows, columns);
 ///     launch([] HEDDLE_FN(std::size_t column, std::size_t row, View2D<float> to) {
@@ -213,13 +215,13 @@ public:
     }
     /// Returns the address of row 0, column 0.
     HEDDLE_FN constexpr T* data() const noexcept { return memory_.data(); }
-    /// Returns the memory that the rectangle is in.
+    /// Returns the memory that contains the rectangle.
     View<T> memory() const noexcept { return detail::Access::alone(memory_); }
     /// Returns the number of rows.
     HEDDLE_FN constexpr std::size_t rows() const noexcept { return rows_; }
     /// Returns the number of elements in a row.
     HEDDLE_FN constexpr std::size_t columns() const noexcept { return columns_; }
-    /// Returns the elements between the starts of two rows.
+    /// Returns the distance between the starts of two rows, in elements.
     HEDDLE_FN constexpr std::size_t pitch() const noexcept { return pitch_; }
 
 private:
@@ -230,7 +232,7 @@ private:
 
 /// Deduces the element type of an array.
 template <class T, class... More> View2D(Array<T>&, More...) -> View2D<T>;
-/// The same, with its const.
+/// Deduces a const element type from a const array.
 template <class T, class... More> View2D(const Array<T>&, More...) -> View2D<const T>;
 
 namespace detail {
@@ -243,8 +245,8 @@ template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& 
 }
 }  // namespace detail
 
-/// Copies a rectangle to one with as many rows and columns. Stream, order, memory and errors are
-/// those of copy().
+/// Copies a rectangle to one with the same number of rows and columns. Stream, order, memory and
+/// errors are those of copy().
 template <class T, detail::SameElement<T> S>
 void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_regions(stream, detail::region(to), detail::region(from), where);
@@ -272,7 +274,7 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
 }
 
-/// The same for the elements of a rectangle, and no others.
+/// Sets the elements of a rectangle, and no others; otherwise the same as for an array.
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(StreamRef stream, const View2D<T>& to, const V& value, Where where = {}) {
@@ -308,7 +310,7 @@ template <detail::Destination To> void fill_zero(To&& to, Where where = {}) {
                         where);
 }
 
-/// The same for a rectangle.
+/// Sets the bytes of a rectangle's elements to zero, and no others.
 template <class T>
     requires(!std::is_const_v<T>)
 void fill_zero(StreamRef stream, const View2D<T>& to, Where where = {}) {

@@ -12,17 +12,17 @@
 namespace heddle {
 
 /// Lets another process of this host open a shareable array. Send its bytes unchanged: by a pipe, a
-/// socket, a file, MPI.
+/// socket, a file or MPI.
 ///
 ///     Array<float> mine = shareable<float>(Device{}, 1000);
-///     ArrayHandle handle = export_array(mine);            // to be sent
+///     ArrayHandle handle = export_array(mine);            // send this
 ///     Array<float> theirs = import_array<float>(handle);  // in the other process
 struct ArrayHandle {
-    /// What the other process opens: CUDA's handle, or the name of shared memory.
+    /// CUDA's handle, or the name of shared memory, which the other process opens.
     std::array<std::byte, 64> memory{};
     /// The GPU's bus id, because processes may number GPUs differently. Empty for CPU devices.
     std::array<char, 32> bus_id{};
-    std::int32_t device_index = 0;    ///< in the exporting process
+    std::int32_t device_index = 0;    ///< index of the device in the exporting process
     std::int32_t process = 0;         ///< id of the exporting process
     std::uint64_t bytes = 0;          ///< size of the whole allocation
     std::uint64_t offset = 0;         ///< start of the exported part, in bytes
@@ -43,15 +43,15 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
                     const SourceLocation& where);
 }  // namespace detail
 
-/// Allocates an array that export_array() can share with other processes; otherwise it is an
-/// ordinary array, not initialised. The destructor never blocks. Throws OutOfMemory.
+/// Allocates an uninitialised array that export_array() can share with other processes; otherwise
+/// it is an ordinary array. The destructor never blocks. Throws OutOfMemory.
 ///
-/// Its memory does not come from the device's pool, which cannot be shared in this way. On CUDA it
-/// comes from cudaMalloc:
+/// Its memory is not from the device's pool, which cannot be shared in this way. On CUDA it is
+/// allocated by cudaMalloc:
 /// - It is usable at once on every stream, takes longer to allocate, and is a multiple of 2 MiB.
 /// - Other devices reach it by peer access, not by pool access.
-/// - Once freed, it is kept for later shareable arrays of the same size. trim_pool(), or an
-///   allocation that finds no memory left, gives it back to the device.
+/// - Once freed, it is cached for later shareable arrays of the same size. trim_pool(), or an
+///   allocation that finds no memory left, releases it to the device.
 template <class T>
 [[nodiscard]] Array<T> shareable(Device device, std::size_t size, Where where = {}) {
     return detail::Access::array<T>(detail::allocate_shared(device, size, sizeof(T), where), size);
@@ -61,7 +61,7 @@ template <class T> [[nodiscard]] Array<T> shareable(std::size_t size, Where wher
 }
 
 /// Returns the handle of a shareable array, or of a part of one. The array must live until every
-/// process that imported it has released it; on CUDA later use by those processes is undefined.
+/// process that imported it has released it. On CUDA later use by them is undefined.
 ///
 /// Throws UsageError for all other memory (of a pool, pinned, pageable, imported), and Unsupported
 /// if the system cannot share GPU memory.
@@ -76,10 +76,10 @@ template <class T> [[nodiscard]] ArrayHandle export_array(const Array<T>& array,
 /// Opens memory that another process exported, on the same device, as an array. That device's
 /// kernels and all copies can use it.
 ///
-/// - The work of the two processes is not ordered. Share an event as well; or synchronise, and
-///   notify the other process by means of the operating system.
+/// - The work of the two processes is not ordered. Share an event as well, or synchronise
+///   and notify the other process by means of the operating system.
 /// - The destructor does not block. It releases the memory after all work on it that was enqueued
-///   through heddle; on CUDA the mapping stays until trim_pool(), or an allocation that finds no
+///   through heddle. On CUDA the mapping stays until trim_pool(), or an allocation that finds no
 ///   memory left, closes it.
 /// - On CPU devices the other process cannot shrink the memory.
 ///
@@ -92,35 +92,34 @@ template <class T>
                                     static_cast<std::size_t>(handle.size));
 }
 
-/// A handle that lets another process import an interprocess event. Plain bytes, to be sent by any
-/// means.
+/// Lets another process of this host import an interprocess event. Send its bytes unchanged.
 struct EventHandle {
-    /// What the other process opens: CUDA's handle, or the name of shared memory.
+    /// CUDA's handle, or the name of shared memory, which the other process opens.
     std::array<std::byte, 64> bytes{};
     /// Names the GPU, because processes may number GPUs differently. Empty for CPU devices.
     std::array<char, 32> bus_id{};
-    /// In the exporting process.
+    /// Index of the device in the exporting process.
     std::int32_t device_index = 0;
-    std::int32_t process = 0;  ///< the exporting process
-    std::uint64_t check = 0;   ///< a checksum of the other members
+    std::int32_t process = 0;  ///< id of the exporting process
+    std::uint64_t check = 0;   ///< checksum of all other members
 };
 namespace detail {
 /// Returns the value that `check` must have.
 std::uint64_t check_of(const EventHandle& handle) noexcept;
 }  // namespace detail
 
-/// Returns a handle for an event made with {.interprocess = true}; throws UsageError for others.
+/// Returns a handle for an event made with {.interprocess = true}. Throws UsageError for others.
 EventHandle export_event(const Event& event, Where where = {});
 /// Imports an event that another process of this host exported, on the same device. The processes
 /// share one event: a wait targets the newest record made by any of them.
 ///
-/// - On CPU devices, waits also report failed work before the record, and a recording process that
-///   ended before reaching it (Error with ErrorCode::work_failed).
+/// - On CPU devices, waits also report failed work before the record. They report it as well if a
+///   recording process ended before reaching the record (Error with ErrorCode::work_failed).
 /// - On CUDA, keep the exported Event and the Event that made the newest record alive until no
 ///   process waits for that record. Otherwise a wait may never end.
 ///
-/// Throws UsageError for a handle of this process or a damaged one, NoDevice if this process does
-/// not see the GPU, and Unsupported if the other process has ended.
+/// Throws UsageError for a handle of this process or a damaged one. Throws NoDevice if this process
+/// does not see the GPU, and Unsupported if the other process has ended.
 Event import_event(const EventHandle& handle, Where where = {});
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// Statistics of the memory that arrays use, and that streams keep for later arrays.
+// Statistics of the memory that arrays use, and that streams cache for later arrays.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace heddle {
 
-/// Memory of a device's arrays, in bytes, and how often an array got memory that another had freed.
+/// Memory of a device's arrays, in bytes, and counts of arrays with and without cached memory.
 struct MemoryStatistics {
-    std::size_t held = 0;    ///< freed by arrays, and kept by their streams for later ones
-    std::size_t in_use = 0;  ///< by arrays now
-    /// The most that was in use at once since the last reset_pool_high_water(), or more: memory
-    /// that was kept then may count too.
+    std::size_t held = 0;    ///< freed by arrays, and cached by their streams
+    std::size_t in_use = 0;  ///< in use by arrays now
+    /// High-water mark of `in_use` since the last reset_pool_high_water(). An upper bound: it may
+    /// include memory that streams cached.
     std::size_t peak = 0;
-    std::uint64_t hits = 0;    ///< arrays made of memory that streams had kept
-    std::uint64_t misses = 0;  ///< arrays whose memory came from the device's pool
+    std::uint64_t hits = 0;    ///< arrays that got memory from the cache
+    std::uint64_t misses = 0;  ///< arrays that got memory from the device's pool
 };
 
-/// Returns how much memory the device's arrays use, and how much its streams keep for later arrays:
+/// Returns the memory that the device's arrays use, and that its streams cache for later arrays:
 ///
 ///     for (int step = 0; step < 1000; ++step) train();
 ///     MemoryStatistics memory = statistics(Device{});
 ///     std::printf("%zu MB in use, %zu kept\n", memory.in_use >> 20, memory.held >> 20);
 ///
-/// Counts no pinned arrays, and none that captures and batches make. trim_pool() releases the
-/// memory that is kept. While other threads make arrays the figures are of different moments.
+/// Excludes pinned arrays and arrays made in captures and batches. trim_pool() releases the cached
+/// memory. If other threads make arrays meanwhile, the values may be of different moments.
 /// Thread-safe.
 MemoryStatistics statistics(Device device, Where where = {});
 

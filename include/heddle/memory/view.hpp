@@ -28,8 +28,8 @@ namespace detail {
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
-/// Returns false for memory of a GPU. It is declared `const`, because the answer stays the same
-/// while a view of the block is valid: loops of kernels ask once, and not for each index.
+/// Returns false for memory of a GPU. Declared `const`, because the answer stays the same while a
+/// view of the block is valid: loops of kernels call it once, and not for each index.
 [[gnu::const]] bool host_reaches(const Block* block) noexcept;
 /// Throws UsageError if the host cannot read the memory.
 inline void check_host_reach(const Block* block, Where where) {
@@ -37,7 +37,7 @@ inline void check_host_reach(const Block* block, Where where) {
         throw_not_on_host(*block, where);
 }
 
-// Declared only: whether a type is one of heddle's own, or derived from one.
+// Declared only: for whether a type is one of heddle's own, or derived from one.
 template <class T> void array_or_view(const View<T>&);
 template <class T> void array_or_view(const Array<T>&);
 template <class R>
@@ -56,7 +56,7 @@ concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
 template <class R, class T>
 concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
-/// A temporary that would, if it lasted.
+/// A temporary that would convert if it lasted.
 template <class R, class T>
 concept EndingRangeOf =
     HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
@@ -74,15 +74,14 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 ///
 /// A view of an Array knows its allocation: work enqueued through the view counts as a use of the
 /// array. A view of an address has no owner. Copies, fills, to_host() and collectives find the
-/// array that has the address, if one has; launches do not, so that such uses are not tracked:
+/// array that contains the address, if there is one. Launches do not, so such uses are not tracked:
 /// declare them with Array::used_on().
 ///
 /// A view is a std::ranges::view of its elements, and converts to and from std::span. For an array
-/// of a GPU both throw UsageError on the host, where its elements cannot be read: see begin().
+/// on a GPU, loops and conversions throw UsageError on the host, which cannot read it: see begin().
 ///
-/// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array,
-/// until another array has its record: not before 32 more arrays were freed. Thread-safety: as a
-/// variable.
+/// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array, at
+/// least until 32 more arrays were freed. Thread-safety: as a variable.
 template <class T> class View {
 public:
     /// The element type without const.
@@ -107,7 +106,7 @@ public:
     /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
     /// can be reached and work on it has completed.
     HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
-    /// Returns the address of the first element; null for an empty view of nothing.
+    /// Returns the address of the first element; null for a default-constructed view.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
     /// Returns the number of elements.
     HEDDLE_FN constexpr std::size_t size() const noexcept { return size_; }
@@ -115,8 +114,9 @@ public:
     HEDDLE_FN constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
     /// Returns whether it has no elements.
     HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
-    /// For loops over the elements. On the host, throws UsageError for an array of a GPU, and waits
-    /// for no work on it. On a GPU, checks nothing. The arguments are the place of the call.
+    /// Returns the first element's address, for loops. On the host, throws UsageError for an array
+    /// on a GPU, and does not wait for work on it. On a GPU, checks nothing. The arguments are the
+    /// call's place.
     HEDDLE_FN constexpr T* begin([[maybe_unused]] const char* file = __builtin_FILE(),
                                  [[maybe_unused]] unsigned line = __builtin_LINE()) const {
         if constexpr (detail::runs_on_host)
@@ -124,10 +124,10 @@ public:
                 detail::check_host_reach(owner_.block(), SourceLocation{file, line});
         return data_;
     }
-    /// The end of such loops.
+    /// Returns the address after the last element.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
 
-    /// These return a part of the view. Host only. They throw UsageError if it is out of range.
+    /// Returns the first `count` elements. Host only. Throws UsageError if there are fewer.
     View first(std::size_t count, Where where = {}) const {
         if (count > size_) detail::throw_out_of_range("first", 0, count, size_, where);
         return View(data_, count, owner_);
@@ -146,7 +146,7 @@ public:
     }
 
     /// Returns a view of the same bytes as elements of another type; the owner remains. U may add a
-    /// const. Host only. Throws UsageError if the bytes are no whole number of such elements, or
+    /// const. Host only. Throws UsageError if the bytes are not a whole number of such elements, or
     /// the first is not aligned for one.
     ///
     ///     View<std::byte> bytes = x.view().reinterpret<std::byte>();
@@ -196,5 +196,5 @@ template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 
 template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
 template <class T> inline constexpr bool std::ranges::enable_view<heddle::View<T>> = true;
-// Its std::ranges::size() is end() - begin(), and so is what a std::span takes: begin() checks.
+// Its std::ranges::size() is end() - begin(), and std::span uses it too: begin() checks.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::View<T>> = true;
