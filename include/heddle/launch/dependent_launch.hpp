@@ -1,5 +1,5 @@
-// Programmatic dependent launches: a kernel starts before the previous one has finished, and waits
-// for that kernel's memory itself.
+// Programmatic dependent launches: a kernel starts before the previous one has finished, and itself
+// waits for that kernel's writes.
 #pragma once
 
 #include <type_traits>
@@ -31,9 +31,9 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 ///     launch_dependent(other, started, Layer{}, dim(n), weights, x);
 ///
 /// In a capture or a batch it becomes an edge between two kernels of one device, as made by
-/// KernelNode::dependent_on(). Between streams that are not recorded it marks the kernel's end:
-/// CUDA's own programmatic events gain nothing there (docs/adr/0018). Move-only; it may be
-/// destroyed with waits pending. Thread-safety: as Event.
+/// KernelNode::dependent_on(). Outside of them it marks the kernel's end: CUDA's own programmatic
+/// events gain nothing there (docs/adr/0018). Move-only; it may be destroyed with waits pending.
+/// Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
     /// Makes an event of `device`, by default the current one. It has no record yet.
@@ -41,8 +41,9 @@ public:
         : event_(device, {}, where) {}
     /// Returns the device on whose streams it can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }
-    /// Records the last kernel enqueued on the stream; for kernels that are dependent themselves,
-    /// and those of modules. Throws UsageError on a stream of another device.
+    /// Records the last kernel enqueued on the stream. Use it for kernels of modules, and for
+    /// kernels that are themselves launched as dependent. Throws UsageError on a stream of another
+    /// device.
     void record(StreamRef stream = current_stream(), Where where = {}) {
         detail::check_trigger(*this, stream, where);
         detail::record_trigger(*this, stream, where);
@@ -77,24 +78,25 @@ template <class K> constexpr bool check_waits_for_primary() {
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// In a kernel: waits until the previous kernel has finished and its writes are visible. Code
-/// before this call may run beside that kernel. There, load only what does not depend on it, and
-/// write nothing: a new array may occupy memory that it still uses.
+/// Waits until the previous kernel has finished and its writes are visible; call it in a kernel.
+/// Code before this call may run at the same time as that kernel. There, load only data that does
+/// not depend on that kernel, and write nothing: a new array may occupy memory that the kernel
+/// still uses.
 ///
 /// Does nothing on GPUs before compute capability 9.0, on CPU devices, and in launches that are not
 /// dependent.
 HEDDLE_FN inline void wait_for_primary() noexcept { detail::wait_for_primary(); }
 
-/// In a kernel: lets dependent kernels start once all blocks have called it or ended. They still
-/// wait for this kernel's memory. Without the call they start when this kernel ends.
+/// Lets dependent kernels start once all blocks have called it or ended; call it in a kernel. They
+/// still wait for this kernel's writes. Without the call they start when this kernel ends.
 HEDDLE_FN inline void trigger_dependents() noexcept { detail::trigger_dependents(); }
 
-/// The same as launch(), but the kernel may start before the previous kernel on the stream has
-/// finished (programmatic dependent launch). Works in captures and batches too. Below compute
-/// capability 9.0 and on CPU devices it is launch().
+/// Launches a kernel as launch() does, but the kernel may start before the previous kernel on the
+/// stream has finished (programmatic dependent launch). Works in captures and batches too. Below
+/// compute capability 9.0 and on CPU devices it is launch().
 ///
-/// It saves most of the gap between small kernels: in a graph of 200 in a row each takes seven
-/// tenths of the time (H200).
+/// It saves most of the gap between small kernels: in a graph of 200 in a row, each takes 70 % of
+/// the time (H200).
 template <detail::KernelObject K, int N, class... A>
 void launch_dependent(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     if constexpr (detail::check_waits_for_primary<K>()) {
@@ -113,8 +115,9 @@ template <class Why = mistake::the_number_of_indices_is_dim_of_n, class K, std::
           class... A>
 Why launch_dependent(StreamRef, const K&, N, A&&...) = delete;
 
-/// The same as launch(), and records `event`: its dependents may start once all blocks have called
-/// trigger_dependents() or ended. Throws UsageError if the event is of another device.
+/// Launches a kernel as launch() does, and records `event`. Its dependents may start once all
+/// blocks have called trigger_dependents() or ended. Throws UsageError if the event is of another
+/// device.
 template <class K, detail::IsLaunchShape S, class... A>
 void launch_triggering(StreamRef stream, ProgrammaticEvent& event, const K& kernel, const S& shape,
                        A&&... args) {
@@ -127,9 +130,10 @@ void launch_triggering(ProgrammaticEvent& event, const K& kernel, const S& shape
     launch_triggering(current_stream(), event, kernel, shape, std::forward<A>(args)...);
 }
 
-/// The same as launch(), after `event`, which a launch on another stream has recorded. The kernel
-/// may start before that launch has ended, and waits for its memory itself. It starts after the end
-/// of work already enqueued on `stream`, and of the recorded kernel if that is on another device.
+/// Launches a kernel as launch() does, ordered after `event`, which a launch on another stream has
+/// recorded. The kernel may start before that launch has ended, and itself waits for its writes. It
+/// starts after the end of work already enqueued on `stream`. It also starts after the end of the
+/// recorded kernel if that is on another device.
 template <detail::KernelObject K, int N, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const K& kernel,
                       const Dim<N>& d, A&&... args) {

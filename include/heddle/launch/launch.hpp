@@ -46,8 +46,8 @@ struct Braces {
     template <class... T> Braces(T&&...) noexcept;
 };
 
-/// What launches and nodes need to know of a kind of kernel K, launched with a shape S. This one is
-/// for what cannot be launched, and says why.
+/// Describes the launch of a kernel of type K with a shape S, for launches and nodes. This primary
+/// template is for pairs that cannot be launched, and names the mistake.
 template <class K, class S> struct LaunchTraits {
     template <class... A> static constexpr bool can_launch = false;
     template <class... A> static constexpr auto why() {
@@ -72,13 +72,13 @@ template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class... A> using Closure = PortableOp<K, N, KernelArg<A>...>;
     template <class... A>
     static constexpr const WorkType* type = &portable_work_type<K, N, KernelArg<A>...>;
-    // Inlined because of what heddle/memory/copy.hpp says of GCC 12.
+    // Inlined because of GCC 12: see heddle/memory/copy.hpp.
     template <class... A>
     [[gnu::always_inline]] static Closure<A...> closure(const K& kernel, const Dim<N>& d,
                                                         A&... args) {
         return {kernel, d.extent, kernel_argument(args)...};
     }
-    /// Whether the kernel can write through its argument i.
+    /// Returns whether the kernel can write through its argument i.
     template <class A> static constexpr bool writes(std::size_t i) noexcept {
         return CallOperator<K>::Type::template writes<KernelArg<A>>(N + i);
     }
@@ -126,7 +126,7 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
 }  // namespace HEDDLE_COMPILED_BY
 
 template <class K> inline constexpr bool is_prepared = false;
-/// Anything but a prepared launch, which has functions of its own.
+/// Any kernel but a prepared launch, which has functions of its own.
 template <class K>
 concept NotPrepared = !is_prepared<K>;
 
@@ -140,8 +140,8 @@ inline namespace HEDDLE_COMPILED_BY {
 ///
 /// Views that the kernel captures or holds, and those in an argument that is a class, count as
 /// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
-/// class may name its views; then only those count: `auto views() const { return std::tuple(x, y);
-/// }`.
+/// class may name its views, as in `auto views() const { return std::tuple(x, y); }`. Then only
+/// those count.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.
@@ -152,9 +152,12 @@ inline namespace HEDDLE_COMPILED_BY {
 /// launched with grid(), and take pointers: an Array or View may be passed for one.
 ///
 /// An exception in a kernel (CPU devices) poisons the stream; on a poisoned stream a launch is
-/// dropped. Throws UsageError if the device cannot reach an array, an array holds nothing, the
-/// stream is a CUDA stream and nvcc did not compile the call, or the device cannot have such a
-/// shape. Throws Unsupported for launch options that the device does not have.
+/// dropped. Throws Unsupported for launch options that the device does not have. Throws UsageError
+/// if:
+/// - the device cannot reach an array, or does not support the shape;
+/// - an array has no allocation (it was moved from, for example);
+/// - the stream is a CUDA stream, and nvcc did not compile the call;
+/// - the stream is of a CPU device, and the kernel is not portable.
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
 void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
@@ -174,7 +177,7 @@ template <detail::NotPrepared K, class S = detail::Braces, class... A>
 void launch(Device device, const K& kernel, const S& shape, A&&... args) {
     launch(current_stream(device), kernel, shape, std::forward<A>(args)...);
 }
-/// For calls without a shape: says that it is missing.
+/// Shows, at compile time, that the shape is missing.
 template <detail::NotPrepared K> void launch(StreamRef, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
@@ -205,9 +208,9 @@ void launch_host_function(StreamRef stream, F&& function, std::span<const Memory
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
 ///
-/// On a CPU stream it may run on a thread that waits, for this stream or for later work of another:
-/// hold no lock that it takes while you wait. A recursive mutex would let it in. Calls that only
-/// enqueue never run it.
+/// On a CPU stream it may run on a thread that is blocked in a wait for this stream, or for later
+/// work of another. So hold no lock that the function takes while you wait; a recursive mutex would
+/// not exclude it. Calls that only enqueue never run it.
 template <detail::HostCallable F>
 void launch_host(StreamRef stream, F&& function, Where where = {}) {
     detail::launch_host_function(stream, std::forward<F>(function), {}, where);
@@ -225,8 +228,8 @@ template <class Why = mistake::this_is_the_result_of_a_call_so_write_a_lambda, c
     requires(std::is_arithmetic_v<std::remove_cvref_t<F>>)
 Why launch_host(StreamRef, F&&, A&&...) = delete;
 
-/// The same for a function that says which arrays and views it uses, with reads() and writes(): it
-/// counts as a use of them, and observers see it.
+/// Calls a function that declares, with reads() and writes(), the arrays and views it uses. It
+/// counts as a use of them, and observers see it. Otherwise the same as without declarations.
 ///
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>

@@ -8,11 +8,11 @@
 namespace heddle {
 
 namespace detail {
-/// Which kernel's end a kernel need not wait for.
+/// The earlier kernel that a dependent kernel may overlap.
 enum class Dependence : std::uint8_t {
     none,
-    on_stream,  ///< the previous kernel's on its stream
-    /// In recordings: the kernel's that recorded a programmatic event, which the stream waited for.
+    on_stream,  ///< the previous kernel on its stream
+    /// In recordings: the kernel that recorded the programmatic event for which the stream waited.
     on_event
 };
 }  // namespace detail
@@ -27,13 +27,14 @@ enum class Dependence : std::uint8_t {
 /// priorities of graph nodes.
 struct LaunchOptions {
     /// Threads per block of a portable kernel, 1 to 256; in two and three dimensions a multiple of
-    /// 32. 0: chosen by heddle.
+    /// 32. If 0, heddle chooses.
     unsigned block = 0;
     /// Dynamic shared memory per block of a portable kernel, in bytes (for `__global__` functions:
     /// see grid()). heddle opts in to more than 48 KB, up to the device's limit.
     std::size_t shared_bytes = 0;
     /// Blocks of a cluster, which run together on neighbouring multiprocessors (compute capability
-    /// 9.0); at most 8. The grid of a portable kernel is rounded up to a multiple. 0: no clusters.
+    /// 9.0); at most 8. The grid of a portable kernel is rounded up to a multiple. If 0, there are
+    /// no clusters.
     unsigned cluster_x = 0;
     unsigned cluster_y = 1;  ///< the same along the second axis
     unsigned cluster_z = 1;  ///< the same along the third axis
@@ -50,13 +51,13 @@ struct LaunchOptions {
     /// Set by launch_dependent(), which checks that the kernel allows it.
     detail::Dependence dependence = detail::Dependence::none;
 
-    /// The launch has its stream's priority, or the node's.
+    /// Selects the priority of the launch's stream or node.
     static constexpr int inherit_priority = std::numeric_limits<int>::min();
     bool operator==(const LaunchOptions&) const = default;
 };
 
 namespace detail {
-/// Launch options with a flag: a launch without any tests only the flag.
+/// Launch options with a flag. A launch without options tests only the flag.
 struct GivenOptions {
     LaunchOptions options{};
     bool given = false;

@@ -11,9 +11,9 @@
 
 namespace heddle {
 
-/// What all shapes have. Made by dim() and grid().
+/// The base of all shapes. Made by dim() and grid().
 template <class Self> struct LaunchShape {
-    /// The call of dim() or grid(), which errors of the launch name.
+    /// The call site of dim() or grid(), for errors of the launch.
     SourceLocation where;
     /// For the library.
     detail::GivenOptions how{};
@@ -55,9 +55,9 @@ struct Extents {
 /// Grid, block and dynamic shared memory of a launch of a `__global__` function or a module's
 /// kernel. Made by grid().
 struct LaunchGrid : LaunchShape<LaunchGrid> {
-    /// In blocks.
+    /// Size of the grid, in blocks.
     Extents grid;
-    /// In threads.
+    /// Size of a block, in threads.
     Extents block;
     /// Dynamic shared memory of a block, in bytes.
     std::size_t shared_bytes;
@@ -90,8 +90,8 @@ constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
 }
 }  // namespace detail
 
-/// Makes numbers of indices. All three overloads throw UsageError for a negative extent (in
-/// constant expressions it is a compile error).
+/// Makes a shape of one, two or three dimensions. All three overloads throw UsageError for a
+/// negative extent (in constant expressions it is a compile error).
 constexpr Dim<1> dim(std::size_t nx, Where where = {}) {
     detail::check_extent(nx, where);
     return {{where, {}}, {nx}};
@@ -114,8 +114,8 @@ template <class A>
     requires requires(const A& array) { array.size(); }
 Dim<1> dim(const A&, mistake::the_number_of_indices_is_dim_of_x_size = {}) = delete;
 
-/// Makes a grid of blocks with so many threads each, and `shared_bytes` bytes of dynamic shared
-/// memory per block: `grid(n / 256, 256)`, `grid({4, 4}, {16, 16})`.
+/// Makes a grid of `grid` blocks with `block` threads each, and `shared_bytes` bytes of dynamic
+/// shared memory per block: `grid(n / 256, 256)`, `grid({4, 4}, {16, 16})`.
 constexpr LaunchGrid grid(Extents grid, Extents block, std::size_t shared_bytes = 0,
                           Where where = {}) noexcept {
     return {{where, {}}, grid, block, shared_bytes};

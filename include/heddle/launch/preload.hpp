@@ -22,7 +22,7 @@ void preload_kernel(Device device, const void* tag, const SourceLocation& where)
 /// prepared launch in a file compiled by nvcc uses. Afterwards no first launch of them blocks.
 ///
 /// Without it, CUDA loads a kernel's code at its first launch (unless CUDA_MODULE_LOADING=EAGER).
-/// That blocks until the device is idle: 500 ms behind a kernel of 500 ms (H200). preload() blocks
+/// That blocks until the device is idle: 500 ms after a kernel of 500 ms (H200). preload() blocks
 /// in the same way: call it before there is work. Does nothing on CPU devices. For `__global__`
 /// functions see heddle/cuda.hpp.
 template <detail::KernelObject... K>
@@ -36,14 +36,14 @@ inline void preload_all(Device device, Where where = {}) {
 }
 
 /// Blocks until a module's code and all its kernels are loaded. Afterwards no first launch of them
-/// blocks. Throws what Module::wait() throws.
+/// blocks. Throws as Module::wait() does.
 inline void preload(const Module& code, Where where = {}) { code.wait(where); }
 
-/// What happens at a launch that would load code while its device is busy, or in a capture that
+/// The response to a launch that would load code while its device is busy, or in a capture that
 /// heddle did not begin. Such a stall is otherwise invisible.
 enum class CodeLoadPolicy : std::uint8_t {
     count,   ///< counts the launch
-    warn,    ///< also tells the report hook, with the kernel's name
+    warn,    ///< also calls the report hook, with the kernel's name
     refuse,  ///< counts the launch, which throws UsageError instead of loading
 };
 /// Sets the policy of the process, for portable kernels only. Checked at the first launch of each

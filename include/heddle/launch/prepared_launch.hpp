@@ -19,14 +19,14 @@ inline namespace HEDDLE_COMPILED_BY {
 ///     saxpy.set<0>(3.0f).launch();  // another first argument from now on
 ///
 /// On CUDA it is a graph of one node, which costs between a third and two thirds of a launch
-/// (H200). On CPU devices, and on streams that are recorded, it is an ordinary launch.
+/// (H200). On CPU devices, and on streams that are being recorded, it is an ordinary launch.
 ///
-/// The caller orders launches on different streams, as with launch(). Arrays must live as long as
-/// it is launched. One thread at a time may launch or change it.
+/// The caller orders launches on different streams, as with launch(). The arrays must exist at
+/// every launch. Only one thread at a time may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
-    /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
-    /// UsageError, before anything is enqueued, if an array is gone.
+    /// Enqueues the kernel on `stream` and orders nothing else. Throws UsageError, before anything
+    /// is enqueued, if the stream is of another device or an array has been destroyed.
     void launch(StreamRef stream, Where where = {}) {
         check_held("launch", where);
         const auto flags = detail::Access::state(stream).flags.load(std::memory_order_relaxed);
@@ -39,7 +39,7 @@ public:
         detail::with_elements(
             values_, [&](const P&... values) { heddle::launch(stream, kernel_, now, values...); });
     }
-    /// Enqueues it on the current stream of its device.
+    /// Enqueues the kernel on the current stream of its device.
     void launch(Where where = {}) {
         check_held("launch", where);
         launch(current_stream(device()), where);

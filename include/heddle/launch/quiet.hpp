@@ -1,4 +1,4 @@
-// Host functions that tell nobody that they run.
+// Host functions that signal no other thread.
 #pragma once
 
 #include <concepts>
@@ -7,9 +7,9 @@
 
 namespace heddle {
 
-/// A host function that quiet() was given. It is called as the function is.
+/// A host function that signals no thread. Made by quiet().
 template <class F> struct Quiet {
-    using Function = F;  ///< its type
+    using Function = F;  ///< the function's type
     F function;          ///< the function
 
     /// Calls the function.
@@ -20,14 +20,16 @@ template <class F> struct Quiet {
     }
 };
 
-/// Says that a host function tells no thread that it runs: it sets no flag, and fulfils no promise.
+/// Declares that a host function signals no thread: it sets no flag, and fulfils no promise.
 ///
 ///     launch_host(stream, quiet([&] { total = sum(x); }), reads(x));
 ///
-/// The ordering checker (heddle/check.hpp) takes it that a host function with state may order what
-/// precedes it before all that the program enqueues later, and calls races across it possible. A
-/// quiet one, or one without state, makes no order but that of its stream. For launch_host(),
-/// host_node() and on_completion(). Nothing else is changed by it.
+/// The ordering checker (heddle/check.hpp) assumes that a host function with state may signal a
+/// thread. Such a signal could order all earlier work before everything that the program enqueues
+/// later. So the checker calls races across the function possible, not certain. A quiet function,
+/// or one without state, makes no order but that of its stream.
+///
+/// For launch_host(), host_node() and on_completion(). Has no other effect.
 template <class F> Quiet<std::decay_t<F>> quiet(F&& function) {
     return {std::forward<F>(function)};
 }

@@ -1,4 +1,4 @@
-// What a kernel does with a view, where that is less than the view's type says.
+// Declares that a kernel uses less of a view than the view's type allows.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace heddle {
 /// A part of a view, for touching().
 class ViewPart {
 public:
-    /// Stands for a view's elements.
+    /// Selects the elements of a view.
     template <class T>
     ViewPart(View<T> part) noexcept : memory_{part.data(), part.size_bytes()} {}  // NOLINT
-    /// Stands for the elements of a rectangle.
+    /// Selects the elements of a rectangle.
     template <class T>
     ViewPart(const View2D<T>& part) noexcept  // NOLINT
         : memory_{part.memory().data(), part.columns() * sizeof(T), part.rows(),
@@ -30,11 +30,11 @@ private:
     MemoryRange memory_;
 };
 
-/// A kernel's argument: a view, and what the kernel does with it. Made by touching() and
-/// concurrent(). The kernel takes it as a View<T>. Thread-safety: as a variable.
+/// A kernel's argument: a view, and how the kernel uses it. Made by touching() and concurrent().
+/// The kernel takes it as a View<T>. Thread-safety: as a variable.
 template <class T> class KernelView {
 public:
-    /// How many parts touching() takes.
+    /// Maximum number of parts for touching().
     static constexpr std::size_t most_parts = detail::DeclaredUse::most_parts;
     /// Returns the view.
     View<T> view() const noexcept { return view_; }
@@ -62,10 +62,12 @@ KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Wher
 ///     launch(left, Step{}, dim(n / 2), touching(x, x.view().first(n / 2)));
 ///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));
 ///
-/// What observers see, and heddle/check.hpp checks, are then those parts alone. An empty part is
-/// none. The array counts as used as always. A prepared launch (prepare()) keeps the view only, and
-/// counts as touching all of it. Throws UsageError if a part is not within the view, or for an
-/// array that holds nothing. Thread-safe.
+/// Observers and the checker (heddle/check.hpp) then see only those parts. Empty parts are ignored.
+/// The array counts as used as always. A prepared launch (prepare()) drops the parts, and counts as
+/// touching the whole view.
+///
+/// Throws UsageError if a part is not within the view, for too many parts, and for an array without
+/// an allocation. Thread-safe.
 template <class T>
 [[nodiscard]] KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts,
                                      Where where = {}) {
@@ -98,14 +100,14 @@ template <class T>
     return touching(array, {part}, where);
 }
 
-/// Returns the view as an argument for a kernel whose accesses to it make an order of their own:
-/// atomics, or a flag that others poll. For observers and the checker such accesses do not conflict
-/// with each other, but with all others.
+/// Returns the view as an argument for a kernel that orders its accesses to it by itself: by
+/// atomics, or by a flag that others poll. For observers and the checker, such accesses conflict
+/// with all others, but not with each other.
 ///
 ///     launch(a, Count{}, dim(n), concurrent(histogram));
 ///     launch(b, Count{}, dim(n), concurrent(histogram));
 ///
-/// Throws UsageError for an array that holds nothing. Thread-safe.
+/// Throws UsageError for an array without an allocation. Thread-safe.
 template <class T> [[nodiscard]] KernelView<T> concurrent(View<T> view) noexcept {
     return detail::Access::make<KernelView<T>>(view, detail::DeclaredUse{.is_concurrent = true});
 }
