@@ -1,5 +1,5 @@
-// Ordering by data: streams that are chosen, and waits that are inserted, from what calls read and
-// write. Not part of heddle.hpp: who does not order by data does not pay for compiling it.
+// Ordering by data: chooses streams and inserts waits according to the memory that calls read and
+// write. Not part of heddle.hpp, to keep that quick to compile.
 #pragma once
 
 #include <heddle/concurrency/by_data_arrays.hpp>

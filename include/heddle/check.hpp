@@ -1,4 +1,4 @@
-// The ordering checker: finds accesses to the same memory that nothing orders.
+// The ordering checker: finds unsynchronised accesses to the same memory.
 #pragma once
 
 #include <cstddef>
@@ -10,68 +10,69 @@
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/stream.hpp>
 
-/// Checks what a program enqueues. With HEDDLE_CHECK=1 in its environment a program need not be
-/// changed.
+/// Finds unsynchronised accesses to the same memory among the operations that a program enqueues.
+/// HEDDLE_CHECK=1 in the environment checks a program without changes to it.
 namespace heddle::check {
 
-/// What is wrong with the order of two accesses.
+/// The kinds of races.
 enum class RaceKind : std::uint8_t {
     write_after_write,
     write_after_read,
     read_after_write,
-    use_before_allocation,  ///< a use that is not ordered after the allocation
-    free_before_use,        ///< the memory was freed while the use may not be done
-    use_after_free,         ///< a use of memory that had been freed
-    reuse,                  ///< new memory whose former user may not be done
+    use_before_allocation,  ///< a use is not ordered after the allocation
+    free_before_use,        ///< the memory is freed while a use may be pending
+    use_after_free,         ///< a use of memory that was freed before
+    reuse,                  ///< new memory whose former use may be pending
 };
 /// Returns the name of a kind, "write_after_read" for example.
 const char* to_string(RaceKind kind) noexcept;
 
 /// A place in the source.
 struct Place {
-    std::string file;     ///< as the compiler was given it
-    unsigned line = 0;    ///< 0: not known
-    unsigned column = 0;  ///< 0: not known; see SourceLocation
+    std::string file;     ///< as passed to the compiler
+    unsigned line = 0;    ///< 0 if unknown
+    unsigned column = 0;  ///< 0 if unknown; see SourceLocation
 };
 
 /// One of the two accesses of a race.
 struct Side {
-    OpKind kind = OpKind::launch;        ///< `host_access`: the host itself
-    std::string name;                    ///< the kernel's, or "host to device" and the like
+    OpKind kind = OpKind::launch;        ///< `host_access` if it is the host itself
+    std::string name;                    ///< name of the kernel, or "host to device", for example
     std::string stream;                  ///< "main of cuda:0"; empty for the host
     Place where;                         ///< where it was enqueued
     std::string node{};                  ///< of a graph launch: the node that accesses the memory
     Place node_where{};                  ///< where that node was made or captured
-    AccessMode mode = AccessMode::read;  ///< what it does with the memory
-    int argument = -1;  ///< which of the kernel's arguments, from 0; -1: the kernel's own, or none
+    AccessMode mode = AccessMode::read;  ///< how it uses the memory
+    /// Index of the kernel's argument. -1 if the kernel holds the memory itself, or is no kernel.
+    int argument = -1;
     std::uint64_t position = 0;  ///< OpInfo::position
 };
 
-/// Two accesses to common memory without an order between them.
+/// Two accesses to the same memory without an order between them.
 struct Race {
-    RaceKind kind = RaceKind::write_after_write;  ///< what is wrong
+    RaceKind kind = RaceKind::write_after_write;  ///< which kind of race
     /// False if there may be an order that heddle cannot see: through a flag that a host function
     /// sets, for example.
     bool certain = true;
     Side first;                  ///< enqueued earlier
     Side second;                 ///< enqueued later
-    const void* data = nullptr;  ///< where the memory that both use begins
-    std::size_t bytes = 0;       ///< how much that is
-    Place made;                  ///< where the array was made; no file: not known
-    std::string text;            ///< all of it in words, with what is missing
+    const void* data = nullptr;  ///< start of the memory that both use
+    std::size_t bytes = 0;       ///< size of that memory
+    Place made;                  ///< where the array was made; the file is empty if unknown
+    std::string text;            ///< the report as text, with the missing wait
 };
 
-/// What a check found.
+/// The result of a check.
 struct Summary {
-    /// Certain races, each pair of places once.
+    /// Number of certain races. Each pair of places counts once.
     std::uint64_t certain = 0;
-    /// Possible ones, likewise.
+    /// Number of possible races, counted likewise.
     std::uint64_t possible = 0;
-    /// Waits that heddle left out though they were needed: faults of heddle.
+    /// Number of waits that were needed and that heddle elided: faults of heddle.
     std::uint64_t faults = 0;
-    std::uint64_t operations = 0;  ///< that were checked
-    /// Kernels (places in the source) that hold pointers that nothing declares: the check does not
-    /// see what they use.
+    std::uint64_t operations = 0;  ///< number of checked operations
+    /// Number of kernels (places in the source) that hold undeclared pointers: the check does not
+    /// see the memory behind them.
     std::uint64_t undeclared = 0;
     /// The first few of them: "'scale' at scale.cpp:12".
     std::vector<std::string> undeclared_at{};
@@ -79,24 +80,33 @@ struct Summary {
 
 /// Options of start().
 struct Options {
-    bool strict = false;  ///< tell all possible races too
-    bool abort = false;   ///< end the program, by std::abort(), in the call that completes a race
+    bool strict = false;  ///< report all possible races too
+    bool abort = false;   ///< call std::abort() in the call that completes a certain race
 };
 
-/// Begins to check what the process enqueues. Work that was enqueued before counts as done as soon
-/// as the host has waited for something. Throws UsageError if a check is going on. Thread-safe.
+/// Starts to check the operations that the process enqueues. Operations enqueued earlier are not
+/// checked. Throws UsageError if a check is already running. Thread-safe.
+///
+///     check::start();
+///     step();
+///     check::Summary found = check::stop();
+///     assert(found.certain == 0);
 void start(Options options = {}, Where where = {});
-/// Ends the check and returns what it found; nothing if none is going on. Thread-safe.
+/// Ends the check and returns its result; an empty one if no check is running. Thread-safe.
 Summary stop();
-/// Returns what was found so far. Thread-safe.
+/// Returns the result so far; an empty one if no check is running. Thread-safe.
 Summary summary();
 
-/// Calls `function` for each race instead of printing it to stderr; a null function undoes that. It
-/// is called in the call that completes the race, and must not call into heddle. Thread-safe.
+/// Calls `function` for each reported race instead of printing the race to stderr; a null function
+/// undoes that. The call that completes the race calls `function`, which must not throw or call
+/// into heddle. Thread-safe.
 void on_race(std::function<void(const Race&)> function);
 
-/// What the calling thread enqueues during its lifetime makes order as always, but accesses
-/// nothing, as far as the check is concerned: for races that are meant.
+/// Suppresses race reports for operations that the calling thread enqueues while this object
+/// exists. The operations still order other work. Use it for intentional races:
+///
+///     const check::ScopedOff off;
+///     launch(s, Count{}, dim(n), x);
 class ScopedOff {
 public:
     [[nodiscard]] ScopedOff() noexcept;
@@ -105,22 +115,22 @@ public:
     ScopedOff& operator=(const ScopedOff&) = delete;
 };
 
-/// Says that the host has waited for the stream, or for the device, by a way that heddle does not
-/// see: cudaDeviceSynchronize(), for example. Costs one load if nothing is checked. Thread-safe.
+/// Declares that the host has waited for the stream, or the device, outside heddle: by
+/// cudaDeviceSynchronize(), for example. Costs one load if no check is running. Thread-safe.
 void synchronized(StreamRef stream, Where where = {});
 void synchronized(Device device, Where where = {});  ///< see above
 
-/// Say that a host function tells the rest of the program that it has come this far, by a way that
-/// heddle does not see: a promise, a flag, a queue. released() is called in the function before it
-/// tells, acquired() with the same key by whoever has learnt of it: what preceded the function is
-/// over then, as after a host wait. Outside host functions released() does nothing.
+/// Declares that a host function signals the rest of the program outside heddle: by a promise, a
+/// flag or a queue. Call released() in the function before it signals. Call acquired() with the
+/// same key after the signal was received. All work before the host function then counts as
+/// complete, as after a host wait. Outside host functions released() does nothing.
 ///
 ///     launch_host(s, [&] { check::released(&flag); flag.store(true); });
 ///     ...
 ///     while (!flag.load()) std::this_thread::yield();
 ///     check::acquired(&flag);
 ///
-/// The key is compared, nothing else. Cost one load if nothing is checked. Thread-safe.
+/// Keys are only compared. Each call costs one load if no check is running. Thread-safe.
 void released(const void* key);
 void acquired(const void* key, Where where = {});  ///< see above
 

@@ -53,7 +53,7 @@ template <class P, class A> P global_argument(A& a) {
     else return static_cast<P>(kernel_argument(a));
 }
 
-/// Whether a __global__ function takes an argument for its parameter P.
+/// True if a __global__ function takes an argument of type A for its parameter P.
 template <class A, class P> struct IsGlobalArgument : IsTaken<A, P> {};
 template <class A, class P>
     requires(ViewTraits<KernelArg<A>>::is_view)
@@ -108,19 +108,21 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
 
 }  // namespace detail
 
-/// Loads the code of `__global__` functions onto a device, as in heddle/launch/preload.hpp.
+/// Loads the code of `__global__` functions onto a device, as in heddle/launch/preload.hpp. Throws
+/// UsageError for a CPU device.
 template <class... F>
     requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
 void preload(Device device, F*... kernels) {
     (detail::preload_function(device, reinterpret_cast<const void*>(kernels), Where()), ...);
 }
 
-/// Specialise as true for a `__global__` function that calls wait_for_primary() in all its threads:
+/// Declares that a `__global__` function calls wait_for_primary() in all its threads. Specialise it
+/// as true:
 ///
 ///     template <> inline constexpr bool heddle::waits_for_primary<&my_kernel> = true;
 template <auto kernel> inline constexpr bool waits_for_primary = false;
 
-/// launch_dependent() for a `__global__` function:
+/// Launches a `__global__` function as launch_dependent() launches a portable kernel:
 ///
 ///     launch_dependent<&my_kernel>(stream, grid(8, 256), x, n);
 template <auto kernel, class... A>
@@ -137,7 +139,7 @@ template <auto kernel, class... A> void launch_dependent(const LaunchGrid& grid,
     launch_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
-/// launch_dependent() after a ProgrammaticEvent, for a `__global__` function.
+/// Launches a `__global__` function after a ProgrammaticEvent, as launch_dependent() does.
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const LaunchGrid& grid,
                       A&&... args) {

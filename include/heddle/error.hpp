@@ -1,4 +1,4 @@
-// Errors: what failed, in which call, on which stream and device, and where the user called it.
+// Errors: the failure, the failed call, its stream and device, and the user's call site.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// What kind of failure an Error tells of. Each code has a class of exceptions.
+/// The kinds of failures. Each has a class of exceptions.
 enum class ErrorCode {
     /// The call is invalid: wrong sizes or devices, a wait in a host function or capture, ...
     usage,
@@ -43,7 +43,7 @@ const char* to_string(ErrorCode code) noexcept;
 struct ErrorInfo {
     /// Decides the class of the exception; see throw_error().
     ErrorCode code = ErrorCode::usage;
-    std::string message = {};      ///< what is wrong and how to fix it, in one or two sentences
+    std::string message = {};      ///< the fault and its remedy, in one or two sentences
     std::string call = {};         ///< the heddle or native call that failed: "cudaMemcpyAsync"
     int native_code = 0;           ///< cudaError_t or errno; 0 if none
     std::string native_name = {};  ///< "cudaErrorIllegalAddress"
@@ -65,9 +65,10 @@ struct ErrorInfo {
 ///     }
 class Error : public std::runtime_error {
 public:
-    /// Makes an error of its contents. throw_error() makes the class that belongs to the code.
+    /// Makes an error of its contents. To throw the class that belongs to the code, call
+    /// throw_error().
     explicit Error(ErrorInfo info);
-    /// Returns what kind of failure it is.
+    /// Returns the kind of failure.
     ErrorCode code() const noexcept { return info_->code; }
     /// Returns the cudaError_t or errno behind it, or 0.
     int native_code() const noexcept { return info_->native_code; }
@@ -75,7 +76,7 @@ public:
     const std::string& native_name() const noexcept { return info_->native_name; }
     /// Returns the heddle or native call that failed.
     const std::string& call() const noexcept { return info_->call; }
-    /// Returns the device, or nothing if none is involved.
+    /// Returns the device; empty if none is involved.
     const std::optional<Device>& device() const noexcept { return info_->device; }
     /// Returns the stream's StreamRef::id(), or 0 if no stream is involved.
     std::uint64_t stream_id() const noexcept { return info_->stream_id; }
@@ -85,7 +86,7 @@ public:
     const SourceLocation& where() const noexcept { return info_->where; }
     /// Returns the exception that the failed host function or CPU kernel threw, or null.
     std::exception_ptr cause() const noexcept { return info_->cause; }
-    /// Returns all of it.
+    /// Returns all contents.
     const ErrorInfo& info() const noexcept { return *info_; }
 
 private:
@@ -134,8 +135,8 @@ struct CompileError : Error {
 
 /// Receives errors that cannot be thrown:
 /// - errors in destructors and on leaving a scope;
-/// - failures of work that were never reported, once their stream is destroyed and neither a stream
-///   that waited for the work nor an event recorded after it is left.
+/// - failures of work that were never reported. They are reported once their stream, all streams
+///   that waited for the work and all events recorded after it are destroyed.
 ///
 /// Called on the thread where the error occurs, possibly a worker thread. The hook must not wait
 /// for work (UsageError where heddle detects it). Exceptions that it throws are ignored.

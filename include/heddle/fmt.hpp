@@ -21,6 +21,6 @@ private:
     fmt::formatter<std::string_view, char> text_;
 };
 
-// Else fmt would format arrays and views, and classes derived from them, as ranges, by reading
+// Otherwise fmt would format arrays and views, and classes derived from them, as ranges, and read
 // their elements.
 template <heddle::detail::Printable T> struct fmt::is_range<T, char> : std::false_type {};

@@ -26,24 +26,24 @@ concept IsStream = std::is_convertible_v<const S*, const StreamRef*>;
 
 /// A place in a source file.
 struct SourceLocation {
-    const char* file = "";  ///< "" if it is not known
-    /// From 1; 0 if it is not known.
+    const char* file = "";  ///< "" if unknown
+    /// From 1; 0 if unknown.
     unsigned line = 0;
-    /// From 1; 0 if it is not known. Tells calls on one line apart: which column of a call it is,
-    /// compilers differ about, but it grows along the line.
+    /// From 1; 0 if unknown. Distinguishes calls on one line: compilers count columns differently,
+    /// but they grow along the line.
     unsigned column = 0;
 };
 
-/// The place of a call. It is the last parameter of public functions, `Where where = {}`, and then
-/// stands for the line of the caller. A function of yours that takes one too, and passes it on, has
-/// its callers' lines in errors and traces.
+/// The call site of a public function. As the last parameter, `Where where = {}`, it stands for the
+/// caller's line. A function of your own can have such a parameter too, and pass it on. Errors and
+/// traces then show the lines of its callers.
 ///
-/// std::source_location is missing with clang 14. As an aggregate, with the builtins in default
-/// member initialisers, this crashes nvcc 13.0.
+/// clang 14 has no std::source_location. As an aggregate, with the builtins in default member
+/// initialisers, this class crashes nvcc 13.0.
 struct Where : SourceLocation {
-    /// Takes the first place among the parameters, so that nobody passes the others by accident.
+    /// Occupies the first parameter, so that the others are not passed by accident.
     struct Here {};
-    /// Holds the line on which it is written: as a default argument, that of the call.
+    /// Holds the line on which it is written: in a default argument, the line of the call.
     constexpr Where(Here = {}, const char* of_file = __builtin_FILE(),
                     unsigned at_line = __builtin_LINE(),
 #if defined(__clang__)
@@ -56,9 +56,9 @@ struct Where : SourceLocation {
                         ) noexcept
         : SourceLocation{of_file, at_line, at_column} {
     }
-    /// Holds a place that is known from elsewhere.
+    /// Holds a location obtained elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
-    /// Deleted: something was given behind the last argument.
+    /// Deleted: there is an argument after the last parameter.
     template <detail::IsStream S>
     Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
     template <class D>

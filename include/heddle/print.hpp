@@ -1,5 +1,5 @@
-// Texts of heddle's objects, for logs and debugging: to_string(), and << of streams. For
-// std::format() include <heddle/format.hpp>, and for fmt::format() <heddle/fmt.hpp>.
+// Texts of heddle's objects, for logs and debugging: to_string(), and operator<< of std::ostream.
+// For std::format() include <heddle/format.hpp>, and for fmt::format() <heddle/fmt.hpp>.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ const char* to_string(DeviceKind kind) noexcept;
 /// Returns "device", "pinned" or "pageable".
 const char* to_string(MemoryKind kind) noexcept;
 
-/// Each of these returns a line that says what an object is, for people to read. The texts may
-/// change. None of them waits, or throws for an object that was moved from or destroyed.
+/// Returns a line that describes an object to people. The text may change between versions. Never
+/// waits. Does not throw for an object that was moved from or destroyed.
 ///
 ///     to_string(device)  // cuda:0
 ///     to_string(stream)  // stream 'copy' on cuda:0, priority -1
@@ -34,18 +34,18 @@ const char* to_string(MemoryKind kind) noexcept;
 ///     to_string(node)    // kernel 'twice' on cuda:0
 ///     std::cout << x     // the same; the elements are in to_host(x)
 std::string to_string(Device device);
-/// Thread-safe.
+/// Describes a stream. Thread-safe.
 std::string to_string(StreamRef stream);
-/// Thread-safety: that of a query, see Event.
+/// Describes an event. Thread-safety: that of a query, see Event.
 std::string to_string(const Event& event);
-/// Thread-safety of these: none, see Graph.
+/// Describes a graph, a node or a grid. Not thread-safe: see Graph.
 std::string to_string(const Graph& graph);
 std::string to_string(const GraphNode& node);
 std::string to_string(const LaunchGrid& grid);
 
 namespace detail {
 std::string text_of_dim(const std::size_t* extent, std::size_t dimensions);
-/// `pretty` names the element type. `columns` is 0 but for rectangles.
+/// `pretty` names the element type. `columns` is 0 except for rectangles.
 struct MemoryText {
     const char* kind;
     const char* pretty;
@@ -58,7 +58,7 @@ std::string text_of_memory(const MemoryText& memory);
 template <class T> constexpr const char* pretty_type() noexcept { return __PRETTY_FUNCTION__; }
 }  // namespace detail
 
-/// Thread-safety of these: as a variable.
+/// Describes an array or a view. Thread-safety: as a variable.
 template <class T> std::string to_string(const Array<T>& array) {
     return detail::text_of_memory({"Array", detail::pretty_type<T>(), detail::Access::block(array),
                                    array.data(), array.size(), array.size_bytes()});
@@ -79,7 +79,7 @@ template <int N> std::string to_string(const Dim<N>& dim) {
 }
 
 namespace detail {
-// Declared only: whether a T is one of these, or derived from one.
+// Declared only: for whether a T is one of these, or derived from one.
 void has_text(const DeviceKind*);
 void has_text(const Device*);
 void has_text(const MemoryKind*);

@@ -1,4 +1,4 @@
-// What is made of recordings in files. `heddle timeline` is this as a command.
+// Converts recorded files. The command `heddle timeline` does the same.
 #pragma once
 
 #include <chrono>
@@ -9,30 +9,35 @@
 
 namespace heddle::timeline {
 
-/// Selects a stretch of a recording. Times count from the recording's base, as they do in all that
-/// is made from it: the page, the picture and the JSON.
+/// Selects a part of a recording. Times count from the recording's base, as in the page, the
+/// picture and the JSON.
 struct ConvertOptions {
-    /// Leaves out what ended before; not set: nothing.
+    /// Leaves out everything that ended earlier. By default leaves out nothing.
     std::optional<std::chrono::nanoseconds> from = {};
-    /// Leaves out what began later; not set: nothing.
+    /// Leaves out everything that began later. By default leaves out nothing.
     std::optional<std::chrono::nanoseconds> to = {};
 };
 
-/// Makes a file from a recorded trace. The extension of `output` says which:
-/// - .html: a page that shows the timeline, in one file that loads nothing else
-/// - .svg: a still picture of it
-/// - .json: Chrome's trace format, for ui.perfetto.dev and chrome://tracing
-/// - .trace: a trace again, of the stretch
+/// Makes a file from a recorded trace:
 ///
-/// The file appears when it is complete, and replaces one of that name; after an error, that one is
-/// as it was. Throws UsageError for another extension, a stretch without anything in it, or if
-/// `trace_file` is no complete trace; NativeError if a file cannot be read or written. Thread-safe.
+///     timeline::convert("run.trace", "run.svg");
+///
+/// The extension of `output` selects the format:
+/// - .html: a page that shows the timeline, in one file that loads nothing else
+/// - .svg: a still picture of the timeline
+/// - .json: Chrome's trace format, for ui.perfetto.dev and chrome://tracing
+/// - .trace: a trace of the selected part
+///
+/// The file appears when it is complete, and replaces an existing file of that name. After an error
+/// the existing file is unchanged. Throws UsageError for another extension, for a part that is
+/// empty or ends before it begins, or if `trace_file` is not a complete trace. Throws NativeError
+/// if a file cannot be read or written. Thread-safe.
 void convert(const std::string& trace_file, const std::string& output, ConvertOptions options = {},
              Where where = {});
 
-/// Returns what a recorded trace shows, as text of some 60 lines of at most 100 columns: where the
-/// time went, for each stream and along the critical path, and the longest waits with their places.
-/// Throws as convert() does. Thread-safe.
+/// Returns a summary of a recorded trace: some 60 lines of at most 100 columns. It shows how the
+/// time was spent, for each stream and along the critical path, and the longest waits with their
+/// places. Throws as convert() does. Thread-safe.
 std::string summary(const std::string& trace_file, ConvertOptions options = {}, Where where = {});
 
 }  // namespace heddle::timeline
