@@ -79,7 +79,7 @@ struct TraceOp {
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
     std::uint64_t event = 0;       ///< records and waits of events: the event's id, or 0
-    std::uint32_t generation = 0;  ///< number of the event's record
+    std::uint32_t generation = 0;  ///< number of the record of that event
     std::uint64_t recording = 0;   ///< the capture or batch it was recorded in, or 0
     std::uint64_t parent = 0;      ///< TraceOp::id of the host function that enqueued it, or 0
     TraceIndex graph = no_index;   ///< graph launches: the launched graph

@@ -103,9 +103,9 @@ void ClockMap::find_steps() {
     seconds_ = std::move(all);
 }
 
-/// Moves the bounds behind a step to `after`. Returns false if there is no step. At a step, one
-/// consistent part at the begin and one at the end cover nearly all bounds, and more than a few
-/// bounds are violated.
+/// Moves the bounds behind a step to `after`. Returns false if there is no step. At a step, a
+/// consistent part at the begin and one at the end cover nearly all bounds, and more than a few are
+/// violated.
 bool ClockMap::split_at_step(Second& second, Second& after) const {
     auto& bounds = second.bounds;
     const std::size_t first = count_agreeing(bounds.begin(), bounds.end());

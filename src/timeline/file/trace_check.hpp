@@ -6,8 +6,8 @@
 namespace heddle::detail {
 
 /// Throws BadTrace (timeline/file/trace_columns.hpp) if an index is out of range, an enumerator is
-/// invalid, a moment is more than 70 years away, or nodes of a graph form a cycle. Readers of a
-/// checked trace need not repeat these checks.
+/// invalid, or a moment is more than 70 years away. Also throws it if nodes of a graph form a
+/// cycle. Readers of a checked trace need not repeat these checks.
 void check_trace(const Trace& trace);
 
 }  // namespace heddle::detail

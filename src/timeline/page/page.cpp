@@ -13,7 +13,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// In the order in which the page runs them, all in one scope.
+/// The page's scripts, in the order in which it runs them. They share one scope.
 constexpr const std::string_view* scripts[] = {
     &columns_js, &words_js, &model_js, &lanes_js,  &level_js, &view_js, &draw_js,  &arrows_js,
     &dom_js,     &find_js,  &why_js,   &tables_js, &input_js, &main_js, &start_js,

@@ -26,7 +26,7 @@ public:
     struct Options {
         /// Limit; the oldest operations are dropped for later ones.
         std::size_t most_operations = 1'000'000;
-        bool accesses = true;  ///< record the memory that operations use
+        bool accesses = true;  ///< whether to record the memory that operations use
         /// Whether to use CUPTI, where possible, for the times of CUDA devices.
         bool cupti = false;
     };

@@ -29,7 +29,7 @@ constexpr Moment least_share = 5;  // a fifth
 constexpr std::size_t most_asked = 16;
 /// With fewer operations, a batch does not pay.
 constexpr std::uint64_t least_costly = 100;
-/// With fewer round trips, very long ones are never part of a habit.
+/// With fewer round trips, all very long ones count as exceptions.
 constexpr std::size_t few_trips = 100;
 
 /// Adds up one kind of cause by places in the source.
@@ -272,8 +272,8 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// Very long round trips had other reasons: their time is limited. In long lists, this applies
-    /// to one in twenty.
+    /// Adds the round trips. Very long ones had other reasons, so their time is limited to four
+    /// times the usual one. If there are many, the limit is at least the 95th percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;
@@ -320,8 +320,8 @@ private:
         return needless > 0 && 4 * needless >= 3 * asked;
     }
 
-    /// Returns whether an earlier event would suffice for a wait. Counts the time that the path
-    /// spent on work that was not needed.
+    /// Returns whether an earlier event would suffice for a wait, and then adds the wait. Counts
+    /// the time that the path spent on work that was not needed.
     bool add_broad_wait(const Gap& gap) {
         const TraceIndex needed = needless_.find_conflict(gap.wait).last;
         const CriticalStep& run = *runs_[gap.cause];
@@ -338,7 +338,8 @@ private:
             places(Cause::Kind::one_stream).add(trace_, one.op, one.time, one.operations);
     }
 
-    /// Counts the time for which the stream was idle while the path was at the work it waited for.
+    /// Adds a wait. Counts the time for which the stream was idle while the path was at the work it
+    /// waited for.
     void add_stream_wait(const Gap& gap, bool is_needless) {
         const CriticalStep& run = *runs_[gap.cause];
         const Moment time = std::min(gap.end, run.end) - std::max(gap.begin, run.begin);
@@ -361,7 +362,7 @@ private:
     TraceIndex last_run_ = no_index;
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
-    /// Parts of the path without round trips: the program's own code, and operations that run.
+    /// Time of the program's own code, without round trips, and of operations on the path.
     Moment own_ = 0, work_ = 0;
     Places costs_;
     std::vector<bool> is_costly_;  ///< of each operation: whether costs_ counts it

@@ -11,8 +11,8 @@ namespace heddle::detail {
 
 struct Cause {
     enum class Kind : std::uint8_t {
-        host_waits,       ///< the host waits before it launches more work
-        enqueuing,        ///< enqueuing and starting operations costs more time than running them
+        host_waits,  ///< the host waits before it launches more work
+        enqueuing,   ///< enqueuing and starting operations takes over half as long as running them
         pageable_copies,  ///< the host takes part in copies
         needless_waits,   ///< streams wait for others with which they share no memory
         broad_waits,      ///< streams wait for more work than they need

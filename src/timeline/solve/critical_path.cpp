@@ -70,8 +70,8 @@ private:
         steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
     }
 
-    /// Adds the time between the end of the last dependency of `op` and the start of `op`: its
-    /// latency on the way to the device, preceded by the host's part. Returns the last dependency.
+    /// Adds the time from the end of the last dependency of `op` to its start: the host's part, and
+    /// then the latency on the way to the device. Returns the last dependency.
     TraceIndex go_before(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Needs& needs = solving_.needs[op];
@@ -87,7 +87,7 @@ private:
         return last;
     }
 
-    /// Adds the thread's activity since it was last held up itself, because the host's call was the
+    /// Adds the thread's activity since it was last held up itself. Call if the host's call was the
     /// last dependency. Returns the operation that held up the thread.
     TraceIndex go_along_thread(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];

@@ -37,13 +37,15 @@ private:
     std::vector<Stretch> all_;  ///< disjoint, in order
 };
 
-/// Knows when each device was full. CPU devices share their workers, and are full while every
-/// worker is busy. The number of kernels that fit on a CUDA device is unknown. So it counts as full
-/// for a kernel, a copy or a host function while another operation of the same kind runs.
+/// An index of the times at which each device was full. CPU devices share their workers, and are
+/// full while every worker is busy. The number of kernels that fit on a CUDA device is unknown. So
+/// it counts as full for a kernel, a copy or a host function while another operation of the same
+/// kind runs.
 class DeviceLoad {
 public:
     DeviceLoad(const Trace& trace, std::span<const Bar> bars);
-    /// Returns how long its device was full for `op` while the operation's stream was idle.
+    /// Returns how long the device of `op` was full between two moments at which its stream was
+    /// idle.
     FullStretches::Part around(TraceIndex op, Moment begin, Moment end) const;
 
 private:

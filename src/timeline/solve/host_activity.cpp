@@ -105,8 +105,9 @@ class StretchMaker {
 public:
     StretchMaker(Moment begin, const HostActivity::OwnCode& tell) : at_(begin), tell_(tell) {}
 
-    /// Adds the thread's own code up to the call of `next`. About 100 ns between two calls are
-    /// normal, because observers are notified of both: such a pause counts as part of the calls.
+    /// Adds the thread's own code up to the call of `next`. A short pause between two calls counts
+    /// as part of the calls: about 100 ns are normal, partly because observers are notified of both
+    /// calls.
     void own_until(Moment until, TraceIndex next) {
         constexpr Moment least_own = 500;
         if (until <= at_) return;

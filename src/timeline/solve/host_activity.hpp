@@ -20,8 +20,8 @@ struct HostStretch {
     TraceIndex own_after = no_index, own_before = no_index;
 };
 
-/// Knows the calls of all threads. Construction sorts them. A query takes time linear in the number
-/// of calls in its stretch.
+/// An index of the calls of all threads. Construction sorts them. A query takes time linear in the
+/// number of calls in its stretch.
 class HostActivity {
 public:
     explicit HostActivity(const Trace& trace);

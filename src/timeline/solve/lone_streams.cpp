@@ -85,7 +85,7 @@ public:
         else floor_ = end;
         last_ = std::max(last_, end);
     }
-    /// Orders all later operations after all earlier ones.
+    /// Orders operations that are added later after all operations added so far.
     void order() { floor_ = last_; }
 
     /// Returns the time saved compared with running all operations one after the other.

@@ -18,12 +18,13 @@ public:
 
     /// The result for one wait.
     struct Conflict {
-        /// False if the program did not request the wait, if some operation's memory is unknown, if
-        /// the other stream had itself waited for a third one, or if others may rely on the wait.
+        /// False if the program did not request the wait, or if some operation's memory is unknown.
+        /// Also false if the other stream had itself waited for a third one, or if others may rely
+        /// on the wait.
         bool is_known = false;
-        /// The last operation before the wait that conflicts with an operation behind it. Only
-        /// operations that earlier waits do not cover count, and those up to the stream's next wait
-        /// for the same stream.
+        /// The last operation that the wait covers and that conflicts with an operation behind it.
+        /// Operations that earlier waits cover do not count. Behind the wait, only operations up to
+        /// the stream's next wait for the same stream count.
         TraceIndex last = no_index;
 
         bool is_needed() const noexcept { return is_known && last != no_index; }

@@ -13,9 +13,9 @@ namespace heddle::detail {
 /// device. The usual time is the lower tenth of the calls, because most calls block where a queue
 /// stays full.
 ///
-/// A slow call that launches a kernel for the first time on its device loads code, unless a later
-/// launch of the same kernel was about as slow. Copies of pageable memory are never slow: their
-/// time depends on their size.
+/// A slow call that launches a kernel for the first time on its device loads code. It does not if a
+/// later launch of the same kernel was about as slow. Copies of pageable memory are never slow:
+/// their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);

@@ -106,9 +106,9 @@ struct Solution {
     std::uint64_t backward_arrows = 0;
 };
 
-/// Solves a trace. Operations with a known end and an unknown start are assigned a start: the
-/// latest of the previous operation's end, the ends of their dependencies, and the begin of their
-/// call. The trace may be damaged or cut: invalid values count as unknown.
+/// Solves a trace. If only an operation's end was measured, its start is deduced. It is the latest
+/// of the previous operation's end, the dependencies' ends, and the begin of the call. The trace
+/// may be damaged or cut: invalid values count as unknown.
 Solution solve(const Trace& trace);
 
 /// Returns the text that `heddle timeline --summary` prints.

@@ -40,9 +40,9 @@ private:
     std::vector<std::tuple<std::uint64_t, std::uint32_t, TraceIndex>> all_;
 };
 
-/// Follows the streams in order. For each place, notes the operation that ended last of all that
-/// the place is ordered after. A wait needs this of another stream up to some place, so that stream
-/// is followed first. A damaged trace may contain a cycle of waits: one of them then uses an
+/// Follows the streams in order. For each place, notes the operation that ended last among those
+/// that are ordered before the place. A wait needs this of another stream up to some place, so that
+/// stream is followed first. A damaged trace may contain a cycle of waits: one of them then uses an
 /// incomplete result.
 class Follower {
 public:
