@@ -1,5 +1,5 @@
-// What a recording holds: streams, threads, operations, and the times at which they ran. Plain
-// data: the recorder makes it, trace files keep it, and everything that is drawn or printed is
+// The contents of a recording: streams, threads, operations, and the times at which they ran. The
+// data is plain: the recorder makes it, trace files store it, and all pictures and texts are
 // computed from it.
 #pragma once
 
@@ -20,11 +20,11 @@ inline constexpr Moment unknown_moment = std::numeric_limits<Moment>::min();
 using TraceIndex = std::uint32_t;
 inline constexpr TraceIndex no_index = ~TraceIndex{0};
 
-/// Where the times of a device's operations come from.
+/// The source of the times of a device's operations.
 enum class TraceClock : std::uint8_t {
-    none,     ///< they are not known
+    none,     ///< no times were measured
     workers,  ///< the threads that ran the work read the host's clock
-    events,   ///< timing events behind operations: ends are known, starts are deduced
+    events,   ///< timing events behind operations: the ends are measured, the starts are deduced
     cupti,    ///< CUPTI's records of starts and ends
 };
 
@@ -33,9 +33,9 @@ struct TraceDevice {
     int index = 0;
     TraceIndex name = 0;  ///< string: "NVIDIA H200", for example
     TraceClock clock = TraceClock::none;
-    /// How far its moments may be off the host's clock, in either direction.
+    /// Largest error of its moments against the host's clock, in either direction.
     Moment clock_error = 0;
-    unsigned processors = 1;  ///< CPU devices: their workers
+    unsigned processors = 1;  ///< CPU devices: the number of their workers
     bool operator==(const TraceDevice&) const = default;
 };
 
@@ -49,13 +49,13 @@ struct TraceStream {
 
 /// A thread of the host that made calls.
 struct TraceThread {
-    TraceIndex name = 0;  ///< string: "main", "thread 3", or the name that it was given
+    TraceIndex name = 0;  ///< string: "main", "thread 3", or the name that the program set
     bool operator==(const TraceThread&) const = default;
 };
 
-/// The pitch of one row is 0.
+/// The pitch is 0 if there is one row.
 struct TraceAccess : OpAccess {
-    TraceIndex name = 0;  ///< string: the array's name, if it was given one
+    TraceIndex name = 0;  ///< string: the array's name; empty if it has none
     bool operator==(const TraceAccess&) const = default;
 };
 
@@ -65,44 +65,46 @@ struct TraceOp {
     OpMode mode = OpMode::run;
     WaitReason reason = WaitReason::user;
     TraceIndex name = 0, file = 0;  ///< strings
-    std::uint32_t line = 0;         ///< 0: not known
-    TraceIndex thread = no_index;   ///< that made the call
-    TraceIndex stream = no_index;   ///< none: the host's own, a synchronize_device() for example
-    TraceIndex device = no_index;   ///< of synchronize_device(), or of the stream
-    std::uint64_t position = 0;     ///< in its stream: unique there, and growing
+    std::uint32_t line = 0;         ///< 0: unknown
+    TraceIndex thread = no_index;   ///< thread that made the call
+    /// no_index for operations of the host alone, such as synchronize_device().
+    TraceIndex stream = no_index;
+    TraceIndex device = no_index;  ///< device of synchronize_device(), or of the stream
+    std::uint64_t position = 0;    ///< position in its stream: unique there, and increasing
     Moment call_begin = unknown_moment, call_end = unknown_moment;
-    /// When it ran. The end may be known without the start.
+    /// The times at which it ran. The end may be known without the start.
     Moment start = unknown_moment, end = unknown_moment;
     std::uint64_t bytes = 0;
     /// Waits: the stream waited for, and the position of its last operation that the wait covers.
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
-    std::uint64_t event = 0;       ///< records and waits of events: which event, or 0
-    std::uint32_t generation = 0;  ///< which record of it
+    std::uint64_t event = 0;       ///< records and waits of events: the event's id, or 0
+    std::uint32_t generation = 0;  ///< number of the record of that event
     std::uint64_t recording = 0;   ///< the capture or batch it was recorded in, or 0
     std::uint64_t parent = 0;      ///< TraceOp::id of the host function that enqueued it, or 0
-    TraceIndex graph = no_index;   ///< graph launches: what was launched
-    std::uint32_t share = 0, shares = 0;  ///< of a collective: this share of so many
-    std::uint64_t collective = 0;         ///< the same for all shares of one collective, or 0
-    std::uint32_t workers = 0;            ///< CPU devices: how many could share it; 0: not known
+    TraceIndex graph = no_index;   ///< graph launches: the launched graph
+    /// Of a collective: index of this share, number of shares.
+    std::uint32_t share = 0, shares = 0;
+    std::uint64_t collective = 0;  ///< the same for all shares of one collective, or 0
+    std::uint32_t workers = 0;  ///< CPU devices: number of workers that could share it; 0: unknown
     std::uint32_t first_access = 0, accesses = 0;
-    /// Kernels: whether it may use other memory than its accesses say.
+    /// Kernels: whether it may use memory that its accesses do not list.
     bool holds_pointers = false;
-    RunResult result = RunResult::done;  ///< `done` for what has not run yet, too
+    RunResult result = RunResult::done;  ///< also `done` for operations that have not run yet
     bool operator==(const TraceOp&) const = default;
 };
 
-/// A node of a graph or of a sent batch.
+/// A node of a graph or of a submitted batch.
 struct TraceNode {
     TraceIndex name = 0, file = 0;
     std::uint32_t line = 0;
     OpKind kind = OpKind::launch;
     std::uint32_t first_access = 0, accesses = 0;
     std::vector<std::uint32_t> after;  ///< nodes that precede it directly
-    /// The conditional node in a body of which it is, and which body; see GraphNodeInfo.
+    /// The conditional node whose body contains it, and the index of the body; see GraphNodeInfo.
     TraceIndex inside = no_index;
     std::uint32_t alternative = 0;
-    bool accesses_known = false;  ///< whether its accesses are exactly what it uses
+    bool accesses_known = false;  ///< whether its accesses list all memory that it uses
     bool operator==(const TraceNode&) const = default;
 };
 
@@ -121,7 +123,7 @@ struct TraceNodeRun {
     bool operator==(const TraceNodeRun&) const = default;
 };
 
-/// A stretch of a host thread that its program named.
+/// A named range that the program marked on a host thread.
 struct TraceRange {
     TraceIndex thread = 0, name = 0;
     Moment begin = 0, end = 0;
@@ -137,13 +139,13 @@ struct Trace {
     std::vector<TraceDevice> devices;
     std::vector<TraceStream> streams;
     std::vector<TraceThread> threads;
-    std::vector<TraceOp> ops;  ///< by `call_end`, as far as it is known
+    std::vector<TraceOp> ops;  ///< by `call_end`, where it is known
     std::vector<TraceAccess> accesses;
     std::vector<TraceGraph> graphs;
     std::vector<TraceNodeRun> node_runs;
     std::vector<TraceRange> ranges;
-    std::uint64_t lost_ops = 0;      ///< the oldest ones, for which there was no room
-    std::vector<std::string> notes;  ///< what a reader should know: "CUPTI was taken by ..."
+    std::uint64_t lost_ops = 0;  ///< number of oldest operations that were dropped for lack of room
+    std::vector<std::string> notes;  ///< remarks for readers: "CUPTI was taken by ..."
 
     const std::string& text(TraceIndex string) const { return strings[string]; }
     bool operator==(const Trace&) const = default;

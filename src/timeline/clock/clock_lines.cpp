@@ -9,12 +9,12 @@ namespace heddle::detail {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Lines may be this far beyond bounds, in ns: less than what is lost in rounding to whole ns.
+/// Lines may violate bounds by this much, in ns: less than the rounding error of whole ns.
 constexpr double tolerance = 0.25;
-/// Values further from a base are not bounded.
+/// Values further from the base than this count as unbounded.
 constexpr double far_away = 1e12;
 
-/// Returns on which side of the line from `a` to `b` the point is: positive for above.
+/// Returns the side of the line from `a` to `b` on which the point is: positive for above.
 double side(const ClockBound& a, const ClockBound& b, const ClockBound& point) {
     return (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x);
 }
@@ -103,7 +103,7 @@ constexpr double bracket_weight = 100;
 
 double weight_of(const ClockBound& bound) { return bound.is_bracket ? bracket_weight : 1; }
 
-/// The line with a given slope that violates bounds least.
+/// The line of one slope with the smallest violation.
 struct BestLine {
     double slope = 0, value = 0, violation = infinity;
 };
@@ -111,7 +111,8 @@ struct BestLine {
 BestLine best_line(std::span<const ClockBound> bounds, double slope,
                    std::vector<std::pair<double, std::size_t>>& heights) {
     heights.clear();
-    double lowers = 0, uppers = 0;  // weights of those above, of those below
+    // Weights of lower bounds above the line, of upper bounds below it.
+    double lowers = 0, uppers = 0;
     for (std::size_t i = 0; i < bounds.size(); ++i) {
         heights.emplace_back(bounds[i].y - slope * bounds[i].x, i);
         if (!bounds[i].is_upper) lowers += weight_of(bounds[i]);
@@ -132,7 +133,8 @@ BestLine best_line(std::span<const ClockBound> bounds, double slope,
     return best;
 }
 
-/// Returns those bounds that may matter if there are many: the tightest ones of short stretches.
+/// Selects the bounds that matter if there are many: all brackets, and the tightest bounds of short
+/// stretches.
 std::vector<ClockBound> tightest(std::span<const ClockBound> bounds) {
     constexpr std::size_t stretches = 100, most = 4;
     std::vector<ClockBound> kept, stretch;
@@ -166,7 +168,7 @@ std::vector<bool> find_violated(std::span<const ClockBound> bounds) {
     const std::vector<ClockBound> few = are_many ? tightest(bounds) : std::vector<ClockBound>();
     const std::span<const ClockBound> used = are_many ? std::span(few) : bounds;
     std::vector<std::pair<double, std::size_t>> scratch;
-    // The least violation is a convex function of the slope.
+    // The smallest violation is a convex function of the slope.
     double low = -most_drift, high = most_drift;
     for (int i = 0; i < 50; ++i) {
         const double third = (high - low) / 3;

@@ -1,5 +1,5 @@
-// Straight lines that keep within bounds: the geometry of clocks.hpp. Pure numbers, in doubles that
-// are small because they are relative to a base.
+// Straight lines within bounds: the geometry of clocks.hpp. Works on doubles that are small because
+// they are relative to a base.
 #pragma once
 
 #include <span>
@@ -7,26 +7,26 @@
 
 namespace heddle::detail {
 
-/// How fast two clocks may drift apart. Crystals differ by less than 1e-4, and the system may slew
-/// its clock by 5e-4.
+/// Limit on the drift between two clocks. Crystals differ by less than 1e-4, and the system may
+/// slew its clock by 5e-4.
 inline constexpr double most_drift = 1e-3;
 
-/// A line runs above it (`is_upper` false) or below it.
+/// A point that lines must pass above (`is_upper` false) or below.
 struct ClockBound {
     double x = 0, y = 0;
     bool is_upper = false;
-    bool is_bracket = false;  ///< measured for this purpose: worth more than others
+    bool is_bracket = false;  ///< measured for this purpose: has more weight than other bounds
 };
 
-/// The bounds of one kind that limit lines at all: a convex hull, from left to right.
+/// Those bounds of one kind that limit lines: a convex hull, from left to right.
 class ClockHull {
 public:
     ClockHull() = default;
-    /// Takes those of the bounds that are of that kind. They are ordered by x.
+    /// Selects bounds of that kind. The bounds must be ordered by x.
     ClockHull(std::span<const ClockBound> bounds, bool is_upper);
 
-    /// Returns the bound at `x`: between the hull's points straight, beyond them as far away as
-    /// drift may lead. Infinite if there are no points.
+    /// Returns the bound at `x`. Interpolates between the hull's points. Beyond them, widens the
+    /// bound by the largest drift. Infinite if there are no points.
     double at(double x) const;
     const std::vector<ClockBound>& points() const noexcept { return points_; }
 
@@ -40,17 +40,16 @@ struct ClockRange {
     double low = 0, high = 0;
 
     bool is_empty() const noexcept { return low > high; }
-    /// Returns its middle, or its bound if there is only one.
+    /// Returns the middle of the range, or its bound if it has only one.
     double middle() const noexcept;
 };
 
-/// All lines y = value + slope * x that keep within some bounds: a convex polygon of
-/// (value, slope).
+/// All lines y = value + slope * x within some bounds: a convex polygon of (value, slope).
 class ClockLines {
 public:
-    /// All lines about as high as `base`.
+    /// Begins with all lines whose values are near `base`.
     explicit ClockLines(double base);
-    /// Removes lines that are beyond a bound. Returns false if none is left.
+    /// Removes lines that violate a bound. Returns false if none is left.
     bool keep_within(const ClockBound& bound);
     bool keep_within(const ClockHull& hull, double shift);
     /// Returns the values of all these lines at `x`.
@@ -65,8 +64,8 @@ private:
     std::vector<Line> kept_;  ///< scratch
 };
 
-/// Returns which bounds to leave out, so that there is a line within the others: those that are
-/// violated by the line whose violations have the least sum.
+/// Returns for each bound whether to leave it out, so that some line is within all others. These
+/// are the bounds that one line violates: the line with the smallest weighted sum of violations.
 std::vector<bool> find_violated(std::span<const ClockBound> bounds);
 
 }  // namespace heddle::detail

@@ -39,7 +39,7 @@ void ClockMap::add_bracket(std::int64_t host_before, std::int64_t device, std::i
     add({device, host_after, true, true});
 }
 
-/// Returns whether the clock was set about then: behind the last bound before that, and before the
+/// Returns whether the clock was set near `x`: after the last bound before `x`, and before the
 /// first bound after it.
 bool ClockMap::is_in_step(std::size_t index, double x) const {
     const Second& second = seconds_[index];
@@ -47,7 +47,8 @@ bool ClockMap::is_in_step(std::size_t index, double x) const {
     return x > second.last.x && index + 1 < seconds_.size() && seconds_[index + 1].is_after_step;
 }
 
-/// Returns what may be at a moment in a second, behind it, or before the first second.
+/// Returns the allowed values at `x`. It may lie within the second, after it, or before the first
+/// second.
 ClockRange ClockMap::range_at(std::size_t index, double x) const {
     const Second& second = seconds_[index];
     const bool is_before = x < second.first.x;
@@ -64,7 +65,7 @@ ClockRange ClockMap::range_at(std::size_t index, double x) const {
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-/// Returns the bounds themselves: of a second, and of those around it.
+/// Returns the bounds at `x` of a second and, with `with_neighbours`, also of its neighbours.
 ClockRange ClockMap::bounds_at(std::size_t index, double x, bool with_neighbours) const {
     ClockRange range{seconds_[index].lower.at(x), seconds_[index].upper.at(x)};
     if (!with_neighbours) return range;

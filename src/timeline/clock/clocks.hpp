@@ -1,17 +1,17 @@
 // One clock: maps moments of a device's clock to the host's.
 //
-// Two kinds of facts bound the map. Brackets: the host's clock before and after something that the
-// device timed. Causality: nothing starts before the call that enqueued it began, and nothing ends
-// after the host saw it end. Both are bounds: the device's moment was not before, or not after, a
-// moment of the host.
+// Two kinds of facts bound the map. A bracket is two readings of the host's clock, before and after
+// an event that the device timed. Causality: nothing starts before the call that enqueued it began,
+// and nothing ends after the host saw it end. Each fact is a bound: the device's moment was not
+// before, or not after, a moment of the host.
 //
-// In each second the clocks drift apart by a straight line. All lines within the bounds of that
-// second and its neighbours are a convex set. Where the seconds meet, the middle of what these
-// lines allow is taken. Straight lines are drawn in between, and moved where they would violate a
-// bound. Half of what is allowed is the error.
+// In each second the clocks drift apart along a straight line. All lines within the bounds of that
+// second and its neighbours form a convex set. Where two seconds meet, the map is in the middle of
+// the values that these lines allow. In between it is straight, and is moved where it would violate
+// a bound. The error is half of the allowed range.
 //
-// Bounds that contradict each other are left out, as few as possible, and counted: garbage, or a
-// clock that was set. Where the device's clock steps, the map does.
+// Contradictory bounds are left out, as few as possible, and counted: they are garbage, or the
+// clock was set. Where the device's clock steps, the map steps too.
 #pragma once
 
 #include <cstdint>
@@ -22,42 +22,41 @@
 namespace heddle::detail {
 
 struct MappedMoment {
-    std::int64_t host = 0;   ///< on the host's clock
-    std::int64_t error = 0;  ///< how far that may be off, in either direction
+    std::int64_t host = 0;   ///< moment on the host's clock
+    std::int64_t error = 0;  ///< its largest error, in either direction
 };
 
-/// What is allowed at the end of a straight piece of a map.
+/// The allowed values at an end of a straight piece of a map.
 struct ClockKnot {
     double x = 0;
     ClockRange y{};
 };
 
-/// The map of one device's clock. All moments are nanoseconds, of any origin. Not thread-safe.
+/// Maps one device's clock to the host's. All moments are in ns, of any origin. Not thread-safe.
 class ClockMap {
 public:
-    /// `resolution`: how far the device's moments themselves are off, by rounding. Bounds are taken
-    /// to be that much wider.
+    /// `resolution` is the rounding error of the device's moments. Bounds are widened by it.
     explicit ClockMap(std::int64_t resolution = 0) : resolution_(resolution) {}
 
-    /// The device's clock showed `device` between these two moments of the host.
+    /// Adds a reading: the device's clock showed `device` between these two moments of the host.
     void add_bracket(std::int64_t host_before, std::int64_t device, std::int64_t host_after);
-    /// What the device timed was not before that moment of the host: it is the start of an
-    /// operation, whose call began then.
+    /// Declares that the device's moment was not before that moment of the host. Use it for the
+    /// start of an operation whose call began then.
     void not_before(std::int64_t device, std::int64_t host) { add({device, host, false, false}); }
-    /// What the device timed was not after that moment of the host: it is the end of an operation,
-    /// which the host had seen then.
+    /// Declares that the device's moment was not after that moment of the host. Use it for the end
+    /// of an operation that the host had seen by then.
     void not_after(std::int64_t device, std::int64_t host) { add({device, host, true, false}); }
 
-    /// Finds the map. Call it before at(), and again if there are more bounds.
+    /// Computes the map. Call it before at(), and again after more bounds were added.
     void solve();
 
-    /// Returns the host's moment. Never before a bound of not_before() or after one of not_after(),
-    /// except for those left out. Without any bounds, the moment itself with a large error.
+    /// Returns the host's moment. It violates no bound of not_before() or not_after() that was not
+    /// left out. Without any bounds, returns the moment itself with a large error.
     MappedMoment at(std::int64_t device) const;
 
     /// Returns the largest error between the first and the last bound.
     std::int64_t largest_error() const;
-    /// Returns how many bounds were left out. A bracket is two.
+    /// Returns the number of bounds that were left out. A bracket counts as two.
     std::uint64_t left_out() const noexcept { return left_out_; }
 
 private:
@@ -65,17 +64,17 @@ private:
         std::int64_t device, host;
         bool is_upper, is_bracket;
     };
-    /// A second of the device's clock that has bounds, or a part of one in which the clock was set.
-    /// `x` counts from its begin, `y` is the host's moment less the device's and less `offset_`.
+    /// A second of the device's clock with bounds, or a part of one in which the clock was set. `x`
+    /// is relative to its begin. `y` is the host's moment less the device's and less `offset_`.
     struct Second {
         std::int64_t begin = 0, end = 0;  ///< since `origin_`
-        bool is_after_step = false;       ///< the clock was set between the part before and this
+        bool is_after_step = false;  ///< the clock was set between the previous part and this one
         std::vector<ClockBound> bounds{};
         ClockHull lower{}, upper{};
         ClockLines lines{0};
-        /// Its ends: where the next second begins, or else at its bounds.
+        /// Its ends: at the adjacent second, otherwise at its first and last bounds.
         ClockKnot first{}, last{};
-        double doubt = 0;  ///< how far off many bounds were that were left out
+        double doubt = 0;  ///< largest distance of bounds left out, if they were many
     };
 
     void add(const Bound& bound);
@@ -100,13 +99,12 @@ private:
     std::vector<Bound> bounds_;
     std::vector<Second> seconds_;  ///< in order
     std::int64_t origin_ = 0;      ///< on the device's clock
-    std::int64_t offset_ = 0;      ///< from the device's clock to the host's, about
+    std::int64_t offset_ = 0;      ///< approximate offset from the device's clock to the host's
     std::uint64_t garbage_ = 0, left_out_ = 0;
 };
 
-/// Adds what follows from an operation of one device that had to end before one of another started:
-/// the first one's end was not after the other's start. Both maps must be solved, and be solved
-/// again afterwards.
+/// Adds a bound from an operation of one device that had to end before an operation of another
+/// device started. Both maps must be solved, and must be solved again afterwards.
 void add_order(ClockMap& first, std::int64_t end, ClockMap& second, std::int64_t start);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// How the map of a clock is found: bounds by seconds, contradictions, lines, and their ends.
+// Finds the map of a clock: bounds by second, contradictions, lines, and their ends.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,14 +10,14 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// Bounds whose offset differs by more than this (over a week) from most others' are garbage.
+/// Bounds are garbage if their offset differs from the median by more than this (over a week).
 constexpr std::int64_t most_offset = 1'000'000'000'000'000;
-/// Seconds further apart tell nothing about each other's drift.
+/// Seconds further apart do not limit each other's drift.
 constexpr std::int64_t most_apart = 4 * second_ns;
-/// So many bounds may be wrong without a look at whether the clock was set.
+/// Up to this many violated bounds count as garbage, not as a sign that the clock was set.
 constexpr std::ptrdiff_t few = 3;
 
-/// Returns whether so few bounds of each kind are violated that they are garbage.
+/// Returns whether so few bounds of each kind are violated that they count as garbage.
 bool are_few(std::span<const ClockBound> bounds, const std::vector<bool>& is_violated) {
     std::ptrdiff_t all[2] = {}, violated[2] = {};
     for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -78,7 +78,7 @@ void ClockMap::make_seconds() {
 
 namespace {
 
-/// Returns how many of the bounds agree, from the first one on.
+/// Returns how many of the bounds are consistent, from the first one on.
 template <class Iterator> std::size_t count_agreeing(Iterator begin, Iterator end) {
     ClockLines lines(begin != end ? begin->y : 0);
     std::size_t count = 0;
@@ -88,7 +88,7 @@ template <class Iterator> std::size_t count_agreeing(Iterator begin, Iterator en
 
 }  // namespace
 
-/// Divides seconds in which the clock was set.
+/// Splits seconds in which the clock was set.
 void ClockMap::find_steps() {
     std::vector<Second> all;
     for (Second& second : seconds_) {
@@ -103,9 +103,9 @@ void ClockMap::find_steps() {
     seconds_ = std::move(all);
 }
 
-/// Moves the bounds behind a step to `after`. Returns false if there is no step: a part at the
-/// begin and a part at the end that agree in themselves are not nearly all that there is, or a few
-/// bounds are wrong.
+/// Moves the bounds behind a step to `after`. Returns false if there is no step. At a step, a
+/// consistent part at the begin and one at the end cover nearly all bounds, and more than a few are
+/// violated.
 bool ClockMap::split_at_step(Second& second, Second& after) const {
     auto& bounds = second.bounds;
     const std::size_t first = count_agreeing(bounds.begin(), bounds.end());
@@ -113,8 +113,8 @@ bool ClockMap::split_at_step(Second& second, Second& after) const {
     if (first + last + bounds.size() / 40 < bounds.size()) return false;
     const std::vector<bool> violated = find_violated(bounds);
     if (std::count(violated.begin(), violated.end(), true) <= few) return false;
-    // What agrees with both parts may be before the step or behind it, and belongs to neither. What
-    // agrees with none is left out later.
+    // Bounds that are consistent with both parts may lie before or behind the step: neither part
+    // uses them. Bounds that are consistent with neither part are left out later.
     const std::size_t before_end = std::min(first, bounds.size() - last);
     const auto place = bounds.begin() + static_cast<std::ptrdiff_t>(first);
     const double shift = place->x;
@@ -139,15 +139,15 @@ double ClockMap::distance(std::size_t from, std::size_t to) const {
     return static_cast<double>(seconds_[to].begin - seconds_[from].begin);
 }
 
-/// Returns whether two seconds, one the next of the other, say something about each other.
+/// Returns whether two adjacent seconds limit each other.
 bool ClockMap::are_near(std::size_t a, std::size_t b) const {
     if (std::max(a, b) >= seconds_.size()) return false;
     return std::abs(seconds_[a].begin - seconds_[b].begin) <= most_apart &&
            (a == b || !seconds_[std::max(a, b)].is_after_step);
 }
 
-/// Removes lines beyond the bounds of a second from those of another. If none would be left, leaves
-/// all as they are and returns false.
+/// Removes lines beyond the bounds of second `by` from the lines of another second. If no line
+/// would be left, changes nothing and returns false.
 bool ClockMap::narrow(ClockLines& lines, std::size_t second, std::size_t by) const {
     if (!are_near(second, by)) return true;
     ClockLines narrower = lines;
@@ -171,7 +171,7 @@ void ClockMap::leave_out_within(Second& second) {
     second.bounds = std::move(kept);
     make_hulls(second);
     if (is_garbage) return;
-    // Perhaps they are right.
+    // They may be right: the error grows by their distance.
     lines = second.lines;
     lines.keep_within(second.lower, 0);
     lines.keep_within(second.upper, 0);
@@ -180,7 +180,7 @@ void ClockMap::leave_out_within(Second& second) {
 }
 
 /// Leaves out bounds of three seconds that contradict most others, if they are few. If they are
-/// many, the clock has been set.
+/// many, the clock was set.
 void ClockMap::leave_out_around(std::size_t middle) {
     ClockLines lines = seconds_[middle].lines;
     const std::size_t first = middle > 0 && are_near(middle, middle - 1) ? middle - 1 : middle;

@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Returns for each operation for how long it held up another one, if it is a wait.
+/// Returns for each wait the time for which it held up another operation, 0 for other operations.
 std::vector<Moment> lengths_of_waits(const Trace& trace, const Solution& solution) {
     std::vector<Moment> lengths(trace.ops.size());
     for (const Gap& gap : solution.gaps)
@@ -42,7 +42,7 @@ std::vector<TraceIndex> choose(const Trace& trace, const Solution& solution, std
 struct FlowEnd {
     ChromeRow row;
     Moment begin = 0, end = 0;
-    Moment last() const { return std::max(begin, end - 1); }  ///< that is within it
+    Moment last() const { return std::max(begin, end - 1); }  ///< the last moment within it
 };
 
 class FlowMaker {
@@ -51,7 +51,7 @@ public:
               const ChromeRows& rows)
         : solution_(solution), host_(host), rows_(rows), bars_(trace.ops.size(), no_index),
           calls_(trace.ops.size(), no_index) {
-        // The bar of a graph before those of its nodes.
+        // A graph's own bar precedes those of its nodes.
         for (std::size_t i = 0; i < solution.bars.size(); ++i) {
             TraceIndex& bar = bars_[solution.bars[i].op];
             if (bar == no_index || solution.bars[i].run == no_index)
@@ -61,7 +61,7 @@ public:
             if (host[i].op != no_index) calls_[host[i].op] = static_cast<TraceIndex>(i);
     }
 
-    /// Returns false if there is no place for it.
+    /// Returns false if there is no place for the flow.
     bool make(TraceIndex index, ChromeFlow& flow) const {
         const Arrow& arrow = solution_.arrows[index];
         FlowEnd from, to;
@@ -70,7 +70,7 @@ public:
         if (is_of_host ? !find_call(arrow.to, to) : !find_bar(arrow.to, to)) return false;
         flow = {index, from.row, to.row, from.last(), to.begin};
         if (is_of_host) flow.to_moment = std::clamp(arrow.to_start, to.begin, to.last());
-        // Errors of the clocks: what cannot be as late is as early as it can be.
+        // Because of errors of the clocks, moments that cannot be later are moved earlier.
         flow.from_moment = std::max(from.begin, std::min(flow.from_moment, flow.to_moment));
         flow.to_moment = std::max(flow.from_moment, flow.to_moment);
         return flow.to_moment <= to.last();
@@ -86,7 +86,7 @@ private:
     bool find_call(TraceIndex op, FlowEnd& place) const {
         if (op >= calls_.size() || calls_[op] == no_index) return false;
         const HostSlice& slice = host_[calls_[op]];
-        if (slice.is_instant) return false;  // viewers drop arrows that end in no slice
+        if (slice.is_instant) return false;  // viewers drop arrows without a slice at their end
         place = {rows_.of(slice), slice.begin, slice.end};
         return true;
     }

@@ -1,4 +1,4 @@
-// The arrows of Chrome's trace format, chosen and placed.
+// Selects and places the arrows of Chrome's trace format.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace heddle::detail {
 
-/// From within the slice that was waited for to within the one that waited. A viewer draws it from
-/// the end of the one to the start of the other.
+/// An arrow from the slice that was waited for to the slice that waited. Viewers draw it from the
+/// end of the first to the start of the second.
 struct ChromeFlow {
     TraceIndex arrow = 0;  ///< index in Solution::arrows
     ChromeRow from, to;
-    Moment from_moment = 0, to_moment = 0;  ///< the second one is not earlier
+    Moment from_moment = 0, to_moment = 0;  ///< `to_moment` is not before `from_moment`
 };
 
 struct ChromeFlows {
     std::vector<ChromeFlow> all;
-    std::size_t left_out = 0;  ///< arrows
+    std::size_t left_out = 0;  ///< number of arrows
 };
 
-/// More than this many flows stop viewers: Perfetto's for minutes (google/perfetto #1004, #3224).
+/// Viewers stop on more flows than this: Perfetto for minutes (google/perfetto #1004, #3224).
 inline constexpr std::size_t most_flows = 50'000;
 
-/// Takes all arrows if they are at most `most`, else those that held something up, of these the
-/// ones that did it longest. Leaves out arrows without a slice at both ends.
+/// Selects all arrows if there are at most `most`. Otherwise selects up to `most` arrows that held
+/// something up, those with the longest delays. Leaves out arrows without a slice at both ends.
 ChromeFlows chrome_flows(const Trace& trace, const Solution& solution,
                          const std::vector<HostSlice>& host, const ChromeRows& rows,
                          std::size_t most = most_flows);

@@ -1,5 +1,5 @@
-// Writes the events of Chrome's trace format, part by part: the beginning with its row and times,
-// then the name and the category, then the arguments.
+// Writes the events of Chrome's trace format in parts: first the row and the times, then the name
+// and the category, then the arguments.
 #pragma once
 
 #include <ostream>
@@ -16,7 +16,7 @@ public:
     /// Times are written relative to `origin`.
     ChromeOut(std::ostream& to, Moment origin) : JsonOut(to), origin_(origin) {}
 
-    /// Says something of a row, or of a process: that is a row with the thread 0.
+    /// Describes a row, or a process: that is a row with thread 0.
     void begin_metadata(ChromeRow row, std::string_view name) {
         begin("M", row);
         raw(",\"name\":\"").raw(name).raw("\"");
@@ -30,18 +30,18 @@ public:
         begin_event("X", row, begin);
         raw(",\"dur\":").micros(distance(begin, end));
     }
-    /// `name` is JSON. More categories may follow, each after a comma, and end_title().
+    /// `name` is JSON. Append more categories, each after a comma, and then call end_title().
     void begin_title(std::string_view name, std::string_view category) {
         raw(",\"name\":").raw(name).raw(",\"cat\":\"").raw(category);
     }
-    /// Begins the arguments, too.
+    /// Ends the title and begins the arguments.
     void end_title() {
         raw("\"");
         begin_arguments();
     }
     void end_event() { raw("}}"); }
 
-    /// The argument's JSON follows.
+    /// Append the argument's JSON next.
     JsonOut& argument(std::string_view name) {
         raw(is_first_argument_ ? "\"" : ",\"").raw(name).raw("\":");
         is_first_argument_ = false;
@@ -50,7 +50,7 @@ public:
     void word(std::string_view name, std::string_view word) {
         argument(name).raw("\"").raw(word).raw("\"");
     }
-    /// Nothing for 0, which means that there is none.
+    /// Writes no argument for 0, which stands for no value.
     void count(std::string_view name, std::uint64_t value) {
         if (value != 0) argument(name).number(value);
     }

@@ -1,5 +1,5 @@
-// Where things are shown in Chrome's trace format. Its processes are the host and the devices; its
-// threads are rows in them: a lane of a stream, a stream's idle time, a lane of a host's thread.
+// Rows of Chrome's trace format. Its processes are the host and the devices. Its threads are their
+// rows: a lane of a stream, a stream's idle time, or a lane of a host thread.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ public:
         : trace_(trace), threads_(trace.threads.size()), streams_(trace.streams.size()) {
         for (const HostSlice& slice : slices) threads_[slice.thread].include(slice.lane);
         for (const Bar& bar : solution.bars) streams_[bar.stream].include(bar.lane);
-        // No thread has a process's number: it would be shown as the main one.
+        // A thread with the number of a process would be shown as its main thread.
         std::uint32_t next = process_of(static_cast<TraceIndex>(trace.devices.size()));
         for (Lanes& lanes : threads_) lanes.first = next, next += lanes.count;
         for (Lanes& lanes : streams_) lanes.first = next, next += lanes.count + 1;

@@ -8,13 +8,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// What decides an operation's name.
+/// Returns a key that determines an operation's name.
 std::uint64_t key_of(const Trace& trace, const TraceOp& op) {
     const bool is_batch = op.graph < trace.graphs.size() && trace.graphs[op.graph].is_batch;
     return std::uint64_t{op.name} << 16 | static_cast<std::uint64_t>(op.kind) << 1 | is_batch;
 }
 
-/// Returns the text of that key, which `make` makes the first time.
+/// Returns the text for a key. Makes it by `make` the first time.
 template <class Texts, class Make>
 const std::string& cached(Texts& texts, std::uint64_t key, Make make) {
     const auto [found, is_new] = texts.try_emplace(key);

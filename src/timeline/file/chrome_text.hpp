@@ -1,4 +1,4 @@
-// Names, categories and places as Chrome's trace format has them. Each is made once.
+// Names, categories and places for Chrome's trace format. Each text is made once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// Returns the category of what an operation of that kind does on its device: "copy".
+/// Returns the category of a device operation of that kind: "copy".
 std::string_view chrome_category(OpKind kind) noexcept;
 
 /// JSON strings, including quotes. The references stay valid.
@@ -18,11 +18,11 @@ class ChromeText {
 public:
     explicit ChromeText(const Trace& trace) : trace_(trace) {}
 
-    /// Returns the operation's name as that of a bar: "Hash".
+    /// Returns the operation's name as the name of a bar: "Hash".
     const std::string& name(const TraceOp& op);
-    /// The same as that of a call: "launch Hash".
+    /// Returns the operation's name as the name of a call: "launch Hash".
     const std::string& call(const TraceOp& op);
-    /// Returns "stream.cpp:88", or an empty text without quotes if the place is not known.
+    /// Returns "stream.cpp:88" in quotes, or an empty text without quotes if the place is unknown.
     const std::string& place(TraceIndex file, std::uint32_t line);
     const std::string& stream(TraceIndex stream);
     /// Returns an access in words.
@@ -32,7 +32,7 @@ private:
     std::string words_of(const TraceAccess& access) const;
 
     const Trace& trace_;
-    // By what they are made of.
+    // By keys that determine the text.
     std::unordered_map<std::uint64_t, std::string> names_, calls_, places_, streams_, accesses_;
 };
 

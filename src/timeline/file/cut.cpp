@@ -46,7 +46,8 @@ private:
     }
     bool overlaps(const Run& run) const { return overlaps(run.start, run.end); }
 
-    /// As measured. A graph spans the runs of its nodes; what did not end runs on.
+    /// Finds runs as measured. A graph spans the runs of its nodes. Operations without an
+    /// end run until the recording ends.
     void find_runs() {
         std::unordered_map<std::uint64_t, std::size_t> launches;
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
@@ -68,7 +69,7 @@ private:
         }
     }
 
-    /// Orders operations by stream and position, and deduces the starts that were not measured.
+    /// Orders operations by stream and position. Deduces starts that were not measured.
     void order_streams() {
         order_.resize(trace_.ops.size());
         std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -77,7 +78,7 @@ private:
             return std::pair(trace_.ops[i].stream, trace_.ops[i].position);
         });
         TraceIndex stream = no_index;
-        Moment before = unknown_moment;  // the last end on the stream
+        Moment before = unknown_moment;  // latest end on the stream
         for (const std::size_t i : order_) {
             if (trace_.ops[i].stream != stream) before = unknown_moment;
             stream = trace_.ops[i].stream;
@@ -95,13 +96,13 @@ private:
                 overlaps(runs_[i]) || overlaps(trace_.ops[i].call_begin, trace_.ops[i].call_end);
     }
 
-    /// Whether it says nothing of its stream: the host alone waited or asked.
+    /// Returns whether the kind affects only the host, not a stream: a host wait or a query.
     static bool is_of_host(OpKind kind) {
         return kind == OpKind::synchronize || kind == OpKind::synchronize_begins ||
                kind == OpKind::query || kind == OpKind::blocked;
     }
 
-    /// Keeps what has no times of its own before and behind each operation that runs in the
+    /// Keeps operations without times directly before and after each operation that runs in the
     /// stretch.
     void choose_neighbours() {
         const auto go = [this](auto first, auto last) {
@@ -119,7 +120,7 @@ private:
         go(order_.rbegin(), order_.rend());
     }
 
-    /// Keeps the beginnings of the host waits whose ends stay.
+    /// Keeps the begins of host waits whose ends are kept.
     void choose_beginnings() {
         std::vector<std::size_t> begun(trace_.threads.size() + 1, trace_.ops.size());
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
@@ -136,7 +137,7 @@ private:
         if (!overlaps(op.call_begin, op.call_end)) op.call_begin = op.call_end = unknown_moment;
         const Run& run = runs_[index];
         if (!overlaps(run)) op.start = op.end = unknown_moment;
-        else if (run.spans_nodes) op.start = run.start, op.end = run.end;  // some nodes may go
+        else if (run.spans_nodes) op.start = run.start, op.end = run.end;  // nodes may be cut
         return op;
     }
 
@@ -164,9 +165,10 @@ private:
             for (TraceNode& node : graph.nodes) f(node.first_access, node.accesses);
     }
 
-    /// Copies the accesses that operations and nodes still have. Lists may share some.
+    /// Copies the accesses that operations and nodes still use. Lists may share accesses.
     void copy_accesses(Trace& cut) const {
-        std::vector<std::int64_t> begun(trace_.accesses.size() + 1);  // less ended lists
+        // Lists begun minus lists ended.
+        std::vector<std::int64_t> begun(trace_.accesses.size() + 1);
         for_each_list(cut, [&](std::uint32_t first, std::uint32_t count) {
             ++begun[first];
             --begun[std::size_t{first} + count];

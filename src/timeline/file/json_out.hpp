@@ -1,4 +1,4 @@
-// Writes much JSON fast. The caller puts the commas.
+// Writes large JSON fast. The caller writes the commas.
 #pragma once
 
 #include <charconv>
@@ -19,11 +19,11 @@ inline std::string in_json(std::string_view text) {
     return quoted;
 }
 
-/// A stream with a buffer. Each function returns the object.
+/// A stream with a buffer. Functions that write JSON return the object.
 class JsonOut {
 public:
     explicit JsonOut(std::ostream& to) : to_(to) { buffer_.reserve(2 * flush_at); }
-    /// JSON as it is.
+    /// Writes JSON text unchanged.
     JsonOut& raw(std::string_view json) {
         buffer_ += json;
         if (buffer_.size() >= flush_at) flush();
@@ -34,7 +34,7 @@ public:
         const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
         return raw({digits, static_cast<std::size_t>(end - digits)});
     }
-    /// Nanoseconds as microseconds, with exactly three decimals and without rounding.
+    /// Writes nanoseconds as microseconds, with exactly three decimals and without rounding.
     JsonOut& micros(std::uint64_t ns) {
         const auto rest = static_cast<unsigned>(ns % 1000);
         const auto digit = [](unsigned value) { return static_cast<char>('0' + value % 10); };

@@ -14,14 +14,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// Makes a file of a name that nobody else has, beside `target`. Returns its name, or "" with
-/// errno set.
+/// Makes a file with a new, unique name beside `target`. Returns its name, or "" with errno set.
 std::string make_beside(const std::string& target) {
     static std::atomic<std::uint64_t> count{0};
     for (;;) {
         std::string name = detail::formatted("{}.{}-{}.part", target, getpid(), count.fetch_add(1));
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file < 0 && errno == EEXIST) continue;  // a program that was killed left it
+        if (file < 0 && errno == EEXIST) continue;  // left by a program that was killed
         if (file < 0) return "";
         ::close(file);
         return name;

@@ -1,4 +1,4 @@
-// Files that appear when they are complete.
+// Files that appear only when they are complete.
 #pragma once
 
 #include <fstream>
@@ -8,19 +8,21 @@
 
 namespace heddle::detail {
 
-/// A file being written, under another name beside its own until it is complete.
+/// A file that is written under a temporary name in the same folder until it is complete.
 class NewFile {
 public:
-    /// Throws NativeError if there can be no file of that name, UsageError if there is something
-    /// else than a file. A link stays, and what it leads to is replaced.
+    /// Throws NativeError if no file of that name can be made, UsageError if the name is taken by
+    /// something other than a regular file. A symbolic link stays: the file that it points to is
+    /// replaced.
     NewFile(const std::string& path, const ErrorSite& site);
-    /// Removes what was written unless it was kept.
+    /// Removes the file unless keep() was called.
     ~NewFile();
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
 
     std::ostream& stream() noexcept { return stream_; }
-    /// Gives the file its name. Call once, last. Throws NativeError if it could not be written.
+    /// Renames the file to its final name. Call once, last. Throws NativeError if it could not be
+    /// written.
     void keep();
 
 private:
@@ -28,8 +30,8 @@ private:
 
     const std::string path_;
     const ErrorSite site_;
-    std::string target_;     ///< what path_ leads to
-    std::string temporary_;  ///< "" if there is none
+    std::string target_;     ///< path_, with links resolved
+    std::string temporary_;  ///< "" after keep()
     std::ofstream stream_;
 };
 

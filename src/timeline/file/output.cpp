@@ -29,8 +29,8 @@ constexpr std::string_view part_note =
                 duration_text(trace.begin), duration_text(trace.end));
 }
 
-/// The gaps at the picture's edges keep their reasons: all of the trace is solved, and a stretch of
-/// it drawn.
+/// Solves the whole trace, and draws a stretch of it. So the gaps at the picture's edges keep their
+/// reasons.
 void write_svg_of(std::ostream& to, const Trace& trace, const Stretch& stretch,
                   const ErrorSite& site) {
     const Solution solution = solve(trace);

@@ -1,4 +1,4 @@
-// Files made from a trace, by their extension.
+// Writes a trace to a file, in the format that the file's extension names.
 #pragma once
 
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// A stretch of a recording; by default all of it.
+/// A stretch of a recording. The default is all of it.
 struct Stretch {
     Moment from = std::numeric_limits<Moment>::min(), to = std::numeric_limits<Moment>::max();
     bool is_all() const noexcept {
@@ -20,16 +20,15 @@ struct Stretch {
 
 enum class OutputFormat { html, json, svg, trace };
 
-/// Returns the format that the extension of `path` names. Throws UsageError if it names none.
+/// Returns the format for the extension of `path`. Throws UsageError if the extension is unknown.
 OutputFormat format_of(const std::string& path, const ErrorSite& site);
 
-/// Removes from the trace what is not in the stretch, and notes that it is a part. Throws
-/// UsageError if nothing is left of it.
+/// Removes everything outside the stretch from the trace, and adds a note that it is a part. Throws
+/// UsageError if no operation and no range is left.
 void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site);
 
-/// Writes the stretch to a file, which appears when it is complete. Changes the trace. Throws
-/// UsageError if the extension names no format or nothing is in the stretch, NativeError if the
-/// file cannot be written.
+/// Writes the stretch to a file, which appears when it is complete. Throws UsageError if the
+/// extension is unknown or the stretch is empty, NativeError if the file cannot be written.
 void write_output(Trace trace, const Stretch& stretch, const std::string& path,
                   const ErrorSite& site);
 

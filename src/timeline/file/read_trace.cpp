@@ -57,7 +57,7 @@ private:
         return trace;
     }
 
-    /// Returns a section's contents. An older minor version may not have written it.
+    /// Returns a section's contents, or an empty table if an older minor version did not write it.
     std::string_view contents_of(std::string_view name) {
         section_ = name;
         for (const Section& one : sections_)
@@ -142,7 +142,7 @@ private:
     }
 
     void read_graphs(Trace& trace) {
-        // The sizes say how the next table's rows are shared out.
+        // The sizes divide the next table's rows among their owners.
         std::vector<std::uint64_t> nodes, edges;
         TableReader graph_table(contents_of("grph"));
         trace.graphs.resize(graph_table.rows());
@@ -177,7 +177,7 @@ private:
         if (index >= rows.size()) throw BadTrace("a row repeats one that there is not");
         return rows[index];
     }
-    /// Takes `count` rows of those left.
+    /// Takes `count` of the `left` rows.
     static std::size_t share_of(std::size_t& left, std::uint64_t count) {
         if (count > left) throw BadTrace("a graph has more parts than there are");
         left -= static_cast<std::size_t>(count);
@@ -199,7 +199,7 @@ std::string all_of(std::istream& from, std::string_view name, const ErrorSite& s
         all.resize(size + static_cast<std::size_t>(from.gcount()));
     } while (from);
     const int code = errno;
-    // libc++ says of a file that cannot be read, as a folder, that it is at its end.
+    // libc++ reports the end of the file for a file that cannot be read, such as a folder.
     if (from.bad() || (all.empty() && (!from.eof() || code != 0))) {
         coded_error(ErrorCode::native, site.with_native(code), "\"{}\" cannot be read: {}", name,
                     std::generic_category().message(code));

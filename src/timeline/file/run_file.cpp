@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// When this process began, by the clock that file systems use.
+/// The time at which this process began, by the clock that file systems use.
 const timespec began = [] {
     timespec now{};
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -28,7 +28,7 @@ bool is_written_since_begin(const std::string& file) noexcept {
            std::tuple(began.tv_sec, began.tv_nsec);
 }
 
-/// Holds other processes off that take a name in the same folder, as far as its file system can.
+/// Locks a folder against other processes that rename files in it, as far as its file system can.
 class FolderLock {
 public:
     explicit FolderLock(const std::string& folder) noexcept

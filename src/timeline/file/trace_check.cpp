@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Distances between moments fit into 64 bits, and so do their sums with the base.
+/// Differences between such moments, and their sums with the base, fit into 64 bits.
 constexpr Moment farthest = Moment{1} << 61;
 
 /// The checks of one trace. `what_` names the kind of row being checked, `row_` counts it.
@@ -105,7 +105,7 @@ private:
         TraceIndex place = 0;
         for (const TraceNode& node : graph.nodes) {
             string(node.name), string(node.file);
-            // It comes before its bodies, so none is inside itself.
+            // The conditional node precedes its bodies, so that no node is inside itself.
             if (node.inside != no_index && node.inside >= place) fail("node", node.inside);
             ++place;
             kind(node.kind);
@@ -117,7 +117,7 @@ private:
                 detail::formatted("nodes of graph {} precede each other in a circle", row_));
     }
 
-    /// Removes nodes behind which there are no others, until none is left or all are in circles.
+    /// Removes nodes without successors, repeatedly. The rest has a cycle if any node is left.
     static bool has_circle(const TraceGraph& graph) {
         std::vector<std::uint32_t> followers(graph.nodes.size()), last;
         for (const TraceNode& node : graph.nodes)
@@ -130,9 +130,9 @@ private:
         return last.size() != graph.nodes.size();
     }
 
-    /// The launches of some runs may be among the lost operations.
+    /// Checks runs of nodes. The launches of some may be among the lost operations.
     void node_runs() {
-        std::unordered_map<std::uint64_t, std::size_t> nodes;  // of launches
+        std::unordered_map<std::uint64_t, std::size_t> nodes;  // number of nodes, by launch
         if (!trace_.node_runs.empty())
             for (const TraceOp& op : trace_.ops)
                 if (op.graph != no_index) {

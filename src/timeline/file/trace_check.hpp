@@ -1,13 +1,13 @@
-// Checks that the parts of a trace fit together.
+// Checks that the parts of a trace are consistent.
 #pragma once
 
 #include "timeline/trace.hpp"
 
 namespace heddle::detail {
 
-/// Throws BadTrace (timeline/trace_columns.hpp) if an index leads nowhere, an enumerator has no
-/// name, a moment is more than 70 years away, or nodes of a graph precede each other in a circle.
-/// After it, no reader of the trace needs to check any of that.
+/// Throws BadTrace (timeline/file/trace_columns.hpp) if an index is out of range, an enumerator is
+/// invalid, or a moment is more than 70 years away. Also throws it if nodes of a graph form a
+/// cycle. Readers of a checked trace need not repeat these checks.
 void check_trace(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -4,7 +4,7 @@ namespace heddle::detail {
 
 namespace {
 
-// A zero in two bytes, which is no number that put_varint() writes: the number of zeros follows.
+// A zero in two bytes, a number that put_varint() never writes. The number of zeros follows.
 constexpr std::string_view run_mark("\x80\0", 2);
 constexpr std::uint64_t shortest_run = 4;
 

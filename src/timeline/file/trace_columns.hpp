@@ -1,9 +1,9 @@
 // Tables of numbers as columns of bytes. A table is the number of its rows, then its columns, each
-// with its length; a column is a varint for each row. Rows that repeat or continue the one before
-// cost next to nothing: what is kept are differences to a prediction, and zeros are counted.
+// with its length. A column has a varint for each row, often the difference to a prediction. Runs
+// of zeros are counted: rows that repeat or continue the previous one cost next to nothing.
 //
-// A later minor version may add columns behind the others. Readers ignore those that they do not
-// know, and take zeros for those that are missing.
+// A later minor version may append columns. Readers ignore unknown columns, and read zeros for
+// missing ones.
 #pragma once
 
 #include <concepts>
@@ -20,12 +20,12 @@
 
 namespace heddle::detail {
 
-/// The contents of a trace file are not what write_trace() writes. Says what is wrong.
+/// The contents of a trace file are invalid. The text is the reason.
 struct BadTrace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Returns a small number for a small difference of either sign.
+/// Returns the zigzag coding of a difference: a small number for a small difference of either sign.
 constexpr std::uint64_t zigzag(std::uint64_t difference) noexcept {
     return (difference << 1) ^ (0 - (difference >> 63));
 }
@@ -33,7 +33,7 @@ constexpr std::uint64_t undo_zigzag(std::uint64_t code) noexcept {
     return (code >> 1) ^ (0 - (code & 1));
 }
 
-/// Returns zigzag(value - predicted) with one exception: `none` is 0. The codes between make way.
+/// Returns zigzag(value - predicted), but 0 for `none`. Codes below that of `none` move up by one.
 constexpr std::uint64_t code_unless(std::uint64_t value, std::uint64_t none,
                                     std::uint64_t predicted) noexcept {
     const std::uint64_t code = zigzag(value - predicted), of_none = zigzag(none - predicted);
@@ -68,7 +68,7 @@ template <class T> constexpr T from_bits(std::uint64_t bits) {
     }
 }
 
-/// A column being written. The zeros at its end are left out.
+/// A column being written. Zeros at its end are left out.
 class ColumnWriter {
 public:
     void put(std::uint64_t value) {
@@ -79,7 +79,7 @@ public:
         if (zeros_ != 0) put_zeros();
         put_one(value);
     }
-    /// The same with a byte or more for each value, whatever it is.
+    /// Appends the value in at least one byte, even if it is 0.
     void put_one(std::uint64_t value) {
         if (value < 0x80) bytes_.push_back(static_cast<char>(value));
         else put_varint(bytes_, value);
@@ -89,10 +89,10 @@ public:
 private:
     void put_zeros();
     std::string bytes_;
-    std::uint64_t zeros_ = 0;  ///< that were put since the last other value
+    std::uint64_t zeros_ = 0;  ///< number of zeros since the last other value
 };
 
-/// A column being read. Behind its end are zeros.
+/// A column being read. It continues with zeros after its end.
 class ColumnReader {
 public:
     explicit ColumnReader(std::string_view bytes) noexcept : rest_(bytes) {}
@@ -110,11 +110,11 @@ public:
 private:
     std::uint64_t take_long();
     std::string_view rest_;
-    std::uint64_t zeros_ = 0;  ///< of a run, that are still to be taken
+    std::uint64_t zeros_ = 0;  ///< number of zeros left of a run
 };
 
-/// A table being written. One column, by default the first, has a byte or more for each row: no
-/// damaged file makes its reader allocate more rows than it has bytes.
+/// A table being written. One column, by default the first, has at least a byte for each row. So a
+/// damaged file cannot make its reader allocate more rows than it has bytes.
 class TableWriter {
 public:
     explicit TableWriter(std::size_t full_column = 0) noexcept : full_(full_column) {}
@@ -125,13 +125,13 @@ public:
     }
     /// An integer of any width, a bool or an enumerator.
     template <class T> void number(const T& value) { put(to_bits(value)); }
-    /// An index; none costs nothing.
+    /// An index. no_index costs nothing.
     void index(const TraceIndex& value) { put(static_cast<TraceIndex>(value + 1)); }
-    /// What is mostly about as large as `predicted`.
+    /// A value that is mostly near `predicted`.
     template <class T> void near(const T& value, std::uint64_t predicted) {
         put(zigzag(to_bits(value) - predicted));
     }
-    /// The same where `none` costs nothing.
+    /// A value that is mostly near `predicted`. `none` costs nothing.
     template <class T>
     void near_unless(const T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
         put(code_unless(to_bits(value), to_bits(none), predicted));
@@ -150,8 +150,8 @@ private:
     std::uint64_t rows_ = 0;
 };
 
-/// A table being read. Its members mirror TableWriter's, so that one function can name the columns
-/// for both. All throw BadTrace.
+/// A table being read. Its members mirror TableWriter's: one function names the columns for both.
+/// All throw BadTrace.
 class TableReader {
 public:
     /// Checks that the full column has bytes for all rows.
@@ -170,7 +170,7 @@ public:
     void near_unless(T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
         value = from_bits<T>(undo_code_unless(take(), to_bits(none), predicted));
     }
-    /// Call after the last row. Checks that the columns have no more of them.
+    /// Call after the last row. Checks that the columns contain no further rows.
     void finish() const;
 
 private:

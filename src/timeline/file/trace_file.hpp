@@ -1,4 +1,4 @@
-// Keeps a recording in a file, and reads it back.
+// Writes a recording to a file, and reads it back.
 #pragma once
 
 #include <iosfwd>
@@ -9,12 +9,13 @@
 
 namespace heddle::detail {
 
-/// Writes all of a trace. Its indices must lead somewhere (check_trace()), or it cannot be read
-/// back. Errors are the stream's: look at its state afterwards.
+/// Writes all of a trace. A trace with invalid indices (check_trace()) cannot be read back. Errors
+/// are reported by the state of the stream.
 void write_trace(std::ostream& to, const Trace& trace);
 
-/// Reads a trace to the end of the stream. `name` is the file's, for messages. Throws UsageError if
-/// the file is not a whole trace that this version can read, NativeError if it cannot be read.
+/// Reads a trace to the end of the stream. Error messages mention the file by `name`. Throws
+/// UsageError if the file is not a whole trace that this version can read, NativeError if it cannot
+/// be read.
 Trace read_trace(std::istream& from, std::string_view name,
                  const ErrorSite& site = {"read_trace", {}});
 

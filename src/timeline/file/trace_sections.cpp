@@ -26,19 +26,19 @@ std::uint64_t bytes_at(std::string_view from, std::size_t at, std::size_t bytes)
     return value;
 }
 
-/// Returns the bytes with their check of 4 bytes behind them.
+/// Returns the bytes followed by their check of 4 bytes.
 std::string with_check(std::string bytes) {
     put_bytes(bytes, check_of(bytes), 4);
     return bytes;
 }
 
-/// Returns whether the last 4 bytes are the check of those before.
+/// Returns whether the last 4 bytes are the check of the preceding bytes.
 bool has_check(std::string_view bytes) {
     const std::string_view checked = bytes.substr(0, bytes.size() - 4);
     return bytes_at(bytes, checked.size(), 4) == (check_of(checked) & 0xffffffff);
 }
 
-/// Returns the first bytes of a file in quotes, for people.
+/// Returns the first bytes of a file in quotes, in printable form.
 std::string beginning_of(std::string_view file) {
     std::string shown = "\"";
     for (const char c : file.substr(0, 12)) {

@@ -1,5 +1,5 @@
-// The columns of a trace's tables: named once, for TableWriter, TableReader and RowValues alike. A
-// row's columns keep their order for good; new ones come last.
+// The columns of a trace's tables, named once for TableWriter, TableReader and RowValues. The order
+// of a row's columns never changes; new ones are appended.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// A T that is written, or that is being read.
+/// A T that is being written (const) or read.
 template <class Type, class T>
 concept RowOf = std::same_as<std::remove_const_t<Type>, T>;
 
@@ -48,11 +48,11 @@ void name_columns(auto& row, RowOf<TraceAccess> auto& access) {
     row.number(access.name);
 }
 
-/// Of the table of operations. Its first column says whose repeated columns are the row's, and
-/// costs nothing in loops that repeat exactly.
+/// The full column of the table of operations. The first column is the index of the row with the
+/// repeated columns, and costs nothing in loops that repeat exactly.
 inline constexpr std::size_t full_column_of_ops = 1;
 
-/// What a call in a loop repeats: most operations share it with others.
+/// Names the columns that calls in a loop repeat: most operations share them with others.
 void name_repeated_columns(auto& row, RowOf<TraceOp> auto& op) {
     row.number(op.kind);
     row.number(op.mode);
@@ -71,12 +71,12 @@ void name_repeated_columns(auto& row, RowOf<TraceOp> auto& op) {
     row.number(op.accesses);
 }
 
-/// What the next operation's columns are predicted from. Takes indices that are out of range.
+/// The state from which the next operation's columns are predicted. Accepts indices out of range.
 class OpHistory {
 public:
     struct OfStream {
         std::uint64_t position = 0;
-        Moment end = 0;  ///< of the last operation
+        Moment end = 0;  ///< end of the last operation
     };
 
     OpHistory(std::size_t streams, std::size_t threads)
@@ -84,7 +84,7 @@ public:
     OfStream& stream(TraceIndex index) {
         return streams_[std::min<std::size_t>(index, streams_.size() - 1)];
     }
-    /// Returns when the thread's last call ended.
+    /// Returns the end of the thread's last call.
     Moment& call_end(TraceIndex thread) {
         return calls_[std::min<std::size_t>(thread, calls_.size() - 1)];
     }
@@ -109,7 +109,7 @@ private:
     std::vector<Moment> calls_;
 };
 
-/// The columns behind the repeated ones, which `op` has already.
+/// Names the columns after the repeated ones, which `op` already contains.
 void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     const OpHistory::OfStream own = before.stream(op.stream);
     const Moment last_call = before.call_end(op.thread);
@@ -134,7 +134,7 @@ void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     before.add(op);
 }
 
-/// `after` is how many nodes precede it directly.
+/// `after` is the number of nodes that precede it directly.
 void name_columns(auto& row, RowOf<TraceNode> auto& node, auto&& after) {
     row.number(node.name);
     row.number(node.file);
@@ -169,7 +169,7 @@ void name_columns(auto& row, RowOf<TraceRange> auto& range, const TraceRange& be
     row.number(range.name);
 }
 
-/// What a trace has once.
+/// Names the columns of the values that a trace has once.
 void name_columns(auto& row, RowOf<Trace> auto& trace) {
     row.near(trace.base_ns, 0);
     row.near(trace.base_realtime_ns, 0);

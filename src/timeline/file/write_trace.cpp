@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-// A new field needs a column in trace_tables.hpp. Then its struct has another size.
+// A new field changes the size of its struct, and needs a column in trace_tables.hpp.
 static_assert(sizeof(TraceDevice) == 32 && sizeof(TraceStream) == 24 && sizeof(TraceThread) == 4);
 static_assert(sizeof(TraceAccess) == 56 && sizeof(TraceOp) == 176);
 static_assert(sizeof(TraceNodeRun) == 32 && sizeof(TraceRange) == 24);
@@ -27,7 +27,7 @@ template <class Row> std::string table_of(std::span<const Row> rows) {
     return table.bytes();
 }
 
-/// For rows that are predicted from the one before.
+/// Returns a table of rows that are predicted from the previous one.
 template <class Row> std::string sequence_of(std::span<const Row> rows) {
     TableWriter table;
     const Row none{};
@@ -40,7 +40,7 @@ template <class Row> std::string sequence_of(std::span<const Row> rows) {
     return table.bytes();
 }
 
-/// The lengths of strings as a table, which has its size in front, and their bytes.
+/// Returns the lengths of the strings as a table, preceded by its size, and then their bytes.
 std::string text_of(std::span<const std::string> strings) {
     TableWriter lengths;
     for (const std::string& one : strings) lengths.begin_row(), lengths.number(one.size());
@@ -52,7 +52,7 @@ std::string text_of(std::span<const std::string> strings) {
     return all;
 }
 
-/// Rows that differ from each other, and for each row of a table, which of them it is equal to.
+/// The distinct rows of a table, and for each row of the table the distinct row that equals it.
 struct DistinctRows {
     std::vector<TraceIndex> firsts;  ///< indices of rows in the table
     std::vector<TraceIndex> which;   ///< indices in `firsts`

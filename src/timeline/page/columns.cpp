@@ -17,7 +17,7 @@ constexpr bool has_runs(ColumnCode code) {
     return code == ColumnCode::value_runs || code == ColumnCode::difference_runs;
 }
 
-/// 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Converts 0, -1, 1, -2 to 0, 1, 2, 3.
 std::uint64_t alternating(std::uint64_t value) {
     return (value << 1) ^ (value >> 63 != 0 ? ~std::uint64_t{0} : 0);
 }
@@ -34,7 +34,7 @@ void append_varint(std::string& bytes, std::uint64_t number) {
     bytes += static_cast<char>(number);
 }
 
-/// Calls `f` with each number and how often it comes in a row.
+/// Calls `f` with each number and the number of times it occurs in a row.
 template <class F> void for_each_run(std::span<const std::int64_t> values, bool differences, F f) {
     std::uint64_t before = 0, number = 0, times = 0;
     for (const std::int64_t value : values) {
@@ -51,7 +51,7 @@ template <class F> void for_each_run(std::span<const std::int64_t> values, bool 
     if (times != 0) f(number, times);
 }
 
-/// Bytes that a column takes in each code.
+/// Returns the size of a column, in bytes, in each code.
 std::array<std::size_t, 4> lengths(std::span<const std::int64_t> values) {
     std::array<std::size_t, 4> all{};
     for (const bool differences : {false, true})
@@ -67,7 +67,7 @@ std::array<std::size_t, 4> lengths(std::span<const std::int64_t> values) {
     usage_error({"read_column", {}}, "the bytes end, or hold no number, inside a column");
 }
 
-/// Takes varints from the front of the bytes.
+/// Reads varints from the front of the bytes.
 class VarintReader {
 public:
     explicit VarintReader(std::string_view bytes) : bytes_(bytes) {}

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
 constexpr std::string_view ellipsis = "\xe2\x80\xa6";
 
-/// Lead bytes of one length, and what the byte behind each may be.
+/// Lead bytes of one length, with the range of the byte after them.
 struct Utf8Form {
     unsigned first, last;
     std::size_t length;
@@ -27,7 +27,7 @@ unsigned byte_at(std::string_view text, std::size_t i) {
     return static_cast<unsigned char>(text[i]);
 }
 
-/// Returns the length of the character that `text` begins with, or 0 if it is none.
+/// Returns the length of the character at the begin of `text`, or 0 if it is invalid.
 std::size_t character_length(std::string_view text) {
     const unsigned lead = byte_at(text, 0);
     const auto* form = std::ranges::find_if(
@@ -40,7 +40,7 @@ std::size_t character_length(std::string_view text) {
     return form->length;
 }
 
-/// Calls `f` with each character, and with U+FFFD for each byte that belongs to none.
+/// Calls `f` with each character, and with U+FFFD for each byte outside a character.
 template <class F> void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
         const std::size_t length = character_length(text);

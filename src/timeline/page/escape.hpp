@@ -1,4 +1,4 @@
-// Text of programs in XML and JSON. Names are bytes: they may hold anything.
+// Converts text of programs to XML and JSON. Names may contain any bytes.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace heddle::detail {
 
-/// Appends the text for XML and HTML, in an element or in an attribute with quotes. What XML cannot
-/// hold, such as control characters and bytes that are not UTF-8, becomes U+FFFD.
+/// Appends the text for XML and HTML, in an element or in a quoted attribute. Invalid characters,
+/// such as control characters and bytes that are not UTF-8, become U+FFFD.
 void append_xml(std::string& out, std::string_view text);
-/// Returns that text.
+/// Returns the text that append_xml() appends.
 std::string xml_text(std::string_view text);
 
-/// Appends a JSON string, including quotes, that may stand inside a <script> of an HTML page. Bytes
+/// Appends a JSON string, including quotes, that is safe inside a <script> of an HTML page. Bytes
 /// that are not UTF-8 become U+FFFD.
 void append_json(std::string& out, std::string_view text);
 

@@ -1,4 +1,4 @@
-// What the picture's parts are called and how they are coloured: for the page and the SVG.
+// Names and colours of the picture's parts, for the page and the SVG.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// What a bar shows: its colour, and its entry in the legend.
+/// The class of a bar, which determines its colour and its entry in the legend.
 enum class BarClass : std::uint8_t {
     kernel,
     copy_in,   ///< to a device
@@ -20,27 +20,27 @@ enum class BarClass : std::uint8_t {
     host_function,
     graph,
     collective,
-    memory,  ///< allocated or freed
-    order,   ///< recorded or waited for an event
+    memory,  ///< allocation or free
+    order,   ///< an event recorded or waited for
     block,   ///< the host waits
     dropped,
     other,
     count_
 };
 
-/// Colours are CSS. They are told apart by people who see no red, green or blue, and the text on
-/// them has a contrast of 4.5 or more; the same in light and dark.
+/// Colours are CSS, the same on light and dark ground. They remain distinct without red, green or
+/// blue vision. Text on them has a contrast of at least 4.5.
 struct Look {
     const char* key;  ///< the CSS variable without dashes, and the class in the SVG
     const char* label;
     const char* colour;
-    const char* brief = "";  ///< of gaps: where there is no room for the label
+    const char* brief = "";  ///< for gaps: a short label where `label` does not fit
 };
 
 /// Returns the looks of the classes in their order.
 std::span<const Look> bar_looks() noexcept;
-/// Returns the looks of the gaps by reason: their labels are to_string()'s, and the colour is the
-/// hatching's.
+/// Returns the looks of the gaps by reason. The labels are those of to_string(), the colours are
+/// for the hatching.
 std::span<const Look> gap_looks() noexcept;
 
 /// The colour of text on bars.
@@ -58,17 +58,17 @@ inline BarClass class_of(const Trace& trace, const TraceOp& op) noexcept {
 /// Returns whether the call is shown on its thread's row.
 bool is_shown_as_call(const TraceOp& op) noexcept;
 
-/// Returns the operation's name, or that of its kind if it has none.
+/// Returns the operation's name, or the name of its kind if it has none.
 std::string label_of(const Trace& trace, const TraceOp& op);
 
-/// Names that everybody shortens: "host to device" is "H2D".
+/// Names with a common abbreviation: "host to device" is "H2D".
 struct BriefName {
     std::string_view name, brief;
 };
 std::span<const BriefName> brief_names() noexcept;
 
-/// Returns "waited for Hash on main", or the reason alone if it has no cause. Names the device if
-/// that was another one.
+/// Returns "waited for Hash on main", or the reason alone if there is no cause. Adds the device if
+/// the cause ran on another one.
 std::string gap_words(const Trace& trace, const Gap& gap);
 
 /// Returns the moment for an axis whose ticks are `step` ns apart: "12.345 ms".

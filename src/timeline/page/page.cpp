@@ -13,19 +13,19 @@ namespace heddle::detail {
 
 namespace {
 
-/// In the order in which the page runs them: one scope holds them all.
+/// The page's scripts, in the order in which it runs them. They share one scope.
 constexpr const std::string_view* scripts[] = {
     &columns_js, &words_js, &model_js, &lanes_js,  &level_js, &view_js, &draw_js,  &arrows_js,
     &dom_js,     &find_js,  &why_js,   &tables_js, &input_js, &main_js, &start_js,
 };
 
-/// A part of the page that is put in place of "@name@".
+/// A part of the page that replaces "@name@".
 struct Part {
     std::string_view name;
     std::string text;
 };
 
-/// Writes the page's text with all parts in place. A part's text is not searched.
+/// Writes the page's text with all parts inserted. Does not search the parts' own texts.
 void write_filled(std::ostream& out, std::string_view text, std::span<const Part> parts) {
     while (!text.empty()) {
         std::size_t at = std::string_view::npos;

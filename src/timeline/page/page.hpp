@@ -1,4 +1,4 @@
-// The timeline as a page: one file that needs nothing else.
+// The timeline as a page: one file that is complete in itself.
 #pragma once
 
 #include <iosfwd>
@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Writes an HTML page that shows the recording. It loads nothing from anywhere, and where scripts
-/// are off it shows a still picture. Names may hold any bytes.
+/// Writes an HTML page that shows the recording. The page loads nothing from elsewhere. Without
+/// scripts it shows a still picture. Names may contain any bytes.
 void write_page(std::ostream& out, const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
-// What the page knows of operations, in columns. Operations that differ in their times alone share
-// a "site": most programs have few.
+// Writes operations as columns. Operations that differ only in their times share a "site": most
+// programs have few sites.
 #include <array>
 #include <map>
 #include <unordered_map>
@@ -53,7 +53,7 @@ private:
     std::vector<Row> rows_;
 };
 
-/// Lists of accesses: each list and each access is written once.
+/// Lists of accesses. Each list and each access is written once.
 class AccessLists {
 public:
     explicit AccessLists(const Trace& trace) : trace_(trace) { add({}); }
@@ -94,7 +94,7 @@ private:
     DistinctRows<7> accesses_;
 };
 
-/// Small numbers for ids, in the order of their first appearance; 0 stays 0.
+/// Assigns small numbers to ids, in the order of their first appearance. 0 stays 0.
 class SmallNumbers {
 public:
     std::int64_t number_of(std::uint64_t id) {
@@ -129,7 +129,7 @@ void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
                            "siteBytes", "siteGraph", "siteList", "siteShare", "siteShares"});
 }
 
-/// Calls whose times are not known have a length of -1.
+/// Adds the calls. Calls with unknown times have a length of -1.
 void add_calls(PageColumns& columns, const Trace& trace, const Picture& picture) {
     PageTable<3> calls({"opCall", "opCallLength", "opCallLane"});
     std::int64_t before = 0;

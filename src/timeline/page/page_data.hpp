@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// Columns, one behind the other.
+/// Columns, one after the other.
 class PageColumns {
 public:
     void add(std::string_view name, std::span<const std::int64_t> values);
@@ -43,14 +43,14 @@ private:
     std::array<std::vector<std::int64_t>, width> values_;
 };
 
-/// Adds all that the page knows of operations, bars, gaps, arrows, accesses and ranges.
+/// Adds the columns of operations, bars, gaps, arrows, accesses and ranges.
 void add_page_columns(PageColumns& columns, const Trace& trace, const Solution& solution,
                       const Picture& picture);
-/// Part of it: bars and gaps. The ends of gaps are written as distances from the bars beside them,
-/// which are nearly always 0.
+/// Adds the columns of bars and gaps. Bounds of gaps are written as distances from the adjacent
+/// bars, which are nearly always 0.
 void add_row_columns(PageColumns& columns, const Trace& trace, const Solution& solution);
 
-/// Returns 0 for no_index; else a number that is small where `index` is near `base`.
+/// Returns 0 for no_index. Otherwise returns a number that is small if `index` is near `base`.
 std::int64_t relative_index(TraceIndex base, TraceIndex index);
 
 /// Returns the head: names, rows, totals, and the directory of the columns.

@@ -1,4 +1,4 @@
-// The head of the page's data: what there is little of, in JSON.
+// Makes the head of the page's data: in JSON, because there is little of it.
 #include <algorithm>
 #include <concepts>
 #include <string>
@@ -63,7 +63,7 @@ std::string look_json(const Look& look) {
         .json();
 }
 
-/// The modes of operations, and one more: recorded by a batch that was abandoned.
+/// Returns the modes of operations, and one more: recorded by an abandoned batch.
 std::string mode_names() {
     std::string names;
     for (const OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})
@@ -131,7 +131,7 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    const auto body = [](const TraceNode& n) {  // the conditional node, and which of its bodies
+    const auto body = [](const TraceNode& n) {  // the conditional node, and the index of its body
         if (n.inside == no_index) return std::string("[]");
         return '[' + std::to_string(n.inside) + ',' + std::to_string(n.alternative) + ']';
     };

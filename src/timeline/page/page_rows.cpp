@@ -1,4 +1,4 @@
-// Bars and gaps in columns. A trace has about as many of each as it has operations.
+// Writes bars and gaps as columns. A trace has about as many of each as operations.
 #include <algorithm>
 
 #include "timeline/page/page_data.hpp"
@@ -24,7 +24,7 @@ void add_bars(PageColumns& columns, const Trace& trace, const Solution& solution
     table.add_to(columns);
 }
 
-/// Walks the bars of a stream, and says between which times a gap must lie.
+/// Follows the bars of a stream, and predicts the bounds of each gap.
 class GapGuess {
 public:
     explicit GapGuess(const Solution& solution) : solution_(solution) {}
@@ -40,11 +40,11 @@ public:
     }
     Moment begin() const { return begin_; }
     Moment end() const { return next_ == last_ ? solution_.end : solution_.bars[next_].start; }
-    /// Returns the operation of the bar behind the gap, or -1.
+    /// Returns the operation of the bar after the gap, or -1.
     std::int64_t op() const { return next_ == last_ ? -1 : std::int64_t{solution_.bars[next_].op}; }
-    /// Returns the number of the bar behind the gap, counted in the stream.
+    /// Returns the number of the bar after the gap, counted in the stream.
     std::int64_t bar() const { return static_cast<std::int64_t>(next_ - first_); }
-    /// The next gap begins where this one ends, if no bar lies between.
+    /// Notes that the next gap begins at the end of this one, if no bar is between them.
     void leave(const Gap& gap) { begin_ = gap.end; }
 
 private:

@@ -1,4 +1,4 @@
-// The page's sources, from the files in page/. The definitions are generated (cmake/Embed.cmake).
+// The page's sources, from the files in page/web/. cmake/Embed.cmake generates the definitions.
 #pragma once
 
 #include <string_view>

@@ -9,18 +9,18 @@ namespace heddle::detail {
 
 namespace {
 
-/// Calls of one thread follow or contain each other. What does not fit in so many lanes is left
-/// out.
+/// Limit on the lanes of a thread. Its calls follow or contain each other. Those that need more
+/// lanes are left out.
 constexpr std::uint32_t most_lanes = 16;
 
 struct Stretch {
     Moment begin, end;
 };
 
-/// Gives stretches of time to the first lane that is free.
+/// Assigns stretches of time to the first free lane.
 class Lanes {
 public:
-    /// Returns the lane, or no_lane. Call in order of `begin`.
+    /// Returns the lane, or no_lane if all are in use. Call in order of `begin`.
     std::uint32_t place(const Stretch& stretch) {
         for (std::uint32_t lane = 0; lane < ends_.size(); ++lane)
             if (ends_[lane] <= stretch.begin) {
@@ -37,7 +37,7 @@ private:
     std::vector<Moment> ends_;
 };
 
-/// Sorts by begin, and what contains others before them; things that are shown come nearly sorted.
+/// Sorts by begin, outer items before inner ones. The items are nearly sorted already.
 template <class Of> void sort_by_time(std::vector<std::uint32_t>& order, Of stretch_of) {
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
         const Stretch x = stretch_of(a), y = stretch_of(b);
@@ -77,7 +77,7 @@ std::vector<Lanes> place_ranges(const Trace& trace, std::vector<std::uint32_t>& 
     return threads;
 }
 
-/// Returns the lanes of each stream; 0 for those on which nothing ran or was dropped.
+/// Returns the number of lanes of each stream: 0 if nothing ran or was dropped on it.
 std::vector<std::uint32_t> stream_lanes(const Trace& trace, const Solution& solution) {
     std::vector<std::uint32_t> lanes(trace.streams.size(), 0);
     for (const Bar& bar : solution.bars)

@@ -13,19 +13,21 @@ inline constexpr std::uint32_t no_lane = ~std::uint32_t{0};
 
 struct PictureRow {
     bool is_thread = false;
-    TraceIndex index = 0;           ///< of the thread or the stream
-    TraceIndex device = no_index;   ///< of streams
-    std::uint32_t range_lanes = 0;  ///< of threads: for their ranges, above those of their calls
-    std::uint32_t lanes = 0;        ///< all of them; at least 1
+    TraceIndex index = 0;          ///< index of the thread or the stream
+    TraceIndex device = no_index;  ///< device of a stream
+    /// For threads: number of lanes for ranges, which are above the lanes for calls.
+    std::uint32_t range_lanes = 0;
+    std::uint32_t lanes = 0;  ///< number of all lanes; at least 1
 };
 
 struct Picture {
     /// Threads that made calls, and streams on which something ran or was dropped.
     std::vector<PictureRow> rows;
-    std::size_t empty_streams = 0;  ///< left out
-    /// For each of Trace::ops, the lane of its call on its thread's row; no_lane: not shown there.
+    std::size_t empty_streams = 0;  ///< number of streams left out
+    /// For each of Trace::ops, the lane of its call on its thread's row. no_lane if it is not shown
+    /// there.
     std::vector<std::uint32_t> call_lanes;
-    /// For each of Trace::ranges.
+    /// For each of Trace::ranges, its lane or no_lane.
     std::vector<std::uint32_t> range_lanes;
 };
 

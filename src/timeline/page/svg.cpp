@@ -30,8 +30,8 @@ std::string hatching(const Look& look) {
     return std::string("fill=\"url(#heddle-") + look.key + ")\"";
 }
 
-/// Makes one picture. What is drawn goes to `body_`, as the height is known at the end, and what
-/// bars and gaps say to `labels_`, so that no arrow covers it.
+/// Makes one picture. Shapes are drawn to `body_`, because the height is known only at the end.
+/// Labels of bars and gaps are drawn to `labels_`, so that no arrow covers them.
 class SvgPicture {
 public:
     SvgPicture(const Trace& trace, const Solution& solution, const SvgOptions& options)
@@ -88,13 +88,13 @@ private:
     TimeScale scale_;
     std::ostringstream body_, labels_;
     SvgWriter draw_{body_}, label_{labels_};
-    std::vector<double> tops_;                            ///< of rows
-    std::vector<std::size_t> stream_rows_, thread_rows_;  ///< as many as there are rows: none
+    std::vector<double> tops_;                            ///< top of each row
+    std::vector<std::size_t> stream_rows_, thread_rows_;  ///< the number of rows if there is no row
     std::vector<bool> used_ = std::vector<bool>(bar_looks().size());
     std::vector<bool> used_gaps_ = std::vector<bool>(gap_looks().size());
 };
 
-/// Also draws the heads of the groups.
+/// Places the rows, and draws the heads of their groups.
 void SvgPicture::place_rows() {
     stream_rows_.assign(trace_.streams.size(), picture_.rows.size());
     thread_rows_.assign(trace_.threads.size(), picture_.rows.size());
@@ -144,7 +144,7 @@ void SvgPicture::draw_rows() {
     }
 }
 
-/// Returns the gaps to draw: the widest ones.
+/// Returns the widest gaps, which are drawn.
 std::vector<const Gap*> SvgPicture::wide_gaps() const {
     std::vector<const Gap*> wide;
     for (const Gap& gap : solution_.gaps) {
@@ -231,8 +231,8 @@ void SvgPicture::draw_blocks() {
         draw_block(lanes[block.lane], block);
 }
 
-/// Returns the row on which the operation ran, or that of its call if it is the host's own; the
-/// number of rows if there is none.
+/// Returns the row on which the operation ran. For host waits, and operations without a stream, it
+/// is the row of their calls. Returns the number of rows if there is none.
 std::size_t SvgPicture::row_of(TraceIndex op) const {
     if (op == no_index) return picture_.rows.size();
     const TraceOp& o = trace_.ops[op];
@@ -253,7 +253,7 @@ void SvgPicture::draw_arrow(const Arrow& arrow, std::size_t from, std::size_t to
                 y1);
 }
 
-/// Where there are many, those alone whose gaps are wide enough to be seen.
+/// Draws the arrows. If there are many, only those with gaps that are wide enough to be seen.
 void SvgPicture::draw_arrows() {
     std::unordered_map<TraceIndex, Moment> held;
     for (const Gap& gap : solution_.gaps)
@@ -275,7 +275,7 @@ void SvgPicture::draw_arrows() {
     }
 }
 
-/// Says what was drawn: bars, then gaps.
+/// Draws the legend of the bars and gaps in the picture: first bars, then gaps.
 void SvgPicture::draw_legend() {
     constexpr double left = 14;
     double x = left, y = height_ + 6;

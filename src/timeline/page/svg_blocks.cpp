@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Where each row's lanes begin among all lanes.
+/// All lanes, and the index of each row's first lane.
 struct LaneTable {
     std::vector<std::size_t> of_thread, of_stream;
     std::vector<PictureLane> lanes;
@@ -47,7 +47,7 @@ BarClass class_of_bar(const Trace& trace, const Bar& bar) {
     return class_of(node.kind, trace.text(node.name));
 }
 
-/// Draws the bars of one lane from left to right, in cells of `step` pixels.
+/// Places the bars of one lane from left to right, in cells of `step` pixels.
 class LaneBlocks {
 public:
     LaneBlocks(const TimeScale& scale, double step, std::size_t lane,

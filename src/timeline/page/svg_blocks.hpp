@@ -1,4 +1,4 @@
-// Level of detail: bars narrower than a pixel become one block.
+// Level of detail: merges bars narrower than a pixel into one block.
 #pragma once
 
 #include <vector>
@@ -16,13 +16,13 @@ struct PictureBar {
 };
 
 struct PictureLane {
-    std::size_t row = 0;     ///< in Picture::rows
-    std::uint32_t lane = 0;  ///< in the row
+    std::size_t row = 0;     ///< index in Picture::rows
+    std::uint32_t lane = 0;  ///< index in the row
     bool has_ranges = false;
     std::vector<PictureBar> bars;  ///< in order of time
 };
 
-/// The stretch of time that is shown, and where.
+/// The stretch of time that is shown, and its place in the picture.
 struct TimeScale {
     Moment from = 0, to = 1;
     double left = 0, width = 1;  ///< in pixels
@@ -34,17 +34,17 @@ struct TimeScale {
 struct PictureBlock {
     double x0 = 0, x1 = 0;
     std::size_t lane = 0;
-    PictureBar bar;  ///< the first one
+    PictureBar bar;  ///< the first bar
     std::size_t bars = 1;
-    double share = 1;  ///< of the block's time in which something ran
+    double share = 1;  ///< share of the block's time in which something ran
 };
 
-/// Returns the lanes of the picture, with what lies in the stretch.
+/// Returns the lanes of the picture, with the bars that overlap the stretch.
 std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
                                   const Picture& picture, Moment from, Moment to);
 
-/// Returns at most `most` blocks, or one for each lane: as fine as that allows, and no finer than
-/// a pixel.
+/// Returns at most `most` blocks, as fine as that limit allows, but no finer than a pixel. Returns
+/// more only if there are more lanes.
 std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
                                     std::size_t most);
 

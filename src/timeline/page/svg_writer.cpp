@@ -13,7 +13,7 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr double letter = 6.2;  // about the width of a letter
+constexpr double letter = 6.2;  // approximate width of a letter, in pixels
 
 const char* const style = R"(<style>
 .heddle-timeline{font:11px system-ui,-apple-system,"Segoe UI",sans-serif}

@@ -9,32 +9,32 @@
 
 namespace heddle::detail {
 
-/// Returns the number with one digit behind the point, if it needs it.
+/// Returns the number with one digit after the point, if needed.
 std::string px(double value);
 
-/// Returns text for XML: as much as fits into that many pixels, or nothing if that is too little.
+/// Returns text for XML, cut to the width in pixels. Returns "" if hardly anything would fit.
 std::string fitted(std::string_view text, double pixels);
-/// About the width of a text in the picture's font.
+/// Returns the approximate width of a text in the picture's font.
 double text_width(std::string_view text);
 
-/// Returns 1, 2 or 5 times a power of ten: the least that is not below `least`.
+/// Returns the smallest number that is at least `least` and is 1, 2 or 5 times a power of ten.
 Moment nice_step(double least);
 
 class SvgWriter {
 public:
     explicit SvgWriter(std::ostream& out) : out_(out) {}
 
-    /// Begins the picture: style sheet and hatchings.
+    /// Begins the picture: writes the style sheet and the hatchings.
     void begin(double width, double height, std::string_view title);
     void end();
 
-    /// `escaped` is XML. Writes nothing if it is empty.
+    /// `escaped` is XML. An empty text is not written.
     void text(double x, double y, std::string_view style_class, std::string_view escaped);
-    /// Writes a rectangle with a title, which may be empty and is not XML yet.
+    /// Writes a rectangle. `title` is not XML yet, and may be empty.
     void rect(std::string_view attributes, double x0, double x1, double y, double height,
               std::string_view title = {});
     void vertical_line(double x, double y0, double y1);
-    /// Writes an arrow that ends vertically.
+    /// Writes an arrow with a vertical end.
     void arrow(double x0, double y0, double x1, double y1);
 
 private:

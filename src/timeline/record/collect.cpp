@@ -89,7 +89,7 @@ std::size_t TraceCollector::add_op(const Slot* slot, TraceIndex thread) {
 }
 
 void TraceCollector::finish() {
-    // The tables last: they hold all that the records name.
+    // Copies the tables last, so that they contain everything that the records name.
     tables_.graphs.write(trace_);
     trace_.streams = tables_.streams.streams();
     trace_.devices = tables_.streams.devices();
@@ -115,7 +115,7 @@ void TraceCollector::give_times() {
     for (const Run& run : runs_) {
         const auto found =
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
-        if (found == by_id.end() || found->first != run.id) continue;  // lost, or not yet told
+        if (found == by_id.end() || found->first != run.id) continue;  // lost, or not reported yet
         if (run.node >= 0 && run.result == RunResult::done) {
             trace_.node_runs.push_back(
                 {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});

@@ -1,4 +1,4 @@
-// Makes a trace of what threads have recorded.
+// Makes a trace from the records of threads.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class TraceCollector {
 public:
     using Names = std::unordered_map<std::uint64_t, std::string>;
 
-    /// Fills `trace`, whose base is set. `memory_names`: by allocation.
+    /// Fills `trace`, whose base must be set. `memory_names` is by allocation.
     TraceCollector(Trace& trace, const RecordTables& tables, const Names& memory_names)
         : trace_(trace), tables_(tables), memory_names_(memory_names) {}
 
-    /// Adds one thread's records, under this name.
+    /// Adds one thread's records under this name.
     void add(const ThreadLog& log, const std::string& name);
-    /// Brings the operations in order, with their times. Call it once, at the end.
+    /// Orders the operations and sets their times. Call once, last.
     void finish();
 
 private:
@@ -35,7 +35,7 @@ private:
     };
     Moment moment(std::int64_t ns) const noexcept { return ns - trace_.base_ns; }
     void add_ops(const Slot* slots, std::size_t count, TraceIndex thread);
-    /// Reads one operation. Returns how many slots it takes.
+    /// Reads one operation. Returns the number of its slots.
     std::size_t add_op(const Slot* slot, TraceIndex thread);
     void add_run(const RunSlot& slot);
     void give_times();

@@ -1,4 +1,4 @@
-// Brings the times of CUDA devices, which their own clocks tell, onto the host's clock.
+// Converts the times of CUDA devices, measured by their own clocks, to the host's clock.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace heddle::detail {
 
-/// When an operation or a part of it ran, by a clock of the CUDA device with this index.
+/// The times at which an operation or a part of it ran, by a clock of the CUDA device with this
+/// index.
 struct DeviceRun {
     int device = 0;
     std::uint64_t id = 0;                 ///< TraceOp::id
-    std::int64_t start = unknown_moment;  ///< nanoseconds, of any origin; may be unknown
-    std::int64_t end = 0;                 ///< likewise, but known
+    std::int64_t start = unknown_moment;  ///< in ns, of any origin; may be unknown
+    std::int64_t end = 0;                 ///< in ns, of any origin; known
     DeviceClock clock = DeviceClock::events;
     std::int64_t node = -1;  ///< graph launches: the node that ran; -1: any, or several
 };
@@ -28,12 +29,11 @@ struct DeviceReading {
 };
 
 /// Sets the times of the operations, adds the runs of nodes, and sets the devices' clocks and their
-/// errors. The trace must be complete but for that. Runs of operations that the trace lacks are
-/// left out.
+/// errors. The rest of the trace must be complete. Ignores runs of operations that the trace lacks.
 void give_device_times(Trace& trace, std::span<const DeviceRun> runs,
                        std::span<const DeviceReading> readings);
 
-/// Orders the runs of nodes by launch, then by when they began.
+/// Orders the runs of nodes by launch, then by start.
 void sort_node_runs(Trace& trace);
 
 }  // namespace heddle::detail

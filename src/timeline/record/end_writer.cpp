@@ -33,7 +33,8 @@ namespace heddle::detail {
 namespace {
 
 constexpr int end_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM};
-/// Returns whether others send the signal (Ctrl-C), so that a program may ignore or handle it.
+/// Returns whether the signal is a request from outside (Ctrl-C), which a program may ignore or
+/// handle.
 constexpr bool is_request(int signal) noexcept { return signal == SIGINT || signal == SIGTERM; }
 struct sigaction actions_before[std::size(end_signals)];
 std::terminate_handler next_handler = nullptr;
@@ -41,10 +42,10 @@ void (*write_file)() = nullptr;
 pid_t recorded_process = 0;
 sem_t is_wanted;
 constinit std::atomic<bool> is_asked{false}, is_done{false};
-/// Until when the process waits. 0: it does not end yet.
+/// The moment until which the process waits. 0: it is not ending yet.
 constinit std::atomic<std::int64_t> deadline_ns{0};
 
-/// What a copy has to say, in memory that it shares with the process.
+/// A message of the copy, in memory that it shares with the process.
 struct Words {
     std::size_t size;
     char text[4096 - sizeof(std::size_t)];
@@ -59,12 +60,12 @@ void print(std::string_view text) noexcept {
     }
 }
 
-/// Waits until the writer is done, but not for ever. Async-signal-safe: the thread that comes here
-/// may hold any lock.
+/// Waits until the writer is done, for a limited time. Async-signal-safe: the calling thread may
+/// hold any lock.
 void write_now() noexcept {
     constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
-    if (getpid() != recorded_process) return;  // its parent writes
-    // What ends by std::terminate() comes again by abort().
+    if (getpid() != recorded_process) return;  // the parent process writes
+    // std::terminate() leads here a second time, by abort().
     std::int64_t none = 0;
     (void)deadline_ns.compare_exchange_strong(none, decision_ns() + patience);
     if (!is_asked.exchange(true)) (void)sem_post(&is_wanted);
@@ -78,16 +79,16 @@ void write_now() noexcept {
     }
 }
 
-/// Writes, and lets the signal do what it would have done. An instruction that faulted does so
-/// again when this returns, and the handler of before is told its address; a signal that was sent
-/// is sent again.
+/// Writes the file, then lets the signal have its original effect. A faulting instruction faults
+/// again after the return, so that the previous handler receives its address. A sent signal is
+/// raised again.
 void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();
     for (std::size_t i = 0; i < std::size(end_signals); ++i)
         if (end_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
     const bool is_fault = signal != SIGABRT && !is_request(signal) && info->si_code > 0;
-    if (!is_fault) (void)raise(signal);  // comes when this handler returns
+    if (!is_fault) (void)raise(signal);  // delivered when this handler returns
     errno = error;
 }
 
@@ -99,7 +100,8 @@ void on_terminate() {
 
 // The copy ------------------------------------------------------------------------------------
 
-/// A program that reads this one's output to its end must not wait for the copy.
+/// Closes all files, because a program that reads this one's output to its end must not wait for
+/// the copy.
 void close_files() noexcept {
     constexpr long close_range = 436;  // the same on all machines, since Linux 5.9
     if (syscall(close_range, 0U, ~0U, 0U) != 0) {
@@ -143,11 +145,11 @@ void keep(std::string_view text) noexcept {
     _exit(status);
 }
 
-/// Makes a copy and waits for it. Returns false if something else ended it than be_copy().
+/// Makes a copy and waits for it. Returns false if something other than be_copy() ended the copy.
 /// Allocates nothing.
 bool write_in_copy() noexcept {
     constexpr std::int64_t pause = 1'000'000;
-    // Not fork(): that calls handlers of the program and waits for locks of malloc().
+    // Not fork(), which calls the program's handlers and waits for the locks of malloc().
     const auto copy = static_cast<pid_t>(syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L));
     if (copy == 0) be_copy();
     if (copy < 0) {
@@ -162,7 +164,7 @@ bool write_in_copy() noexcept {
 }
 
 void run_writer() noexcept {
-    // Gives the thread memory of its own in malloc(), whose lock it shares with nobody.
+    // Makes malloc() assign the thread memory of its own, with a lock that no other thread uses.
     void* volatile own = std::malloc(1);
     std::free(own);
     while (sem_wait(&is_wanted) != 0) {}
@@ -173,7 +175,8 @@ void run_writer() noexcept {
             report(std::current_exception());
         }
     } else {
-        // Another thread may have been changing what a copy read. It has gone on since.
+        // Another thread may have been changing data that the copy read. It has continued since
+        // then.
         if (!write_in_copy() && !write_in_copy())
             print("heddle: HEDDLE_TIMELINE: the process that should write the file has failed\n");
         if (words != nullptr && words->size != 0) {

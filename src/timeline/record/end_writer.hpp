@@ -1,21 +1,22 @@
-// Writes a recording when the program ends in another way than by returning from main().
+// Writes a recording when the program ends without returning from main().
 #pragma once
 
 namespace heddle::detail {
 
-/// Has `write` called when the program ends by std::terminate(), abort(), or a signal that it
-/// cannot go on after, such as SIGSEGV. Handlers that were there before are called afterwards. Has
-/// it called, too, when SIGINT (Ctrl-C) or SIGTERM ends the program: not if the program ignores
-/// them, or handles them itself, before or after this call. In a child of fork() it is not called.
-/// Call this once. Throws what making a thread throws.
+/// Registers `write`, which is called when the program ends by std::terminate(), abort(), or a
+/// fatal signal such as SIGSEGV. Handlers registered earlier are called afterwards. SIGINT (Ctrl-C)
+/// and SIGTERM also call it, unless the program ignores or handles them, before or after this call.
+/// It is not called in a child of fork(). Call this once. Throws the exceptions of thread creation.
 ///
-/// `write` is called in a copy of the process, with the thread that made it alone. So it may
-/// allocate, fail and hang: the process that ends does not allocate, takes no lock, and has the end
-/// that it would have had. It waits for the copy at most 2 s, and a copy that is slower goes on by
-/// itself, for 20 s. The copy has no open files, and its end is no child's of the program (wait(),
-/// SIGCHLD). What `write` throws is printed to stderr while the process waits.
+/// `write` runs in a copy of the process that has only the thread that made the copy. So it may
+/// allocate, fail and hang. The original process does not allocate, takes no lock, and ends as it
+/// would have ended otherwise. It waits for the copy for at most 2 s. A slower copy continues by
+/// itself, and is stopped 20 s after its start. The copy has no open files. The program does not
+/// see its end as the end of a child (wait(), SIGCHLD). Exceptions of `write` are printed to stderr
+/// while the process waits.
 ///
-/// Under ThreadSanitizer, which knows no such copies, a thread of the process calls it.
+/// Under ThreadSanitizer, which does not support such copies, a thread of the process calls
+/// `write`.
 void write_at_bad_end(void (*write)());
 
 }  // namespace heddle::detail

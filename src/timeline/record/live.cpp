@@ -17,7 +17,7 @@ const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
 constinit NeverDestroyed<std::vector<TimelineRecorder*>> recorders;
 constinit std::atomic<std::size_t> count{0};
 
-/// Trivially destructible: a thread's name is asked for until the thread is gone.
+/// Trivially destructible, because the name may be read until the thread has ended.
 struct ThreadName {
     char text[128];
     std::size_t size;

@@ -1,4 +1,4 @@
-// The recordings that are going on.
+// The active recordings.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,13 @@
 
 namespace heddle::detail {
 
-/// Between these two calls the recorder is given ranges and names.
+/// Registers a recorder. Until it is removed, it receives ranges and names.
 void add_live_recorder(TimelineRecorder& recorder);
 void remove_live_recorder(TimelineRecorder& recorder) noexcept;
-/// Returns whether there are any. Costs one load.
+/// Returns whether any recorder is registered. Costs one load.
 bool has_live_recorders() noexcept;
-/// The name that the program gave to the calling thread, or "". Long ones are cut.
+/// Stores the calling thread's name for kept_thread_name(), which returns "" by default. Long names
+/// are cut.
 void keep_thread_name(std::string_view name) noexcept;
 std::string_view kept_thread_name() noexcept;
 void for_each_live_recorder(const std::function<void(TimelineRecorder&)>& function);

@@ -1,4 +1,4 @@
-// What one thread has recorded, and what it remembers so that recording is quick.
+// The records of one thread, with caches that make recording fast.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ public:
         : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
           clocks_(tables.clocks), ranges_(tables.ranges) {}
 
-    /// Throw std::bad_alloc; what they recorded is complete or missing then.
+    /// Throw std::bad_alloc. Then the entry is missing as a whole.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
     void add(const ClockReading& reading);
@@ -36,16 +36,16 @@ public:
     const SlotList& runs() const noexcept { return runs_; }
     const SlotList& clocks() const noexcept { return clocks_; }
     const SlotList& ranges() const noexcept { return ranges_; }
-    /// How many operations were recorded, including those that made room for later ones.
+    /// Returns the number of operations recorded, including those dropped in favour of later ones.
     std::uint64_t op_count() const noexcept { return op_count_.load(std::memory_order_relaxed); }
 
 private:
-    /// Remembers indices by the addresses of texts.
+    /// Caches indices by the addresses of texts.
     class Lately {
     public:
-        /// Names of operations stay as long as the process.
+        /// Names of operations exist as long as the process.
         TraceIndex index_of_name(const char* name, StringTable& strings);
-        /// A file's name goes with its library, and the address may get another text.
+        /// A file's name is unloaded with its library. Its address may then hold another text.
         TraceIndex index_of_file(const char* file, StringTable& strings);
 
     private:

@@ -6,12 +6,12 @@
 
 namespace heddle::detail {
 
-/// This process is a copy of one that ends badly (end_writer.hpp). It has one thread: a lock that
-/// another one held when the copy was made stays locked.
+/// This process is a copy of one that ends abnormally (end_writer.hpp). It has one thread: locks
+/// that other threads held when the copy was made stay locked.
 inline constinit std::atomic<bool> is_end_copy{false};
 
-/// Holds a lock. In a copy it is only tried: nothing changes there any more, and what its owner
-/// was changing is read as it is.
+/// Holds a lock. In a copy it only tries to lock. There, data no longer changes, and half-made
+/// changes of the lock's owner are read as they are.
 class ReadLock {
 public:
     explicit ReadLock(std::mutex& mutex) : mutex_(mutex) {

@@ -20,8 +20,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The logs that this thread used last, newest first. Their recorders may be gone, so they are
-/// found by id.
+/// The logs that this thread used last, newest first. They are found by id, because their recorders
+/// may no longer exist.
 struct UsedLog {
     std::uint64_t recorder = 0;
     ThreadLog* log = nullptr;
@@ -48,7 +48,8 @@ std::int64_t realtime_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Returns the name that the thread was given, "main" for the first thread, or "" for others.
+/// Returns the name that the program set for the thread, or "main" for the first thread. Otherwise
+/// returns the system's name of the thread, or "" if it is the program's.
 std::string name_of_this_thread(const std::string& program) {
     if (const std::string_view given = kept_thread_name(); !given.empty())
         return std::string(given);
@@ -70,7 +71,7 @@ TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
     tables_.ops.most = tables_.ranges.most = tables_.clocks.most = options.most_operations;
-    tables_.runs.most = 4 * options.most_operations;  // operations may be run in parts
+    tables_.runs.most = 4 * options.most_operations;  // an operation may run in parts
     add_observer(*this, {.times = true});
     if (!options.cupti) return;
     try {
@@ -99,7 +100,7 @@ ThreadLog& TimelineRecorder::find_or_make_log() {
     const std::string program = program_name();
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
-    // A thread forgets the logs of all but a few recordings.
+    // A thread remembers the logs of a few recordings only.
     ThreadLog*& log = logs_of_threads_[this_thread_number()];
     if (log != nullptr) return *log;
     if (name.empty()) name = formatted("thread {}", logs_.size() + 1);
@@ -186,7 +187,7 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
 }
 
 Trace TimelineRecorder::trace() const {
-    // A copy of the process cannot ask a driver.
+    // A copy of the process cannot query a driver.
     if (end_ns_.load() == 0 && !is_end_copy.load()) tell_ended_runs();
     Trace trace;
     trace.base_ns = base_ns_;

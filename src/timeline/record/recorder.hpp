@@ -1,4 +1,4 @@
-// Records what is enqueued, and when it ran, until it is asked for a trace.
+// Records operations as they are enqueued, and the times at which they ran, for a trace.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,16 @@
 namespace heddle::detail {
 
 /// Records from its construction to its destruction. A launch of three views on a CPU device takes
-/// 132 ns longer for it, 93 ns without `accesses`. In a process that fork() made it records
+/// 132 ns longer while it records, 93 ns without `accesses`. In a child of fork() it records
 /// nothing.
 class TimelineRecorder final : public Observer {
 public:
     struct Options {
-        std::size_t most_operations = 1'000'000;  ///< the oldest ones make room for later ones
-        bool accesses = true;                     ///< record the memory that operations use
-        bool cupti = false;  ///< times of CUDA devices come from CUPTI, where it can be used
+        /// Limit; the oldest operations are dropped for later ones.
+        std::size_t most_operations = 1'000'000;
+        bool accesses = true;  ///< whether to record the memory that operations use
+        /// Whether to use CUPTI, where possible, for the times of CUDA devices.
+        bool cupti = false;
     };
     explicit TimelineRecorder(const Options& options);
     ~TimelineRecorder();
@@ -37,41 +39,42 @@ public:
     void on_run(const OpRun& run) noexcept override;
     void on_clock(const ClockReading& reading) noexcept override;
 
-    /// Records a stretch of the calling thread.
+    /// Records a range of the calling thread.
     void add_range(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name) noexcept;
-    /// Gives the calling thread's row a name.
+    /// Sets the name of the calling thread's row.
     void name_thread(std::string_view name);
-    /// Gives an allocation a name.
+    /// Sets the name of an allocation.
     void name_memory(std::uint64_t allocation, std::string_view name);
 
-    /// Stops recording. What was recorded stays.
+    /// Stops recording. The records remain.
     void stop() noexcept;
-    /// Returns what was recorded so far. Thread-safe.
+    /// Returns the records so far as a trace. Thread-safe.
     Trace trace() const;
 
 private:
-    /// Returns the calling thread's log, or null if there is no memory, or in a forked process.
+    /// Returns the calling thread's log. Returns null if there is no memory, or in a child of
+    /// fork().
     ThreadLog* this_log() noexcept;
     ThreadLog& find_or_make_log();
-    /// Returns what a reader should know of the times of CUDA devices.
+    /// Returns remarks for readers on the times of CUDA devices.
     std::vector<std::string> notes(const Trace& trace) const;
 
     const Options options_;
     const std::uint64_t id_;
     const int process_;
     const std::int64_t base_ns_, base_realtime_ns_;
-    std::atomic<std::int64_t> end_ns_{0};  ///< when it was stopped; 0: not yet
-    std::string no_cupti_;                 ///< why CUPTI cannot be used
+    std::atomic<std::int64_t> end_ns_{0};  ///< end of the recording; 0: not stopped yet
+    std::string no_cupti_;                 ///< the reason why CUPTI cannot be used, or ""
     bool has_cupti_ = false;
     const RecordCounts counts_before_;
     RecordTables tables_;
-    std::atomic<std::uint64_t> lost_{0};  ///< for want of memory
-    mutable std::mutex mutex_;            ///< guards what follows
+    std::atomic<std::uint64_t> lost_{0};  ///< number of operations lost for lack of memory
+    mutable std::mutex mutex_;            ///< guards the following members
     std::vector<std::unique_ptr<ThreadLog>> logs_;
     std::unordered_map<std::uint32_t, ThreadLog*> logs_of_threads_;  ///< by the thread's number
     std::unordered_map<const ThreadLog*, std::string> thread_names_;
     std::unordered_map<std::uint64_t, std::string> memory_names_;
-    RecordCounts counts_after_;  ///< once it is stopped
+    RecordCounts counts_after_;  ///< set when it is stopped
     bool is_stopped_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The public side of recordings.
+// The public interface of recordings.
 #include <optional>
 
 #include <heddle/memory/array.hpp>
@@ -16,7 +16,7 @@ namespace heddle::timeline {
 using detail::TimelineRecorder;
 
 namespace {
-/// What `automatic` means. CUPTI would keep profilers from the program, or fail beside them.
+/// The meaning of `automatic`. CUPTI would exclude profilers from the program, or fail beside them.
 constexpr bool cupti_by_itself = false;
 
 bool wants_cupti(GpuTimes times) noexcept {
@@ -63,7 +63,7 @@ const Recording::Impl& Recording::impl(const char* call, Where where) const {
 void Recording::write(const std::string& file, Where where) const try {
     const detail::ErrorSite site("timeline::Recording::write", where);
     const Impl& recorded = impl("timeline::Recording::write", where);
-    detail::format_of(file, site);  // before a long time is spent
+    detail::format_of(file, site);  // check this before the long work
     detail::write_output(recorded.recorder.trace(), {}, file, site);
 } catch (...) {
     detail::rethrow_as_error("timeline::Recording::write", where);

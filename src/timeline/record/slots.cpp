@@ -12,7 +12,7 @@ bool SlotList::add_chunk() noexcept {
     if (!is_full || chunks_.size() < 2) {
         try {
             auto chunk = std::make_unique_for_overwrite<Chunk>();
-            // A ring begins anywhere: the new chunk goes behind the newest one.
+            // A ring may begin anywhere: the new chunk is placed behind the newest one.
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
             last_ = chunks_[first_].get();
             first_ = (first_ + 1) % chunks_.size();
@@ -23,7 +23,7 @@ bool SlotList::add_chunk() noexcept {
     } else {
         last_ = nullptr;
     }
-    if (last_ == nullptr) {  // the oldest one becomes the newest
+    if (last_ == nullptr) {  // the oldest chunk becomes the newest
         last_ = chunks_[first_].get();
         first_ = (first_ + 1) % chunks_.size();
         limit_.held.fetch_sub(last_->entries, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// What a thread has recorded: slots of 64 bytes in chunks, written by that thread alone and read by
-// whoever collects the recording.
+// Slots with one thread's records: 64 bytes each, in chunks. That thread alone writes them. The
+// collector of the recording reads them.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@
 
 namespace heddle::detail {
 
-/// One operation, without what is rare. What follows it in the chunk: a RareSlot if `has_rare`
-/// is among the flags, then `accesses` slots of those.
+/// One operation, without rare fields. In the chunk it is followed by a RareSlot, if the flags
+/// contain `has_rare`, and then by `accesses` slots of accesses.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
-    std::uint32_t duration_ns;  ///< of the call; RareSlot::long_duration_ns if that is not 0
+    std::uint32_t duration_ns;  ///< duration of the call, unless RareSlot::long_duration_ns is set
     std::uint32_t name, file, line;
     std::uint64_t position;
-    std::uint64_t amount;  ///< waits: the other stream's position; else bytes
+    std::uint64_t amount;  ///< waits: the other stream's position; other operations: bytes
     std::uint32_t stream, other;
     OpKind kind;
     OpMode mode;
@@ -42,19 +42,19 @@ struct RareSlot {
 };
 static_assert(sizeof(RareSlot) == 64);
 
-/// When an operation ran, or, with a node, when that node of a graph did.
+/// The run of an operation or, if `node` is set, of that node of a graph.
 struct RunSlot {
     std::uint64_t id;
     std::int64_t node, start_ns, end_ns;
     std::uint32_t workers;
-    std::int32_t clock;  ///< -1, or the CUDA device by whose clock the times are
+    std::int32_t clock;  ///< -1, or the CUDA device whose clock measured the times
     DeviceClock measured_by;
     RunResult result;
     std::uint8_t unused[22];
 };
 static_assert(sizeof(RunSlot) == 64);
 
-/// What a CUDA device's clock showed.
+/// A reading of a CUDA device's clock.
 struct ClockSlot {
     std::int64_t before_ns, device_ns, after_ns;
     std::int32_t device;
@@ -63,7 +63,7 @@ struct ClockSlot {
 };
 static_assert(sizeof(ClockSlot) == 64);
 
-/// A range that the program named.
+/// A range named by the program.
 struct RangeSlot {
     std::int64_t begin_ns, end_ns;
     std::uint32_t name;
@@ -82,24 +82,23 @@ union Slot {
 };
 static_assert(sizeof(Slot) == 64);
 
-/// How many entries the threads of a recording keep together; an operation is one, with all of its
-/// slots.
+/// Limit on the entries that the threads of a recording keep together. An operation with all of its
+/// slots is one entry.
 struct EntryLimit {
     std::size_t most = 0;
-    std::atomic<std::size_t> held{0};  ///< in chunks that are full
+    std::atomic<std::size_t> held{0};  ///< number of entries in full chunks
 };
 
-/// Slots in the order in which one thread wrote them. Groups of slots that belong together are
-/// never split between chunks, so that the oldest chunk can be dropped. One thread writes; another
-/// may read at the same time.
+/// Slots in the order in which one thread wrote them. Slots of one entry are never split between
+/// chunks, so that the oldest chunk can be dropped. One thread may write while another reads.
 class SlotList {
 public:
     static constexpr std::size_t chunk_slots = 1024;
 
     explicit SlotList(EntryLimit& limit) noexcept : limit_(limit) {}
 
-    /// Returns room for `count` slots, at most a chunk's, or null if there is no memory. They can
-    /// be read after publish().
+    /// Returns room for `count` slots, at most a chunk's, or null if there is no memory for a first
+    /// chunk. They can be read after publish().
     Slot* reserve(std::size_t count) noexcept {
         if (last_ == nullptr || last_used_ + count > chunk_slots) [[unlikely]]
             if (!add_chunk()) return nullptr;
@@ -124,18 +123,18 @@ public:
 private:
     struct Chunk {
         std::atomic<std::uint32_t> used{0};
-        std::uint32_t entries = 0;  ///< the writer's own
+        std::uint32_t entries = 0;  ///< accessed by the writer only
         Slot slots[chunk_slots];
     };
-    /// Makes a chunk, or empties the oldest one if without it there are enough entries. Returns
-    /// false if there is no memory.
+    /// Adds a chunk. Reuses the oldest one instead if the others hold enough entries, or if there
+    /// is no memory. Returns false if there is no memory for a first chunk.
     bool add_chunk() noexcept;
 
     EntryLimit& limit_;
     mutable std::mutex mutex_;                    ///< guards the next two
     std::vector<std::unique_ptr<Chunk>> chunks_;  ///< a ring
-    std::size_t first_ = 0;                       ///< the oldest one
-    // The writer's own.
+    std::size_t first_ = 0;                       ///< index of the oldest chunk
+    // Accessed by the writer only.
     Chunk* last_ = nullptr;
     std::uint32_t last_used_ = 0;
 };

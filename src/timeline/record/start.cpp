@@ -1,4 +1,4 @@
-// The recording that HEDDLE_TIMELINE asks for. It is written when the program ends.
+// Records for HEDDLE_TIMELINE. The recording is written when the program ends.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -26,7 +26,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// HEDDLE_TIMELINE: a file, and options behind commas.
+/// HEDDLE_TIMELINE: a file, followed by options after commas.
 struct Wish {
     std::string file;
     timeline::RecordingOptions options;
@@ -74,18 +74,18 @@ Wish read(std::string_view text, const ErrorSite& site) {
     return wish;
 }
 
-/// Never destroyed: threads may enqueue until the process is gone.
+/// Never destroyed: threads may enqueue until the process ends.
 timeline::Recording* recording = nullptr;
 std::string file;
-std::string own_file;      ///< its name until it gets that one
-bool is_own_file = false;  ///< the name has the process's number
+std::string own_file;      ///< its name until it is renamed to `file`
+bool is_own_file = false;  ///< whether `file` contains the process's number
 int process = 0;
 constinit std::atomic<bool> is_written{false};
 
-/// Writes the file once, for the process that is recorded.
+/// Writes the file once, and only in the recorded process.
 void write_recording() {
     if (forks() != process || is_written.exchange(true)) return;
-    // What is no file is refused by name, and a link stays.
+    // A link stays. Other names that are not regular files are rejected.
     std::error_code none;
     const auto status = std::filesystem::symlink_status(file, none);
     const bool is_special = std::filesystem::exists(status) && !is_regular_file(status);
@@ -110,7 +110,7 @@ void start_timeline(std::string_view text) {
     auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
     const std::string name = name_for_process(wish.file);
     is_own_file = name != wish.file;
-    file = std::filesystem::absolute(name).string();  // the program may change its folder
+    file = std::filesystem::absolute(name).string();  // the program may change its working folder
     own_file = process_file(file);
     process = forks();
     recording = made.release();
@@ -118,7 +118,7 @@ void start_timeline(std::string_view text) {
     write_at_bad_end(&write_recording);
 }
 
-/// Calls function(value) if the variable is set, and reports what it throws.
+/// Calls function(value) if the variable is set. Reports exceptions of the function.
 template <class F> void if_set(Variable variable, F&& function) noexcept {
     const char* const value = value_of(variable);
     if (value == nullptr) return;

@@ -1,4 +1,4 @@
-// What the threads of a recording share: strings, streams and graphs, each known by an index.
+// Tables that the threads of a recording share: strings, streams and graphs, each with an index.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace heddle::detail {
 
-/// Strings that are kept once. Thread-safe. Index 0 is the empty string.
+/// Strings, each stored once. Thread-safe. Index 0 is the empty string.
 class StringTable {
 public:
     struct Kept {
         TraceIndex index;
-        const char* text;  ///< valid as long as the table
+        const char* text;  ///< valid as long as the table exists
     };
     StringTable();
     Kept keep(std::string_view text);
@@ -30,7 +30,7 @@ private:
     std::unordered_map<std::string_view, TraceIndex> index_;
 };
 
-/// The streams and devices that were seen. Thread-safe.
+/// The streams and devices of the recorded operations. Thread-safe.
 class StreamRows {
 public:
     explicit StreamRows(StringTable& strings) : strings_(strings) {}
@@ -48,12 +48,12 @@ private:
     std::vector<TraceDevice> devices_;
 };
 
-/// The graphs that were launched, with their nodes' accesses. Thread-safe.
+/// The launched graphs, with the accesses of their nodes. Thread-safe.
 class GraphTable {
 public:
     explicit GraphTable(StringTable& strings) : strings_(strings) {}
     TraceIndex keep(const GraphShape& shape, bool is_batch);
-    /// Adds the graphs to a trace, and their accesses.
+    /// Appends the graphs and their accesses to a trace.
     void write(Trace& trace) const;
 
 private:

@@ -1,4 +1,4 @@
-// Which recorded operations never ran, because their batch was abandoned.
+// Finds recorded operations that never ran because their batch was abandoned.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace heddle::detail {
 
-/// Returns for each operation whether a batch recorded it that was abandoned before it was sent.
+/// Returns for each operation whether its batch was abandoned before it was submitted.
 std::vector<bool> abandoned_ops(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Bars and their lanes.
+// Makes the bars and assigns their lanes.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -9,9 +9,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// Gives each bar of a row the lowest lane that is free when it starts.
+/// Assigns to each bar of a row the lowest lane that is free when it starts.
 void assign_lanes(std::span<Bar> bars) {
-    using Taken = std::pair<Moment, std::uint32_t>;  // until when, lane
+    using Taken = std::pair<Moment, std::uint32_t>;  // busy until, lane
     std::priority_queue<Taken, std::vector<Taken>, std::greater<>> taken;
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
     std::uint32_t lanes = 0;
@@ -64,7 +64,7 @@ std::vector<Bar> make_bars(const Solving& solving) {
             for (; node != solving.nodes.end() && node->op == op; ++node)
                 bars.push_back(bar_of(solving, *node));
         }
-        // Bars that start together stay in this order: a graph is before its nodes.
+        // Bars that start together stay in this order: a graph precedes its nodes.
         const auto begin = bars.begin() + first;
         if (!std::is_sorted(begin, bars.end(), is_earlier))
             std::stable_sort(begin, bars.end(), is_earlier);

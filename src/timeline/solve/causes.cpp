@@ -21,15 +21,15 @@ namespace heddle::detail {
 
 namespace {
 
-/// What is there less often is no habit.
+/// A cause with fewer occurrences is no habit.
 constexpr std::uint64_t least_count = 4;
-/// Of the critical path; what takes less is not worth the first sentence.
+/// A cause with a smaller share of the critical path is not worth the first sentence.
 constexpr Moment least_share = 5;  // a fifth
-/// So many waits of a place are looked at; the others are taken to be like them.
+/// Limit on the waits of a place that are examined. The others are assumed to be alike.
 constexpr std::size_t most_asked = 16;
-/// Fewer operations are not worth a batch.
+/// With fewer operations, a batch does not pay.
 constexpr std::uint64_t least_costly = 100;
-/// Among fewer round trips, those that took very long are no part of a habit.
+/// With fewer round trips, all very long ones count as exceptions.
 constexpr std::size_t few_trips = 100;
 
 /// Adds up one kind of cause by places in the source.
@@ -71,14 +71,14 @@ private:
     std::uint64_t count_ = 0;
 };
 
-/// How long calls took part in copies of pageable memory.
+/// Adds up the time that calls spent on copies of pageable memory.
 class PageableCopies {
 public:
     PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
           calls_(trace.threads.size()) {
-        // Of less the bytes cost nothing: a copy to pinned memory takes as long, and the program
-        // that reads the result has to wait for it as well.
+        // Small copies are left out: their bytes cost nothing. A copy to pinned memory takes as
+        // long, and the program has to wait for its result as well.
         constexpr std::uint64_t least_bytes = 64 << 10;
         for (TraceIndex i = 0; i < trace.ops.size(); ++i)
             if (trace.ops[i].bytes != 0 && trace.ops[i].bytes < least_bytes) is_one_[i] = false;
@@ -97,8 +97,8 @@ public:
     }
     bool is_one(TraceIndex op) const { return is_one_[op]; }
 
-    /// Calls use(copy, time) for those whose calls overlap a stretch of the thread. What the calls
-    /// waited for earlier work is not counted.
+    /// Calls use(copy, time) for copies whose calls overlap a stretch of the thread. Leaves out the
+    /// time in which the calls waited for earlier work.
     template <class Use> void within(TraceIndex thread, Moment begin, Moment end, Use use) const {
         if (thread >= calls_.size()) return;
         const auto& calls = calls_[thread];
@@ -126,12 +126,12 @@ private:
     };
     const Trace& trace_;
     const HostActivity& host_;
-    std::vector<bool> is_one_;                        ///< of each operation
-    std::vector<std::vector<TraceIndex>> calls_;      ///< of each thread, by begin
-    std::unordered_map<TraceIndex, Ran> waited_for_;  ///< for which the host was blocked
+    std::vector<bool> is_one_;                    ///< of each operation: whether it is such a copy
+    std::vector<std::vector<TraceIndex>> calls_;  ///< of each thread, by begin
+    std::unordered_map<TraceIndex, Ran> waited_for_;  ///< copies for which the host was blocked
 };
 
-/// When operations ended.
+/// The ends of operations.
 class Ends {
 public:
     Ends(const Trace& trace, const Solution& solution) : ends_(trace.ops.size(), unknown_moment) {
@@ -174,7 +174,8 @@ public:
     }
 
 private:
-    /// From the end of what the host waited for to the start of what it launched first then.
+    /// From the end of the work that the host waited for, to the start of the first work launched
+    /// then.
     struct RoundTrip {
         TraceIndex wait = no_index;
         Moment time = 0;  ///< without the program's own code
@@ -204,7 +205,7 @@ private:
         }
     }
 
-    /// A wait that ended with what it waited for has no step of its own.
+    /// A wait that ended together with its target has no step of its own.
     void begin_trip(TraceIndex thread) {
         const auto wait = host_waits_.find({thread, last_run_});
         if (wait != host_waits_.end()) trip_ = RoundTrip{wait->second};
@@ -214,7 +215,7 @@ private:
         trip_.reset();
     }
 
-    /// A thread waits, launches, and then goes on enqueuing: the round trip ends with the launch.
+    /// A thread waits, launches, and continues to enqueue: the round trip ends with the launch.
     void add_host(const CriticalStep& step) {
         const TraceIndex thread = trace_.ops[step.op].thread;
         Moment begin = step.begin;
@@ -233,8 +234,8 @@ private:
         });
     }
 
-    /// Adds calls of a stretch in which nothing held the host up: what follows a wait, or a query,
-    /// that found all done is a round trip as well.
+    /// Adds the calls of a stretch in which nothing held up the host. Work after a wait or query
+    /// that found everything done makes a round trip as well.
     void add_calls(TraceIndex thread, Moment begin, Moment end) {
         own_ += host_.on(thread, begin, end).own;
         std::optional<RoundTrip> trip;
@@ -244,7 +245,7 @@ private:
                 trip = RoundTrip{index, time};
             } else if (trip) {
                 trip->time += time;
-                // The rest of the call that waited is no new work.
+                // The rest of a call that waited is not new work.
                 const bool is_rest = op.call_begin < trace_.ops[trip->wait].call_begin;
                 if (!is_work(op) || is_rest) return;
                 trips_.push_back(*trip);
@@ -255,8 +256,8 @@ private:
         });
     }
 
-    /// Adds a part of what it costs to enqueue an operation and to start it. Of small ones, either
-    /// the host or the device is the slower, by little: a graph or a batch helps both.
+    /// Adds a part of the cost of enqueuing and starting an operation. For small operations the
+    /// host and the device are about equally slow: a graph or a batch helps both.
     void add_cost(TraceIndex op, Moment time) {
         costs_.add(trace_, op, time, is_costly_[op] ? 0 : 1);
         is_costly_[op] = true;
@@ -271,7 +272,8 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// A few that took very long had other reasons: one in twenty counts as the others at most.
+    /// Adds the round trips. Very long ones had other reasons, so their time is limited to four
+    /// times the usual one. If there are many, the limit is at least the 95th percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;
@@ -284,7 +286,7 @@ private:
             add_to(Cause::Kind::host_waits, trip.wait, std::min(trip.time, most));
     }
 
-    /// Waits for which the streams of the path were idle, by place, waiter and other stream.
+    /// Adds waits that kept streams of the path idle, by place, waiting stream and other stream.
     void add_stream_waits() {
         std::map<std::tuple<TraceIndex, std::uint32_t, TraceIndex, TraceIndex>,
                  std::vector<const Gap*>>
@@ -305,8 +307,8 @@ private:
         }
     }
 
-    /// Returns whether nearly all waits of a place are needless. Of a few, the last one for
-    /// example, it may not be known.
+    /// Returns whether nearly all waits of a place are needless. The result may be unknown for a
+    /// few, such as the last one.
     bool seem_needless(const std::vector<const Gap*>& gaps) {
         const std::size_t asked = std::min(gaps.size(), most_asked);
         std::size_t needless = 0;
@@ -318,8 +320,8 @@ private:
         return needless > 0 && 4 * needless >= 3 * asked;
     }
 
-    /// Returns whether an earlier event would have done for a wait. What counts is how long the
-    /// path was at what was not needed.
+    /// Returns whether an earlier event would suffice for a wait, and then adds the wait. Counts
+    /// the time that the path spent on work that was not needed.
     bool add_broad_wait(const Gap& gap) {
         const TraceIndex needed = needless_.find_conflict(gap.wait).last;
         const CriticalStep& run = *runs_[gap.cause];
@@ -330,13 +332,14 @@ private:
         return time > 0;
     }
 
-    /// Streams on which work follows one another that uses no common memory.
+    /// Adds streams on which operations without common memory run one after the other.
     void add_lone_streams() {
         for (const LoneStream& one : find_lone_streams(trace_, solution_))
             places(Cause::Kind::one_stream).add(trace_, one.op, one.time, one.operations);
     }
 
-    /// What counts is how long the stream was idle while the path was at what it waited for.
+    /// Adds a wait. Counts the time for which the stream was idle while the path was at the work it
+    /// waited for.
     void add_stream_wait(const Gap& gap, bool is_needless) {
         const CriticalStep& run = *runs_[gap.cause];
         const Moment time = std::min(gap.end, run.end) - std::max(gap.begin, run.begin);
@@ -353,16 +356,16 @@ private:
     const PageableCopies copies_;
     NeedlessWaits needless_;
     const Ends ends_{trace_, solution_};
-    std::vector<const CriticalStep*> runs_;  ///< of each operation that is on the path
-    /// By thread, and what it waited for.
+    std::vector<const CriticalStep*> runs_;  ///< of each operation: its step on the path, or null
+    /// Host waits by thread and the operation waited for.
     std::map<std::pair<TraceIndex, TraceIndex>, TraceIndex> host_waits_;
     TraceIndex last_run_ = no_index;
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
-    /// Of the host's part of the path, without round trips.
+    /// Time of the program's own code, without round trips, and of operations on the path.
     Moment own_ = 0, work_ = 0;
     Places costs_;
-    std::vector<bool> is_costly_;  ///< of each operation: counted in costs_
+    std::vector<bool> is_costly_;  ///< of each operation: whether costs_ counts it
     std::array<Places, static_cast<std::size_t>(Cause::Kind::count_)> places_;
 };
 

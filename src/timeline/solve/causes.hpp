@@ -1,4 +1,4 @@
-// What makes a program slow that can be mended in its source: habits that the critical path shows.
+// Causes of slowness that can be fixed in a program's source, as the critical path shows them.
 #pragma once
 
 #include <string>
@@ -11,29 +11,29 @@ namespace heddle::detail {
 
 struct Cause {
     enum class Kind : std::uint8_t {
-        host_waits,       ///< the host waits before it launches more
-        enqueuing,        ///< operations cost the host or the device more than they run
+        host_waits,  ///< the host waits before it launches more work
+        enqueuing,   ///< enqueuing and starting operations takes over half as long as running them
         pageable_copies,  ///< the host takes part in copies
-        needless_waits,   ///< of streams for others with which they share no memory
-        broad_waits,      ///< of streams for more than they need
-        one_stream,       ///< work that nothing orders follows one another on a stream
-        turns,            ///< copies wait for kernels, and kernels for copies
+        needless_waits,   ///< streams wait for others with which they share no memory
+        broad_waits,      ///< streams wait for more work than they need
+        one_stream,       ///< independent operations run one after the other on a stream
+        turns,            ///< copies wait for kernels, and kernels for copies, in turns
         count_
     };
     Kind kind = Kind::host_waits;
-    Moment time = 0;          ///< of the critical path
-    std::uint64_t count = 0;  ///< how often it is there
-    /// The host wait, call, copy or wait of the place that took longest; of one stream, one of its
-    /// operations.
+    Moment time = 0;          ///< time that it costs on the critical path
+    std::uint64_t count = 0;  ///< number of occurrences
+    /// The host wait, call, copy or wait at the place that costs most time. For one_stream, one of
+    /// the stream's operations.
     TraceIndex op = no_index;
-    TraceIndex needed = no_index;  ///< broad waits: the last operation that is needed
+    TraceIndex needed = no_index;  ///< broad waits: the last operation that the stream needs
 };
 
-/// Returns what makes up much of the critical path and repeats, the largest first.
+/// Returns the causes that repeat and take up much of the critical path, the largest first.
 std::vector<Cause> find_causes(const Trace& trace, const Solution& solution,
                                const HostActivity& host);
 
-/// Returns a sentence or two that name the cause, its place, and what helps.
+/// Returns one or two sentences that name the cause, its place, and a remedy.
 std::string cause_text(const Trace& trace, const Cause& cause, Moment whole);
 
 }  // namespace heddle::detail

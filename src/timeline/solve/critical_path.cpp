@@ -1,4 +1,5 @@
-// The critical path: backwards from what ended last, always to what was needed last.
+// Finds the critical path: backwards from the operation that ended last, each time to the
+// dependency that was satisfied last.
 #include <algorithm>
 
 #include "timeline/solve/solving.hpp"
@@ -7,7 +8,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Finds the last host wait on a thread that really waited.
+/// Finds the last host wait on a thread that actually blocked.
 class HostWaits {
 public:
     explicit HostWaits(const Solving& solving)
@@ -23,7 +24,7 @@ public:
         for (auto& waits : waits_)
             if (!std::is_sorted(waits.begin(), waits.end())) std::sort(waits.begin(), waits.end());
     }
-    /// Returns the last one that ended until then, or no_index.
+    /// Returns the last wait that ended at or before `until`, or no_index.
     TraceIndex last_on(TraceIndex thread, Moment until) const {
         if (thread >= waits_.size()) return no_index;
         const auto& waits = waits_[thread];
@@ -62,15 +63,15 @@ private:
         return last;
     }
 
-    /// Adds the stretch from `begin` to where the path has come so far. Adds nothing if that is
-    /// empty, or if `begin` is not known.
+    /// Adds the stretch from `begin` to the current end of the path. An empty stretch or an unknown
+    /// `begin` adds no step.
     void step(CriticalStep::Kind kind, TraceIndex op, Moment begin) {
         if (begin >= at_ || !is_known(begin)) return;
         steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
     }
 
-    /// Adds what was between the start of `op` and the end of what it needed last: its way to the
-    /// device, and before that the host. Returns what it needed last.
+    /// Adds the time from the end of the last dependency of `op` to its start: the host's part, and
+    /// then the latency on the way to the device. Returns the last dependency.
     TraceIndex go_before(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Needs& needs = solving_.needs[op];
@@ -86,8 +87,8 @@ private:
         return last;
     }
 
-    /// The host's call came last: adds what its thread did since it was last held up itself.
-    /// Returns what held it up.
+    /// Adds the thread's activity since it was last held up itself. Call if the host's call was the
+    /// last dependency. Returns the operation that held up the thread.
     TraceIndex go_along_thread(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Moment called = sane(described.call_begin);
@@ -107,7 +108,7 @@ private:
         return target;
     }
 
-    /// A thread that asked again and again may have asked last before the work ended.
+    /// A thread that queried repeatedly may have made its last query before the work ended.
     Moment end_of_wait(TraceIndex wait, Moment called) const {
         const TraceOp& op = solving_.trace.ops[wait];
         if (op.kind != OpKind::blocked) return op.call_end;
@@ -117,8 +118,8 @@ private:
     const Solving& solving_;
     const HostWaits host_waits_;
     std::vector<bool> was_passed_;
-    std::vector<CriticalStep> steps_;  ///< from the last one back
-    Moment at_ = 0;                    ///< where the path has come
+    std::vector<CriticalStep> steps_;  ///< the last one first
+    Moment at_ = 0;                    ///< the current end of the path
 };
 
 }  // namespace

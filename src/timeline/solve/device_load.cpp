@@ -8,7 +8,7 @@
 namespace heddle::detail {
 
 FullStretches::FullStretches(std::vector<Change> changes, int at_least) {
-    // Of one moment ends come first. Stretches that touch are one.
+    // At the same moment, ends precede begins, so that stretches that touch are merged.
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return std::pair(a.at, a.by) < std::pair(b.at, b.by);
     });
@@ -51,7 +51,7 @@ FullStretches::Part FullStretches::within(Moment begin, Moment end) const {
 
 namespace {
 
-/// Counts in a trace may be anything.
+/// Limits a count from a trace, which may have any value.
 int limited(std::uint32_t count) noexcept { return static_cast<int>(std::min(count, 1u << 16)); }
 
 enum class Resource : std::size_t { processors, copy_engines, host_threads };
@@ -84,7 +84,7 @@ DeviceLoad::DeviceLoad(const Trace& trace, std::span<const Bar> bars)
         const TraceIndex index = device_of(trace, bar.stream);
         if (index == no_index || bar.end <= bar.start) continue;
         const TraceDevice& device = trace.devices[index];
-        // On CPU devices nodes count instead of their graph: each takes a worker.
+        // On CPU devices nodes count instead of their graph: each occupies a worker.
         const bool is_node = bar.run != no_index;
         if (device.is_cuda ? is_node : is_outline[bar.op] && !is_node) continue;
         const Resource resource = resource_of(device, trace.ops[bar.op].kind);

@@ -1,4 +1,4 @@
-// What makes a program call heddle less often.
+// Advice on how a program can call heddle less often.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace heddle::detail {
 
-/// Returns a sentence that says what helps against many calls such as the one that enqueued `op`.
+/// Returns advice, in one sentence, against many calls such as the one that enqueued `op`.
 std::string fewer_calls_text(const Trace& trace, TraceIndex op);
-/// The same for the calls of which the trace has most, by time.
+/// Returns the same for the kind of calls that takes most time in the trace.
 std::string fewer_calls_text(const Trace& trace);
 
 }  // namespace heddle::detail

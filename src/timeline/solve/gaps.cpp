@@ -1,4 +1,4 @@
-// Why nothing ran: each idle stretch of a row is cut into parts with one reason each.
+// Finds why nothing ran: splits each idle stretch of a row into parts with one reason each.
 #include <algorithm>
 
 #include "timeline/solve/device_load.hpp"
@@ -9,8 +9,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// On a CUDA device, an operation may start this late for no other reason than the launch itself.
-/// An H200 takes 1 to 3 us.
+/// On a CUDA device, an operation may start this late because of the launch alone. An H200 takes 1
+/// to 3 us.
 constexpr Moment usual_latency = 5'000;  // ns
 
 class GapMaker {
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    /// Makes the stretch from `begin_` to `gap.end` a gap, and goes on behind it.
+    /// Makes the stretch from `begin_` to `gap.end` a gap, and moves `begin_` to its end.
     void cut(Gap gap) {
         if (gap.end <= begin_) return;
         gap.stream = row_->stream;
@@ -54,7 +54,7 @@ private:
              .wait = wait});
     }
 
-    /// Says why `op` started at `start`, when its stream had been idle since `idle_since`.
+    /// Explains why `op` started at `start` when its stream had been idle since `idle_since`.
     void explain(TraceIndex op, Moment idle_since, Moment start) {
         op_ = op;
         begin_ = idle_since;
@@ -66,7 +66,7 @@ private:
         cut_start();
     }
 
-    /// The host came late, by itself or because the call took long.
+    /// Cuts the part in which the host was late, by itself or because the call took long.
     void cut_late_call() {
         const TraceOp& op = trace_.ops[op_];
         const TraceIndex parent = solving_.host_functions.find(op.parent);
@@ -77,7 +77,7 @@ private:
         cut(solving_.enqueued(op_), GapReason::launched_late, parent);
     }
 
-    /// The call had returned and all waits were satisfied.
+    /// Cuts the part after the call had returned and all waits were satisfied.
     void cut_start() {
         if (begin_ >= start_) return;
         const TraceIndex device = device_of(trace_, row_->stream);
@@ -100,7 +100,7 @@ private:
     const DeviceLoad load_;
     RowTotals* row_ = nullptr;
     TraceIndex op_ = no_index;      ///< the operation behind the stretch
-    Moment begin_ = 0, start_ = 0;  ///< what is left of the stretch
+    Moment begin_ = 0, start_ = 0;  ///< the remaining stretch
 };
 
 }  // namespace

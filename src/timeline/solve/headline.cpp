@@ -29,7 +29,7 @@ std::string work_text(const Trace& trace, const PathShares& path) {
                             duration_text(most.time), count_text(most.count, "run", "runs"));
 }
 
-/// Returns where most of the program's own code was, unless it is everywhere.
+/// Returns where the program's own code took longest, or "" if no place stands out.
 std::string code_text(const Trace& trace, const PathShares& path) {
     const CodeShare& code = path.slowest_code;
     if (code.time < path.host_own / 10) return "";
@@ -44,7 +44,7 @@ std::string code_text(const Trace& trace, const PathShares& path) {
     return formatted(", {} of it {}", duration_text(code.time), where);
 }
 
-/// Returns what the host did while it came late.
+/// Returns how the host spent the time in which it was late.
 std::string host_text(const Trace& trace, const PathShares& path) {
     if (path.host_own >= std::max(path.host_waiting, path.host_calling))
         return formatted(" Meanwhile the host ran the program's own code for {}{}.",
@@ -65,7 +65,7 @@ std::string loading_text(const Trace& trace, const PathShares& path, Moment time
                      place_of(trace, path.loaded.front()));
 }
 
-/// `more` follows if the host is the reason.
+/// Appends `more` if the host is the reason.
 std::string idle_text(const Trace& trace, const PathShares& path, GapReason reason, Moment time,
                       const std::string& more) {
     const std::string share = of_chain(path, time);
@@ -97,8 +97,8 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
     return "The longest chain takes " + share + ".";
 }
 
-/// Returns the biggest reason for the time that the path took, and the next one. What the host did
-/// is left out if a cause was named before.
+/// Returns the main reason for the length of the path, and the next one. Leaves out the host's
+/// activity if a cause was named before.
 std::string reasons_text(const Trace& trace, const PathShares& path, bool has_cause) {
     const auto most = std::max_element(path.idle.begin(), path.idle.end());
     const auto reason = static_cast<GapReason>(most - path.idle.begin());

@@ -1,4 +1,4 @@
-// The one thing that a reader should know first.
+// The first sentences of a summary.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace heddle::detail {
 
-/// Returns some sentences: the first cause, if there is one, then the biggest reason for the time
-/// that the critical path took, and what may be done about it.
+/// Returns a few sentences: the first cause, if there is one, then the main reason for the length
+/// of the critical path, with a remedy.
 std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
                      const std::vector<Cause>& causes);
-/// The same from the beginning.
+/// Returns the same. Computes the causes and the path itself.
 std::string headline(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// What the host's threads did while a stream had nothing to run.
+// Activity of the host's threads while a stream was idle.
 #pragma once
 
 #include <functional>
@@ -10,41 +10,42 @@
 
 namespace heddle::detail {
 
-/// How a thread spent a stretch of time: in host waits, in other calls, in its own code.
+/// The time that a thread spent in host waits, in other calls and in its own code.
 struct HostStretch {
     Moment waiting = 0, calling = 0, own = 0;
     std::uint64_t waits = 0, calls = 0;
     TraceIndex longest_wait = no_index, longest_call = no_index;  ///< operations
-    /// The longest part in its own code, and the operations that it called before and after.
+    /// The longest part in its own code, and the operations of the calls before and after it.
     Moment own_begin = 0, own_end = 0;
     TraceIndex own_after = no_index, own_before = no_index;
 };
 
-/// Knows the calls of all threads. Making one takes as long as sorting them; asking takes as long
-/// as there are calls in the stretch.
+/// An index of the calls of all threads. Construction sorts them. A query takes time linear in the
+/// number of calls in its stretch.
 class HostActivity {
 public:
     explicit HostActivity(const Trace& trace);
 
-    /// Returns the first call from `begin` on in which the thread enqueued work, or no_index.
+    /// Returns the first call of the thread, at or after `begin`, that enqueued work. Returns
+    /// no_index if there is none.
     TraceIndex first_work(TraceIndex thread, Moment begin) const;
 
-    /// Called for a call, or a part of one, that is in a stretch.
+    /// Called for each call, or part of a call, within a stretch.
     using InCall = std::function<void(TraceIndex op, Moment time)>;
     void calls(TraceIndex thread, Moment begin, Moment end, const InCall& use) const;
 
-    /// Called for each part of a stretch in which the thread ran its own code: how long it took,
-    /// and the operations that were called before and after, if known.
+    /// Called for each part of a stretch in which the thread ran its own code. Receives its length
+    /// and the operations of the calls before and after it, or no_index.
     using OwnCode = std::function<void(Moment time, TraceIndex after, TraceIndex before)>;
-    /// Returns what a thread did. Empty for a thread that does not exist.
+    /// Returns how a thread spent the stretch. The result is empty if the thread does not exist.
     HostStretch on(TraceIndex thread, Moment begin, Moment end, const OwnCode& own = {}) const;
 
-    /// Returns in words what the thread that enqueued `gap.op` did during the gap:
+    /// Returns in words, on one line, how the thread that enqueued `gap.op` spent the gap:
     ///
     ///     main: its own code 3.10 ms (2.90 ms from a.cpp:12 to a.cpp:20, in 'assembly'),
     ///     synchronize 1.20 ms (a.cpp:33), 14 other calls 12.0 us
     ///
-    /// in one line. Returns "" if that is not known, or if no operation is behind the gap.
+    /// Returns "" if that is unknown, or if no operation follows the gap.
     std::string during(const Gap& gap) const;
 
 private:
@@ -56,13 +57,13 @@ private:
     struct Range {
         Moment begin, end;
         TraceIndex name;
-        std::size_t parent;  ///< the range around it; its own index if there is none
+        std::size_t parent;  ///< index of the enclosing range; its own index if there is none
     };
     void add_calls();
-    /// Cuts waits out of the calls in which they were, so that no two calls overlap.
+    /// Cuts waits out of the calls that contain them, so that no two calls overlap.
     static void cut_out_waits(std::vector<Call>& calls);
     void add_ranges();
-    /// Returns the name of the innermost range that holds this moment, or no_index.
+    /// Returns the name of the innermost range that contains the moment, or no_index.
     TraceIndex range_at(TraceIndex thread, Moment moment) const;
     std::string words(TraceIndex thread, Moment begin, Moment end) const;
 
@@ -72,7 +73,7 @@ private:
     std::vector<std::vector<Range>> ranges_;  ///< of each thread, by begin
 };
 
-/// The same for one gap. For more gaps, make a HostActivity.
+/// Returns HostActivity::during(gap) for a single gap. Use one HostActivity for several gaps.
 std::string what_the_host_did(const Trace& trace, const Gap& gap);
 
 }  // namespace heddle::detail

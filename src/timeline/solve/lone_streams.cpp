@@ -12,13 +12,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// So many operations of a stream are looked at.
+/// Limit on the operations of a stream that are examined.
 constexpr std::size_t most_of_stream = 20'000;
 
-/// When the bytes of some memory were last written and read.
+/// The times at which the bytes of some memory were last written and read.
 class MemoryTimes {
 public:
-    /// Returns from when on memory can be used.
+    /// Returns the moment from which the memory can be used.
     Moment free_for(std::uint64_t begin, std::uint64_t end, bool writes) const {
         Moment free = 0;
         for (auto part = first_behind(begin); part != parts_.end() && part->first < end; ++part)
@@ -64,7 +64,7 @@ private:
     std::map<std::uint64_t, Part> parts_;  ///< by begin
 };
 
-/// Runs the operations of a stream once more, ordered by their memory alone.
+/// Replays the operations of a stream, ordered by their memory alone.
 class FreeRun {
 public:
     FreeRun(const Trace& trace, const TraceDevice& device) : trace_(trace), device_(device) {}
@@ -85,14 +85,14 @@ public:
         else floor_ = end;
         last_ = std::max(last_, end);
     }
-    /// What follows comes after all that was added.
+    /// Orders operations that are added later after all operations added so far.
     void order() { floor_ = last_; }
 
-    /// Returns how much less time all takes than one after the other.
+    /// Returns the time saved compared with running all operations one after the other.
     Moment saved() const { return sum_ - std::max({last_, kernels_, copies_}); }
 
 private:
-    /// Returns what an operation uses, or nothing if that is not known.
+    /// Returns the accesses of an operation, or nullopt if its memory is unknown.
     std::optional<std::span<const TraceAccess>> accesses_of(const TraceOp& op) const {
         const bool is_known = !op.holds_pointers && op.kind != OpKind::graph_launch &&
                               op.accesses != 0 && op.first_access <= trace_.accesses.size() &&
@@ -113,10 +113,10 @@ private:
     const Trace& trace_;
     const TraceDevice& device_;
     MemoryTimes memory_;
-    Moment floor_ = 0;                 ///< what is added begins then, at the earliest
-    Moment last_ = 0;                  ///< when all that was added has ended
-    Moment sum_ = 0;                   ///< of all lengths
-    Moment kernels_ = 0, copies_ = 0;  ///< how long the device takes for them at best
+    Moment floor_ = 0;                 ///< earliest begin of the operations added next
+    Moment last_ = 0;                  ///< end of all operations added
+    Moment sum_ = 0;                   ///< sum of all lengths
+    Moment kernels_ = 0, copies_ = 0;  ///< shortest time that the device needs for them
 };
 
 /// Returns the stream's operations that ran, its waits, and the host's waits for it, in order.

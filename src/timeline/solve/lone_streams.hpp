@@ -1,4 +1,4 @@
-// Streams on which independent work follows one another.
+// Finds streams on which independent operations run one after the other.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@ namespace heddle::detail {
 
 struct LoneStream {
     TraceIndex op = no_index;      ///< the first of its operations
-    Moment time = 0;               ///< how much less they would take on streams of their own
-    std::uint64_t operations = 0;  ///< that ran on it
+    Moment time = 0;               ///< time that they would save on separate streams
+    std::uint64_t operations = 0;  ///< number of operations that ran on it
 };
 
-/// Returns the streams on which most of the critical path is, and whose operations would take less
-/// time if they were ordered by the memory that they use alone, on as many streams as they need.
+/// Returns the streams that hold more than half of the critical path, if their operations could
+/// take less time. The estimate orders operations only by their memory, on as many streams as they
+/// need.
 ///
-/// Operations keep their order around others whose memory is not known, around waits for other
-/// streams, and around host waits. CPU devices have their workers; of a CUDA device it is not known
-/// how many kernels fit, so that only a copy and a kernel count as independent there.
+/// Operations keep their order around operations with unknown memory, waits for other streams, and
+/// host waits. A CPU device runs as much at once as its workers allow. How many kernels fit on a
+/// CUDA device is unknown: only a copy and a kernel count as independent there.
 std::vector<LoneStream> find_lone_streams(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -50,7 +50,7 @@ private:
     std::map<Key, WaitShare> all_;
 };
 
-/// What ran before each operation on its stream.
+/// Finds the operation that ran before each operation on its stream.
 class Befores {
 public:
     Befores(const Trace& trace, const Solution& solution)
@@ -63,8 +63,8 @@ public:
             last = &bar;
         }
     }
-    /// Returns what the host waited for most of the time. A copy whose own call waits for it takes
-    /// less than what is before it.
+    /// Returns the operation that the host waited for most of the time. That is the previous
+    /// operation if it took longer than the copy whose own call waits.
     TraceIndex held_up_by(const Arrow& arrow) const {
         const TraceOp& wait = trace_.ops[arrow.wait];
         const Bar* const own = bars_[arrow.from];

@@ -1,4 +1,4 @@
-// The waits that took longest.
+// Finds the waits that took longest.
 #pragma once
 
 #include <string>
@@ -8,21 +8,23 @@
 
 namespace heddle::detail {
 
-/// Waits at one place in the source for one other place, of one stream or one thread.
+/// The waits of one stream or one thread, at one place in the source, for operations of one other
+/// place.
 struct WaitShare {
-    TraceIndex wait = no_index;  ///< the longest of them
-    TraceIndex from = no_index;  ///< what it waited for; none: outside of the recording
+    TraceIndex wait = no_index;  ///< the longest wait
+    /// The operation it waited for; no_index if that is outside the recording.
+    TraceIndex from = no_index;
     bool is_host = false;
     Moment time = 0, longest = 0;
     std::uint64_t count = 0;
 };
 
-/// Returns those that took longest together, the longest first. Counted is only the time in which
-/// nothing but the wait held the stream or the host up.
+/// Returns the `most` groups with the longest total time, the longest first. Counts only the time
+/// in which the wait alone held up the stream or the host.
 std::vector<WaitShare> longest_waits(const Trace& trace, const Solution& solution,
                                      std::size_t most);
 
-/// Returns them as text, three lines each.
+/// Returns the groups as text, two or three lines each.
 std::string text_of_waits(const Trace& trace, const std::vector<WaitShare>& waits);
 
 }  // namespace heddle::detail

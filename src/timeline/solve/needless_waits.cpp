@@ -8,7 +8,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// More on one side of a wait is not compared.
+/// Limits on one side of a wait: a wait with more is not compared.
 constexpr std::size_t most_operations = 64, most_uses = 512;
 
 bool uses_memory(OpKind kind) noexcept {
@@ -120,7 +120,7 @@ bool NeedlessWaits::waits_for_others(TraceIndex stream, std::uint64_t after, std
     });
 }
 
-/// Returns false if it is not known what the operation uses.
+/// Returns false if the memory of the operation is unknown.
 bool NeedlessWaits::add_uses(TraceIndex index, Uses& uses) const {
     const TraceOp& op = trace_.ops[index];
     if (!uses_memory(op.kind)) return true;

@@ -1,4 +1,4 @@
-// Copies of pageable memory, in which the host takes part.
+// Finds copies of pageable memory, in which the host takes part.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Returns for each operation whether it is one. The host's own access to the memory, of the same
-/// thread and place, follows such a copy.
+/// Returns for each operation whether it is such a copy. It is one if the same thread then records
+/// a host access to the memory at the same place in the source.
 std::vector<bool> find_pageable_copies(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -11,21 +11,21 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-constexpr std::size_t longest_round = 12;  ///< lines of what is found to repeat
+constexpr std::size_t longest_round = 12;  ///< in lines, of a loop that is recognised
 
-/// Steps that are shown as one line: an operation, or some with the same name, on one stream.
+/// Steps that share one line: an operation, or several of the same name, on one stream.
 struct Line {
     CriticalStep::Kind kind;
-    TraceIndex op;  ///< the first
+    TraceIndex op;  ///< the first operation
     Moment begin, end;
     std::uint64_t count = 1;
-    Moment between = 0;  ///< time in which none of them ran
+    Moment between = 0;  ///< time in which none of the operations ran
 };
 
 /// A line, or lines that repeat: a loop of the program.
 struct Part {
-    std::size_t first = 0;  ///< line
-    std::size_t lines = 1;  ///< of one round
+    std::size_t first = 0;  ///< index of the first line
+    std::size_t lines = 1;  ///< number of lines in one round
     std::size_t rounds = 1;
     Moment begin = 0, end = 0;
 
@@ -39,16 +39,17 @@ bool is_same(const Trace& trace, TraceIndex a, TraceIndex b) {
            one.graph == other.graph;
 }
 
-/// Returns whether a step only ends what the host began: the short way of a launch to its device.
+/// Returns whether a step only completes a host step: the short latency from a launch to its
+/// device.
 bool is_short_latency(const Line& line, const CriticalStep& step) {
     return line.kind == CriticalStep::Kind::host && step.kind == CriticalStep::Kind::waits &&
            line.op == step.op && step.end - step.begin <= (line.end - line.begin) / 10;
 }
 
-/// Joins runs of the same work with all that is between them.
+/// Merges runs of the same work, with everything between them.
 std::vector<Line> lines_of(const Trace& trace, const Solution& solution) {
     std::vector<Line> lines;
-    std::size_t after_work = 0;  // the last line of work is the one before
+    std::size_t after_work = 0;  // index after the last line of work, 0 if there is none
     for (const CriticalStep& step : solution.critical) {
         const bool runs = step.kind == CriticalStep::Kind::runs;
         if (!lines.empty() && is_short_latency(lines.back(), step)) {
@@ -69,12 +70,12 @@ std::vector<Line> lines_of(const Trace& trace, const Solution& solution) {
     return lines;
 }
 
-/// Finds what repeats.
+/// Finds lines that repeat.
 std::vector<Part> parts_of(const Trace& trace, const std::vector<Line>& lines) {
     const auto repeats = [&](std::size_t a, std::size_t b) {
         return lines[a].kind == lines[b].kind && is_same(trace, lines[a].op, lines[b].op);
     };
-    /// Returns how often the lines from `first` on are there one after the other.
+    /// Returns how often the `length` lines from `first` on occur in a row.
     const auto rounds_of = [&](std::size_t first, std::size_t length) {
         std::size_t same = first + length;
         while (same < lines.size() && repeats(same, same - length)) ++same;
@@ -113,7 +114,8 @@ std::string text_of(const Trace& trace, const Line& line) {
     return text + ", " + place;
 }
 
-/// Returns whether each part is shown: the longest ones, with a line each for what is between.
+/// Returns whether each part is shown. The longest parts are, with one line for the parts in
+/// between.
 std::vector<bool> find_shown(const std::vector<Part>& parts) {
     std::size_t lines = 0;
     for (const Part& part : parts) lines += part.shown_lines();
@@ -133,7 +135,7 @@ std::vector<bool> find_shown(const std::vector<Part>& parts) {
     return is_shown;
 }
 
-/// Adds lines to a text.
+/// Writes the lines of the text.
 class Writer {
 public:
     Writer(const Trace& trace, const Solution& solution, const std::vector<Line>& lines)

@@ -59,8 +59,8 @@ private:
             shares_.late_workers += time;
     }
 
-    /// Divides a stretch by the gaps of the stream's row. What is in no gap was the host's, or the
-    /// way of a wait to its stream.
+    /// Divides a step among the gaps of the stream's row. The rest counts as the host's, or as the
+    /// latency between a wait and its stream.
     void add_idle(const CriticalStep& step) {
         const bool is_host =
             step.kind == CriticalStep::Kind::host || is_host_wait(trace_.ops[step.op]);

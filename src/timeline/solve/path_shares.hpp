@@ -1,4 +1,4 @@
-// What the critical path consists of.
+// Splits the critical path into its parts.
 #pragma once
 
 #include <array>
@@ -10,34 +10,36 @@
 
 namespace heddle::detail {
 
-/// An awake worker takes far less to start an operation.
+/// A shorter latency is normal: an awake worker takes far less to start an operation.
 inline constexpr Moment least_late = 10'000;
 
-/// Operations of one name on one stream, as far as they are on the critical path.
+/// The part of the critical path that operations of one name on one stream take.
 struct WorkShare {
-    TraceIndex op = no_index;  ///< one of them
+    TraceIndex op = no_index;  ///< one of these operations
     Moment time = 0;
     std::uint64_t count = 0;
 };
 
-/// Code of the program between two of its calls.
+/// A stretch of the program's own code between two of its calls.
 struct CodeShare {
     TraceIndex after = no_index, before = no_index;  ///< operations that the calls enqueued
     Moment time = 0;
 };
 
-/// The critical path by what it consists of. All times add up to `whole`.
+/// The critical path by its parts. All times add up to `whole`.
 struct PathShares {
     PathShares(const Trace& trace, const Solution& solution, const HostActivity& host);
 
     Moment whole = 0;
-    Moment work = 0;  ///< operations that run
-    std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};  ///< the rest
+    Moment work = 0;  ///< time in which operations run
+    /// The rest of the time, by reason.
+    std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};
     Moment late_workers = 0;            ///< launch latency of CPU devices, among `idle`
     std::vector<WorkShare> operations;  ///< the largest first
     std::vector<TraceIndex> loaded;     ///< launches whose calls loaded code
 
-    /// While the host came late: what its threads did, and the program's code that took longest.
+    /// While the host was late: how its threads spent the time, and the code of the program that
+    /// took longest.
     Moment host_own = 0, host_waiting = 0, host_calling = 0;
     CodeShare slowest_code;
 
@@ -46,8 +48,8 @@ struct PathShares {
     }
 };
 
-/// Returns the path in order of time, at most some 20 lines: runs of one kernel are one line, and
-/// what is short is left out.
+/// Returns the path in order of time, in about 20 lines at most. Runs of one kernel share a line,
+/// and short steps are left out.
 std::string path_in_order(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

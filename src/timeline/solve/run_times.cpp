@@ -1,4 +1,4 @@
-// When operations ran: what was measured, and what follows for the rest.
+// Finds the times at which operations ran: uses measured times, and deduces the others.
 #include <algorithm>
 #include <tuple>
 
@@ -50,8 +50,8 @@ std::vector<Ran> measured_times(const Trace& trace, const std::vector<NodeRun>& 
 
 namespace {
 
-/// Gives an end to operations that only started: when the next one of the stream starts, or
-/// `last`, the end of the picture.
+/// Assigns an end to operations that only have a start: the start of the stream's next operation,
+/// or `last`, the end of the picture.
 void close_open_ends(Solving& solving, TraceIndex stream, Moment last) {
     const auto ops = solving.order.of(stream);
     Moment next = last;
@@ -94,7 +94,7 @@ void fill_times(Solving& solving) {
 namespace {
 
 /// Sets the bounds of the picture: the recording, its calls and all that ran. If the oldest
-/// operations were lost, it begins with what is left.
+/// operations were lost, the picture begins with the remaining ones.
 void find_bounds(Solving& solving) {
     const Trace& trace = solving.trace;
     Moment begin = furthest_moment, end = unknown_moment;

@@ -11,10 +11,11 @@ namespace {
 
 constexpr Moment least_slow = 50'000;  // ns
 constexpr Moment times_usual = 10;
-/// Taken for usual where every launch is the first one of its kernel: an H200's takes 2.6 us.
+/// The usual time where every launch is the first one of its kernel. A launch on an H200 takes 2.6
+/// us.
 constexpr Moment usual_launch = 5'000;  // ns
 
-/// Returns how long the call took, or unknown_moment.
+/// Returns the duration of the call, or unknown_moment.
 Moment duration_of(const TraceOp& op) {
     if (op.mode != OpMode::run || !is_known(op.call_begin) || !is_known(op.call_end) ||
         op.call_end < op.call_begin)
@@ -88,7 +89,8 @@ std::optional<GapReason> SlowCalls::reason_of(TraceIndex index) const {
     const auto kind = static_cast<std::size_t>(op.kind);
     if (device == no_index || kind >= op_kinds || duration < least_slow || is_pageable_[index])
         return std::nullopt;
-    // A CPU device's queues are never full, and its code is there: the thread lost its core.
+    // A CPU device's queues are never full, and its code is always loaded: the thread lost its
+    // core.
     if (!trace_.devices[device].is_cuda) return std::nullopt;
     const Moment usual = usual_[device * op_kinds + kind];
     if (usual < 0 || duration / times_usual <= usual) return std::nullopt;

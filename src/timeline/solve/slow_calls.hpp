@@ -1,4 +1,4 @@
-// Which calls took far longer than such calls usually take, and why.
+// Finds calls that took far longer than similar calls, with the reason.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 namespace heddle::detail {
 
 /// A call is slow if it took at least 50 us and over ten times as long as usual for its kind on its
-/// device. Usual is the lower tenth of the calls: where a queue stays full, most calls are blocked.
+/// device. The usual time is the lower tenth of the calls, because most calls block where a queue
+/// stays full.
 ///
-/// A slow call that launches a kernel for the first time on its device loads code, unless a later
-/// launch of the same kernel was about as slow. Copies of pageable memory take as long as their
-/// bytes: they are never slow.
+/// A slow call that launches a kernel for the first time on its device loads code. It does not if a
+/// later launch of the same kernel was about as slow. Copies of pageable memory are never slow:
+/// their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);
 
-    /// Returns queue_full or loading_code for slow calls.
+    /// Returns queue_full or loading_code for slow calls, nullopt for others.
     std::optional<GapReason> reason_of(TraceIndex op) const;
 
 private:

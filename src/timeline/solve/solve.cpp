@@ -1,8 +1,8 @@
-// What follows from a trace. The parts are in files of their own:
+// Solves a trace. The parts are in separate files:
 //
-//     run_times     when each operation ran; starts that were not measured are deduced
+//     run_times     the times at which each operation ran, and starts deduced where not measured
 //     stream_order  operations by stream and position
-//     waits         what each wait waited for
+//     waits         the target of each wait
 //     bars, arrows, gaps, critical_path
 #include "timeline/solve/solving.hpp"
 

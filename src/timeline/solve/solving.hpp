@@ -1,4 +1,4 @@
-// What the parts of solve() share.
+// Data and functions that the parts of solve() share.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// When an operation ran.
+/// The times at which an operation ran.
 struct Ran {
     Moment start = unknown_moment, end = unknown_moment;
     bool start_is_deduced = false;
@@ -26,14 +26,15 @@ struct NodeRun {
     TraceIndex run = 0;  ///< in Trace::node_runs
 };
 
-/// Returns the node runs by launch, then start. Leaves out runs whose launch or times are unknown.
+/// Returns the node runs by launch, then start. Leaves out runs with an unknown launch or unknown
+/// times.
 std::vector<NodeRun> find_node_runs(const Trace& trace);
 
-/// Returns for each operation when it ran, as far as it was measured. A launched graph spans its
-/// nodes. Unknown ends of operations that did start are left open.
+/// Returns the measured times of each operation. A launched graph spans its nodes. Unknown ends of
+/// operations that did start stay unknown.
 std::vector<Ran> measured_times(const Trace& trace, const std::vector<NodeRun>& nodes);
 
-/// The operations that matter in the order of their streams: work with times, waits and records.
+/// The operations that matter, in the order of their streams: work with times, waits and records.
 class StreamOrder {
 public:
     StreamOrder(const Trace& trace, const std::vector<Ran>& ran);
@@ -42,9 +43,9 @@ public:
     std::span<const TraceIndex> of(TraceIndex stream) const noexcept {
         return {ops_.data() + first_[stream], first_[stream + 1] - first_[stream]};
     }
-    /// Returns the place of the stream's first operation among those of all streams.
+    /// Returns the index of the stream's first operation among those of all streams.
     std::size_t first(TraceIndex stream) const noexcept { return first_[stream]; }
-    /// Returns how many operations of the stream have that position or an earlier one.
+    /// Returns how many operations of the stream are at that position or an earlier one.
     std::size_t covered(TraceIndex stream, std::uint64_t position) const noexcept;
     TraceIndex streams() const noexcept { return static_cast<TraceIndex>(first_.size() - 1); }
     std::size_t size() const noexcept { return ops_.size(); }
@@ -54,34 +55,35 @@ private:
 
     std::vector<TraceIndex> ops_;
     std::vector<std::uint64_t> positions_;  ///< of each of them
-    std::vector<std::size_t> first_;        ///< of each stream, and the end
+    std::vector<std::size_t> first_;        ///< index of each stream's first operation, and the end
 };
 
-/// What an operation needed before it could start, besides its call.
+/// The dependencies of an operation, besides its call.
 struct Needs {
-    TraceIndex before = no_index;  ///< the last operation before it on its stream
-    TraceIndex wait = no_index;    ///< of the waits between the two, the one satisfied last
-    TraceIndex unseen = no_index;  ///< a wait between the two for work that no recording sees
+    TraceIndex before = no_index;  ///< the previous operation on its stream
+    TraceIndex wait = no_index;  ///< of the waits between the two, the one that was satisfied last
+    TraceIndex unseen = no_index;  ///< a wait between the two for work outside all recordings
 };
 
-/// A trace, and what is known of it so far.
+/// A trace, and all that has been deduced from it.
 struct Solving {
-    /// Does all that bars, arrows and gaps are made from.
+    /// Deduces everything that bars, arrows and gaps need.
     explicit Solving(const Trace& trace);
 
-    /// Returns when an operation ended, or unknown_moment, which is before all other moments.
+    /// Returns the end of an operation, or unknown_moment, which is less than all other moments.
     Moment end_of(TraceIndex op) const noexcept {
         return op < ran.size() ? ran[op].end : unknown_moment;
     }
-    /// Returns until when the host held an operation up: until its call returned, or, if the call
-    /// then waited for the operation itself, until it began to wait. May be unknown.
+    /// Returns the moment until which the host held up an operation. That is the return of its call
+    /// or, if the call then waited for the operation itself, the begin of that wait. May be
+    /// unknown.
     Moment enqueued(TraceIndex op) const noexcept {
         const TraceOp& described = trace.ops[op];
         const Moment called = std::max(sane(described.call_begin), sane(described.call_end));
         const auto found = waited_within.find(op);
         return found != waited_within.end() ? std::min(found->second, called) : called;
     }
-    /// Returns what a wait waited for, or no_index.
+    /// Returns the operation that a wait waited for, or no_index.
     TraceIndex target_of(TraceIndex wait) const noexcept {
         return wait < targets.size() ? targets[wait] : no_index;
     }
@@ -91,8 +93,8 @@ struct Solving {
     std::vector<NodeRun> nodes;
     std::vector<Ran> ran;  ///< of each operation
     StreamOrder order;
-    std::vector<TraceIndex> targets;  ///< of each operation that is a wait: what it waited for
-    /// Of operations for which their own calls waited: since when.
+    std::vector<TraceIndex> targets;  ///< for each wait: the operation it waited for
+    /// The begin of the wait, for operations whose own calls waited for them.
     std::unordered_map<TraceIndex, Moment> waited_within;
     std::vector<Needs> needs;   ///< of each operation that ran
     Moment begin = 0, end = 0;  ///< of the whole picture
@@ -100,8 +102,8 @@ struct Solving {
 
 /// Fills `targets` and `needs`.
 void follow_waits(Solving& solving);
-/// Fills the ends of operations that did not end, and the starts of those whose end alone was
-/// measured: the latest moment of what they needed, but at most their end.
+/// Fills in missing times. An operation that did not end is assigned an end. A missing start
+/// becomes the latest end of the operation's dependencies, but at most its own end.
 void fill_times(Solving& solving);
 
 std::vector<Bar> make_bars(const Solving& solving);

@@ -1,4 +1,4 @@
-// The order of a trace's operations by stream and position.
+// Orders a trace's operations by stream and position.
 #include <algorithm>
 
 #include "timeline/solve/solving.hpp"

@@ -1,4 +1,4 @@
-// What `heddle timeline --summary` prints.
+// Prints `heddle timeline --summary`.
 #include <algorithm>
 
 #include "core/base/format.hpp"
@@ -19,7 +19,7 @@ std::string device_text(const Trace& trace, TraceIndex device) {
     return device < trace.devices.size() ? device_text(trace.devices[device]) : "?";
 }
 
-/// Returns lines of words. All but the first are indented.
+/// Returns the text wrapped into lines. All but the first are indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
     std::string lines;
     std::size_t used = 0, begin = 0;
@@ -40,7 +40,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     return lines + "\n";
 }
 
-/// Cuts off what is beyond the last column.
+/// Cuts each line off after the last column.
 std::string fit_lines(const std::string& text) {
     std::string lines;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -136,17 +136,17 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
     return text;
 }
 
-/// Operations without times, by why they have none.
+/// Numbers of operations without times, by reason.
 struct Missing {
-    std::uint64_t pending = 0;  ///< they had not run when the recording ended
-    std::uint64_t unkept = 0;   ///< they ran, and there was no room for their times
-    std::uint64_t dropped = 0;  ///< their streams had failed
+    std::uint64_t pending = 0;  ///< had not run when the recording ended
+    std::uint64_t unkept = 0;   ///< ran, but there was no room for their times
+    std::uint64_t dropped = 0;  ///< dropped because their streams had failed
     std::uint64_t failed = 0;
-    TraceIndex failure = no_index;  ///< the first one that failed
+    TraceIndex failure = no_index;  ///< the first operation that failed
 };
 
 Missing missing_of(const Trace& trace, const Solution& solution) {
-    // Streams run in order: what is before an operation that ran has run as well.
+    // Streams run in order: operations before one that ran have run as well.
     std::vector<std::uint64_t> ran_to(trace.streams.size());
     std::vector<bool> has_run(trace.ops.size());
     for (const Bar& bar : solution.bars) {
@@ -165,7 +165,7 @@ Missing missing_of(const Trace& trace, const Solution& solution) {
     return missing;
 }
 
-/// Says which operations have no times, and why.
+/// Returns a sentence for each reason why operations have no times.
 std::string missing_text(const Trace& trace, const Solution& solution) {
     const Missing missing = missing_of(trace, solution);
     std::string text;

@@ -1,4 +1,4 @@
-// Reads parts of traces that may be damaged or cut: what is out of range counts as not known.
+// Reads parts of traces that may be damaged or cut. Values out of range count as unknown.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 
 namespace heddle::detail {
 
-/// Moments further away than this (over a year) are taken for damage, so that no difference or sum
-/// of moments overflows.
+/// Moments further away than this (over a year) count as damage, so that no difference or sum of
+/// moments overflows.
 inline constexpr Moment furthest_moment = Moment{1} << 55;
 
 inline bool is_known(Moment moment) noexcept {
     return -furthest_moment <= moment && moment <= furthest_moment;
 }
 
-/// Returns the moment, or unknown_moment for one that is too far away. Unknown moments are smaller
-/// than all others, so the later one of two is their maximum.
+/// Returns the moment, or unknown_moment if it is too far away. Unknown moments are less than all
+/// others, so the later one of two is their maximum.
 inline Moment sane(Moment moment) noexcept { return is_known(moment) ? moment : unknown_moment; }
 
 inline const std::string& text_of(const Trace& trace, TraceIndex string) noexcept {
@@ -38,7 +38,7 @@ inline Moment clock_error_of(const Trace& trace, TraceIndex stream) noexcept {
     return std::max<Moment>(trace.devices[device].clock_error, 0);
 }
 
-/// Returns whether it is an operation that runs on its stream's device.
+/// Returns whether the operation runs on its stream's device.
 inline bool is_work(const TraceOp& op) noexcept {
     if (op.mode != OpMode::run) return false;
     switch (op.kind) {
@@ -54,8 +54,8 @@ inline bool is_work(const TraceOp& op) noexcept {
     }
 }
 
-/// Returns whether the host's thread waited in it: a synchronisation, or a part of another call, or
-/// queries that were repeated.
+/// Returns whether the host's thread waited in the operation: in a synchronisation, in a part of
+/// another call, or by repeated queries.
 inline bool is_host_wait(const TraceOp& op) noexcept {
     return op.mode == OpMode::run && (op.kind == OpKind::synchronize || op.kind == OpKind::blocked);
 }

@@ -1,4 +1,4 @@
-// What waits wait for: the last operation that ran before the point that they cover.
+// Finds the target of each wait: the last operation to end among those that the wait covers.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The first operations of a stream: what a wait covers.
+/// The first `count` operations of a stream: those that a wait covers.
 struct Covered {
     TraceIndex stream = no_index;
     std::size_t count = 0;
@@ -40,10 +40,10 @@ private:
     std::vector<std::tuple<std::uint64_t, std::uint32_t, TraceIndex>> all_;
 };
 
-/// Follows the streams in their order and knows at each place what ended last of all that this
-/// place is ordered after. A wait needs that of another stream up to some place, so that one is
-/// followed first. A damaged trace may have waits in a circle: one of them then counts for what is
-/// known so far.
+/// Follows the streams in order. For each place, notes the operation that ended last among those
+/// that are ordered before the place. A wait needs this of another stream up to some place, so that
+/// stream is followed first. A damaged trace may contain a cycle of waits: one of them then uses an
+/// incomplete result.
 class Follower {
 public:
     explicit Follower(Solving& solving)
@@ -74,7 +74,7 @@ private:
         return op.kind == OpKind::wait || op.kind == OpKind::wait_elided;
     }
 
-    /// Follows one stream to its end, and others as far as it needs them.
+    /// Follows one stream to its end, and other streams as far as it needs them.
     void follow(TraceIndex stream) {
         std::vector<Covered> todo{{stream, solving_.order.of(stream).size()}};
         while (!todo.empty()) {
@@ -96,7 +96,7 @@ private:
         }
     }
 
-    /// Notes what is known after the stream's next operation.
+    /// Notes the results after the stream's next operation.
     void pass(TraceIndex stream, TraceIndex index, const std::optional<Covered>& covered) {
         const TraceOp& op = solving_.trace.ops[index];
         const std::size_t place = solving_.order.first(stream) + done_[stream];
@@ -116,7 +116,8 @@ private:
                    const std::optional<Covered>& covered) {
         const TraceOp& op = solving_.trace.ops[index];
         const TraceIndex target = covered ? at(latest_, *covered) : no_index;
-        // What the other stream waited for may be this stream's own work, which needs no wait.
+        // The other stream's latest operation may belong to this stream, which needs no wait for
+        // it.
         const bool is_own = target != no_index && solving_.trace.ops[target].stream == stream;
         const TraceIndex foreign =
             is_own && covered->stream != stream ? at(last_run_, *covered) : target;
@@ -132,7 +133,7 @@ private:
         if (!covered && solving_.trace.lost_ops == 0) needs.unseen = index;
     }
 
-    /// Returns what one of the two vectors says about the end of those operations.
+    /// Returns the entry of one of the two vectors at the end of those operations.
     TraceIndex at(const std::vector<TraceIndex>& known, const Covered& covered) const {
         const std::size_t count = std::min(covered.count, done_[covered.stream]);
         return count == 0 ? no_index : known[solving_.order.first(covered.stream) + count - 1];
@@ -151,14 +152,15 @@ private:
         }
     }
 
-    /// Returns whether a thread waited in the very call that enqueued what it waited for.
+    /// Returns whether a thread waited for an operation within the call that enqueued it.
     bool is_within(const TraceOp& wait, TraceIndex target) const {
         const TraceOp& op = solving_.trace.ops[target];
         return op.thread == wait.thread && is_known(wait.call_begin) && is_known(op.call_begin) &&
                op.call_begin <= wait.call_begin && wait.call_end <= op.call_end;
     }
 
-    /// A host wait for a device covers all that was enqueued there when it began.
+    /// Finds the targets of host waits for a device: each covers all work enqueued there before it
+    /// began.
     void find_device_waits() {
         const Trace& trace = solving_.trace;
         using Call = std::pair<Moment, TraceIndex>;
@@ -191,11 +193,11 @@ private:
 
     Solving& solving_;
     Records records_;
-    std::vector<std::size_t> done_;     ///< of each stream: how many operations were passed
-    std::vector<bool> is_waiting_;      ///< of each stream: it is being followed
-    std::vector<Needs> pending_;        ///< of each stream: of its next operation that runs
-    std::vector<TraceIndex> latest_;    ///< at each place: what ended last
-    std::vector<TraceIndex> last_run_;  ///< at each place: the last operation on this very stream
+    std::vector<std::size_t> done_;   ///< of each stream: number of operations passed
+    std::vector<bool> is_waiting_;    ///< of each stream: whether it is being followed
+    std::vector<Needs> pending_;      ///< of each stream: the needs of its next operation that runs
+    std::vector<TraceIndex> latest_;  ///< at each place: the operation that ended last
+    std::vector<TraceIndex> last_run_;  ///< at each place: the last operation on the same stream
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string three_digits(double number) {
     return number < 99.95 ? formatted("{:.1f}", number) : formatted("{:.0f}", number);
 }
 
-/// Returns the last parts of a path, with what is between them.
+/// Returns the last parts of a path, with their separators.
 std::string_view last_parts(std::string_view path, std::size_t parts) noexcept {
     std::size_t begin = path.size();
     while (parts-- > 0 && begin != std::string_view::npos && begin > 0)
@@ -53,7 +53,7 @@ std::string duration_text(Moment ns) {
     if (ns < 0) return "-" + duration_text(ns == unknown_moment ? 0 : -ns);
     if (ns < 1000) return formatted("{} ns", ns);
     const auto number = static_cast<double>(ns);
-    // Of which there is one, as it will be rounded.
+    // The first unit of which the number is at least 1 after rounding.
     const auto* const unit =
         std::ranges::find_if(units, [&](const TimeUnit& one) { return number >= 0.9995 * one.ns; });
     return three_digits(number / unit->ns) + " " + unit->name;

@@ -1,6 +1,6 @@
 'use strict';
 
-// The overlay: arrows of waits, the selection, and marks of dropped operations.
+// Draws the overlay: arrows of waits, the selection, and marks of dropped operations.
 
 function svgElement(name, attributes) {
     const element = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -8,7 +8,8 @@ function svgElement(name, attributes) {
     return element;
 }
 
-/// The path of an arrow, from the lower edge of one bar to the upper one of another, or upwards.
+/// Returns the path of an arrow, from the lower edge of one bar to the upper edge of another, or
+/// upwards.
 function arrowPath(model, view, scroll, {arrow, from, to}) {
     const a = model.rows[from.row], b = model.rows[to.row];
     const top0 = a.top + from.lane * a.laneHeight - scroll;
@@ -34,7 +35,7 @@ function arrowElement(model, view, scroll, planned) {
     return group;
 }
 
-/// A frame around a stretch of a lane.
+/// Makes a frame around a stretch of a lane.
 function frameElement(model, view, scroll, {row, lane}, begin, end, kind) {
     const r = model.rows[row];
     const x0 = Math.max(-4, xOf(view, begin)), x1 = Math.min(view.width + 4, xOf(view, end));
@@ -45,7 +46,8 @@ function frameElement(model, view, scroll, {row, lane}, begin, end, kind) {
     });
 }
 
-/// What is selected, as frames; with an operation also its call, and with a call what it enqueued.
+/// Makes frames for the selection. An operation also has one for its call, and a call for its
+/// operation.
 function selectionFrames(model, view, scroll, selection) {
     if (!selection) return [];
     const frame = (place, times, kind) =>
@@ -59,7 +61,7 @@ function selectionFrames(model, view, scroll, selection) {
     return place ? [frame(place, timesOfOp(model, op, other), 'other'), ...frames] : frames;
 }
 
-/// Crosses where operations were dropped, at the time of their calls on their streams' rows.
+/// Makes crosses for dropped operations, at the times of their calls on their streams' rows.
 function dropMarks(model, view, scroll) {
     const marks = [];
     for (const op of model.dropped) {
@@ -73,7 +75,7 @@ function dropMarks(model, view, scroll) {
     return marks;
 }
 
-/// Replaces the overlay. Returns how many arrows of which kind it shows.
+/// Replaces the overlay. Returns the number of bold and thin arrows in it.
 function drawOverlay(svg, model, view, scroll, planned, selection) {
     const parts = [
         ...dropMarks(model, view, scroll),

@@ -1,6 +1,6 @@
 'use strict';
 
-// Columns of numbers: src/timeline/page/columns.hpp says how they are written.
+// Reads columns of numbers. src/timeline/page/columns.hpp describes their format.
 
 const arrayTypes = {u8: Uint8Array, i32: Int32Array, f64: Float64Array};
 
@@ -12,7 +12,7 @@ function bytesOfBase64(text) {
     return bytes;
 }
 
-/// 0, 1, 2, 3 become 0, -1, 1, -2. Numbers may be greater than 32 bits hold.
+/// Converts 0, 1, 2, 3 to 0, -1, 1, -2. Numbers may exceed 32 bits.
 function notAlternating(number) {
     if (number < 0x80000000) return (number >>> 1) ^ -(number & 1);
     return number % 2 ? -(number + 1) / 2 : number / 2;

@@ -1,6 +1,6 @@
 'use strict';
 
-// Elements of the panel and the tables. Data becomes text, never HTML.
+// Makes elements of the panel and the tables. Data becomes text, never HTML.
 
 /// Makes an element. Strings among the children become text.
 function make(tag, attributes = {}, ...children) {
@@ -15,7 +15,7 @@ function make(tag, attributes = {}, ...children) {
 const swatch = (key, isGap = false) =>
     make('i', {class: isGap ? 'swatch gap' : 'swatch', style: `--look: var(--${key})`});
 
-/// A button that selects something and shows it.
+/// Makes a button that selects an item and shows it.
 function link(words, selection, title = 'Select and show it') {
     return make('button', {class: 'link', title, click: () => page.select(selection, true)}, words);
 }
@@ -37,7 +37,7 @@ function section(title, ...children) {
     return make('section', {}, make('h3', {}, title), ...children);
 }
 
-/// A list that shows its first entries, and how many more there are.
+/// Makes a list of the first entries, with the number of further ones.
 function shortList(items, most = 12) {
     const rest = items.length - most;
     return make('ul', {class: 'links'}, ...items.slice(0, most).map((item) => item()),

@@ -1,7 +1,7 @@
 'use strict';
 
-// Draws bars, gaps and the axis on canvases. What bars and gaps say is drawn on `texts`, a canvas
-// above the arrows, unless it is dimmed: then on the one that dims.
+// Draws bars, gaps and the axis on canvases. Labels of bars and gaps are drawn on `texts`, a canvas
+// above the arrows. With dimming they are drawn on the dimmed canvas instead.
 
 const fontOf = (size, weight = 400) => `${weight} ${size}px system-ui, -apple-system, sans-serif`;
 const labelWidths = new Map();
@@ -18,7 +18,7 @@ function contextOf(canvas) {
     return context;
 }
 
-/// Colours of the theme as canvases understand them, and hatchings for gaps.
+/// Returns the theme's colours as canvases understand them, and hatchings for gaps.
 function readTheme(head, context) {
     const probe = document.createElement('i');
     document.body.append(probe);
@@ -65,7 +65,7 @@ function widthOf(context, text) {
     return width;
 }
 
-/// Returns as much of the text as fits, with an ellipsis; '' if that is next to nothing.
+/// Returns the part of the text that fits, with an ellipsis. Returns '' if hardly anything fits.
 function fitted(context, text, room) {
     if (widthOf(context, text) <= room) return text;
     const letters = Math.floor((room / widthOf(context, text)) * text.length) - 1;
@@ -77,7 +77,8 @@ function drawRowGround(context, theme, {row}, y, width) {
     context.fillRect(0, y - 3, width, row.height + 6);
 }
 
-/// What stands in a gap: as much as fits of its reason, cause and length; '' if nothing does.
+/// Returns the longest text for a gap that fits, from its reason, cause and length. Returns '' if
+/// none fits.
 function gapText(context, model, gap, room) {
     if (room < 20) return '';
     const words = gapWords(model, gap), time = timeWords(gapLength(model, gap));
@@ -110,7 +111,7 @@ const fadeLength = 10;
 const isDeduced = (model, lane, block) =>
     lane.kind === 'bar' && model.barDeduced[lane.item[block.first]] === 1;
 
-/// The left edge of a bar whose start is only deduced fades in.
+/// Fades in the left edge of a bar whose start is only deduced.
 function drawDeducedEdge(context, theme, x, y, width, height) {
     const length = Math.min(fadeLength, width / 2);
     const fade = context.createLinearGradient(x, 0, x + length, 0);
@@ -160,8 +161,8 @@ function drawBlock({context, texts}, theme, model, lane, block, y, height, memor
     drawLabel(texts, theme, model, lane, block, y, height);
 }
 
-/// Draws the rows of a plan. `scroll` is how far they are scrolled up. With `dim`, what is drawn
-/// later stands out.
+/// Draws the rows of a plan, scrolled up by `scroll` pixels. `dim` dims them, so that later drawing
+/// stands out.
 function drawRows({context, texts}, theme, model, plan, view, scroll, dim) {
     const memory = model.head.classes.findIndex((look) => look.key === 'memory');
     const layers = {context, texts: dim ? context : texts};
@@ -206,7 +207,7 @@ function drawAxis(context, theme, view) {
     }
 }
 
-/// Draws the whole recording in a strip, a line for each row, and a frame around what is seen.
+/// Draws the whole recording as a strip, a line for each row, and a frame around the visible part.
 function drawOverview(context, theme, model, view) {
     const whole = {...view, from: view.begin, to: view.end};
     const {clientHeight: height} = context.canvas;

@@ -1,14 +1,15 @@
 'use strict';
 
-// Finding operations by text, and walking through what was found.
+// Finds operations by text, and steps through the matches.
 
-/// Returns which strings hold the text, whatever its case.
+/// Returns 1 for each string that contains the text, ignoring case, and 0 for others.
 const stringsWith = (strings, text) => {
     const wanted = text.toLowerCase();
     return Uint8Array.from(strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
 };
 
-/// Returns which sites match: by name, kind, file, or the stream's or thread's label.
+/// Returns 1 for each site that matches by name (or kind if it has none), file or stream, and 0 for
+/// others.
 function matchingSites(model, text) {
     const {head} = model;
     const strings = stringsWith(head.strings, text);
@@ -25,8 +26,8 @@ function matchingNodes(model, text) {
         strings[name] || strings[model.nodeFile[node]]);
 }
 
-/// Returns matches: {isWanted(kind, item), items}. What n and p walk through are the items in the
-/// order of their calls: a bar's index, or ~op for an operation that has a call alone.
+/// Returns matches: {isWanted(kind, item), items}. The keys n and p step through the items, in the
+/// order of their calls. An item is a bar's index, or ~op for an operation that has only a call.
 function matchesOf(model, sites, nodes) {
     const {opSite, opBar, opCallLane, barOp, barNode} = model;
     const nodeBars = new Map();
@@ -55,7 +56,7 @@ const selectionOfItem = (model, item) => (item >= 0 ? {op: model.barOp[item], ba
 const findText = (model, text) =>
     matchesOf(model, matchingSites(model, text), matchingNodes(model, text));
 
-/// Matches the runs of one kernel, by the number of its name.
+/// Returns the runs of one kernel as matches. `name` is the number of its name.
 function findKernel(model, name) {
     const kernel = model.head.classes.findIndex((look) => look.key === 'kernel');
     const sites = Uint8Array.from(model.siteName, (n, i) =>
@@ -65,7 +66,7 @@ function findKernel(model, name) {
     return matchesOf(model, sites, nodes);
 }
 
-/// Selects what is on the critical path.
+/// Returns whether an item is on the critical path.
 function isCriticalItem(model, kind, item) {
     if (kind === 'bar') return model.isCritical[model.barOp[item]] === 1;
     return kind === 'call' && model.isCritical[item] === 1 && model.opBar[item] < 0;

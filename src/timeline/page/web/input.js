@@ -1,8 +1,8 @@
 'use strict';
 
-// Wheel, pointers and keys.
+// Handles the wheel, pointers and keys.
 
-/// Returns what is at a place of the stage: {op, bar}, {gap}, {range} or null.
+/// Returns the item at a place of the stage: {op, bar}, {gap}, {range} or null.
 function hit(model, view, x, y) {
     const row = model.rows.find((r) => y >= r.top && y < r.top + r.height);
     if (!row) return null;
@@ -13,7 +13,7 @@ function hit(model, view, x, y) {
     return row.isThread ? null : gapAt(model, row.index, time);
 }
 
-/// The bar at a time, or the nearest one that is not farther than `slack`; -1 if there is none.
+/// Returns the bar at a time, or the nearest one within `slack`. Returns -1 if there is none.
 function nearest(lane, time, slack) {
     const i = lowerBound(lane.end, time);
     const distance = (k) => (k < 0 || k >= lane.start.length ? Infinity
@@ -35,7 +35,7 @@ function gapAt(model, stream, time) {
     return gap < last && model.gapBeginAt[gap] <= time ? {gap} : null;
 }
 
-/// Where the selection is: {row, lane, time}.
+/// Returns the place of the selection: {row, lane, time}.
 function placeOfSelection(model, selection) {
     if (selection.gap !== undefined)
         return {row: model.rowOfStream[model.gapStream[selection.gap]], lane: 0,
@@ -47,7 +47,7 @@ function placeOfSelection(model, selection) {
     return {...placeOfOp(model, selection.op, bar), time: timesOfOp(model, selection.op, bar)[0]};
 }
 
-/// Returns [begin, end] of what is selected.
+/// Returns [begin, end] of the selection.
 function timesOfSelection(model, {gap, range, op, bar, isCall}) {
     if (gap !== undefined) return [model.gapBeginAt[gap], model.gapEndAt[gap]];
     if (range !== undefined)
@@ -55,7 +55,7 @@ function timesOfSelection(model, {gap, range, op, bar, isCall}) {
     return timesOfOp(model, op, isCall ? -1 : bar);
 }
 
-/// Returns the bar to the left or right on the lane, or the one beside it on the next row.
+/// Returns the bar to the left or right on the lane, or the nearest one on the next row.
 function neighbour(model, view, selection, right, down) {
     const at = selection ? placeOfSelection(model, selection)
         : {row: model.rows.findIndex((row) => !row.isThread), lane: 0, time: view.from};
@@ -69,7 +69,7 @@ function neighbour(model, view, selection, right, down) {
     return null;
 }
 
-/// Dragging with one pointer pans, with two it zooms; a click that does not move selects.
+/// Pans by dragging with one pointer, and zooms with two. A click without movement selects.
 function listenToPointers(canvas) {
     const pointers = new Map();
     let moved = 0;
@@ -107,7 +107,7 @@ function listenToPointers(canvas) {
     canvas.addEventListener('dblclick', (event) => page.zoomTo(page.at(at(event))));
 }
 
-/// The wheel zooms at the cursor; with Shift, or sideways, it pans; with Alt it scrolls rows.
+/// Zooms at the cursor by the wheel. With Shift, or sideways, it pans; with Alt it scrolls rows.
 function listenToWheel(canvas) {
     canvas.addEventListener('wheel', (event) => {
         if (event.altKey) return;
@@ -121,7 +121,7 @@ function listenToWheel(canvas) {
     }, {passive: false});
 }
 
-/// Clicking or dragging in the overview moves the view there.
+/// Moves the view by clicking or dragging in the overview.
 function listenToOverview(canvas) {
     const move = (event) => {
         if ((event.buttons & 1) === 0) return;

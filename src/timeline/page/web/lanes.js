@@ -1,11 +1,12 @@
 'use strict';
 
-// Rows, and their lanes: bars in order of time that do not overlap, with sums of their lengths.
+// Rows and their lanes. Bars of a lane are in order of time and do not overlap. Sums are of
+// lengths.
 
 const laneHeights = {stream: 26, thread: 16};
 const rowGap = 10, headHeight = 30;
 
-/// Rows with their places, and heads of the groups they are in.
+/// Makes the rows with their places, and the heads of their groups.
 function placeRows(model) {
     const {head} = model;
     let top = 0, device = null;
@@ -102,7 +103,7 @@ function fillRanges(model, lanes, firstLane) {
     });
 }
 
-/// Fills model.rows, whose `bars` are lanes; and says which row is whose.
+/// Fills model.rows, whose `bars` are lanes, and the rows of streams and threads.
 function addRows(model) {
     placeRows(model);
     const streams = new Int32Array(model.head.streams.length).fill(-1);
@@ -128,7 +129,8 @@ function addRows(model) {
     model.firstGap = groupStarts(model.gapStream, model.head.streams.length);
 }
 
-/// Returns {row, lane} on which an operation ran; its call if it has no bar; null if neither.
+/// Returns {row, lane} of an operation's bar, or of its call if it has no bar. Returns null if it
+/// has neither.
 function placeOfOp(model, op, bar = model.opBar[op]) {
     if (op < 0) return null;
     if (bar >= 0) return {row: model.rowOfStream[model.barStream[bar]], lane: model.barLane[bar]};
@@ -143,7 +145,7 @@ function timesOfOp(model, op, bar = model.opBar[op]) {
     return [model.opCall[op], model.opCall[op] + Math.max(0, model.opCallLength[op])];
 }
 
-/// Returns the lanes again with those items alone that `isWanted(kind, item)` selects.
+/// Returns the lanes with only those items that `isWanted(kind, item)` selects.
 function filteredRows(model, isWanted) {
     return model.rows.map((row) => row.bars.map((lane) => {
         const kept = [];

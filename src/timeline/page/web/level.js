@@ -1,15 +1,15 @@
 'use strict';
 
-// Level of detail: what is drawn of a view. What is narrower than a step of pixels becomes a block
-// with the share of its time in which something ran.
+// Level of detail: selects the shapes to draw for a view. Bars narrower than a step of pixels
+// become a block with the share of its time in which something ran.
 
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 
-/// For tests: how many bars, gaps, arrows and blocks drawing has looked at since the page was opened.
-/// A frame looks at some for each pixel, however many the recording holds.
+/// For tests: counts the bars, gaps, arrows and blocks examined for drawing since the page was
+/// opened. A frame examines some for each pixel, regardless of the length of the recording.
 const looked = {at: 0};
 
-/// The class in which most of the time of bars [first, last) was spent, by a sample of them.
+/// Returns the class that took most of the time of bars [first, last), estimated from a sample.
 function lookOfMany(lane, first, last) {
     const stride = Math.max(1, Math.floor((last - first) / 8));
     let best = lane.look[first], most = -1;
@@ -23,7 +23,7 @@ function lookOfMany(lane, first, last) {
     return best;
 }
 
-/// Appends a block, or makes the one before longer if that looks the same.
+/// Appends a block, or extends the previous one if it looks the same.
 function addBlock(out, first, block) {
     const before = out.length > first ? out[out.length - 1] : null;
     const isSame = before && before.last > before.first + 1 && before.x1 === block.x0 &&
@@ -72,8 +72,8 @@ function planGaps(model, row, view, step, out) {
     }
 }
 
-/// Returns {step, rectangles, rows: [{row, lanes, gaps}]} for the rows that `isSeen` says are seen.
-/// Coarser where there would be too many rectangles.
+/// Returns {step, rectangles, rows: [{row, lanes, gaps}]} for the rows that `isSeen` selects. The
+/// step grows until there are few enough rectangles.
 function planFrame(model, view, isSeen, most = mostRectangles) {
     const seen = model.rows.map((row, i) => i).filter((i) => isSeen(model.rows[i]));
     for (let step = 1; ; step *= 2) {
@@ -94,7 +94,8 @@ function planFrame(model, view, isSeen, most = mostRectangles) {
     }
 }
 
-/// Returns indices of arrows near the view: all if they are few, else those that held up longest.
+/// Returns indices of arrows near the view: all if they are few, otherwise those that held up
+/// longest.
 function arrowsNear(model, view) {
     const {arrowTimes, arrowsByTime} = model, margin = view.to - view.from;
     const first = lowerBound(arrowTimes, view.from);
@@ -104,8 +105,9 @@ function arrowsNear(model, view) {
 }
 
 /// Returns arrows to draw: {arrow, from, to, isBold, isChosen}, `from` and `to` as {row, lane}.
-/// Thin ones only if there are few. Where there are many, those whose gaps are seen; of those
-/// that fall together, the first. With `isCritical` those that connect the critical path.
+/// Thin ones are drawn only if they are few. If there are many arrows, only those with visible gaps
+/// are drawn. Of arrows that coincide, the first is drawn. `isCritical` selects those between
+/// operations on the critical path.
 function planArrows(model, view, chosen = [], isCritical = false) {
     const taken = new Set(), bold = [], thin = [];
     const add = (arrow, out, isChosen) => {

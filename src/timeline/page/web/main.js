@@ -1,6 +1,6 @@
 'use strict';
 
-// The page as a whole: what is shown, and what happens on which action.
+// The page as a whole: its state, and its actions.
 
 const find = (id) => document.getElementById(id);
 
@@ -44,7 +44,8 @@ const page = {
             elements: document.getElementsByTagName('*').length};
     },
 
-    /// Draws matches, or the critical path, again over what was dimmed.
+    /// Draws matches, or the critical path, again over the dimmed picture. Returns the number of
+    /// rectangles.
     drawHighlight(layers, isSeen, scroll) {
         const rows = page.model.rows.map((row, i) => ({...row, bars: page.highlight[i]}));
         const none = new Int32Array(page.model.firstGap.length);
@@ -61,7 +62,7 @@ const page = {
         return plan.rectangles;
     },
 
-    /// What is at a place of the stage.
+    /// Returns the item at a place of the stage.
     at: ({x, y}) => hit(page.model, page.view, x, y + page.rows.scrollTop),
 
     hover(place) {
@@ -76,7 +77,7 @@ const page = {
         tip.style.transform = `translate(${Math.min(left, room)}px, ${offsetTop + place.y + 18}px)`;
     },
 
-    /// Selects, or with null selects nothing. With `isShown` the view moves there.
+    /// Selects an item, or clears the selection for null. With `isShown`, moves the view to it.
     select(selection, isShown = false) {
         const {model, elements} = page;
         page.selection = selection;
@@ -126,7 +127,7 @@ const page = {
 
     findWords(words) { page.find(words.trim() ? findText(page.model, words.trim()) : null); },
 
-    /// Highlights matches, and with `isShown` selects the first one.
+    /// Highlights matches. With `isShown`, selects the first one.
     find(matches, isShown = false) {
         const {model, elements} = page;
         page.matches = matches;

@@ -1,8 +1,8 @@
 'use strict';
 
-// What the page knows: columns of operations, bars, gaps and arrows, with indices decoded.
+// The page's data: columns of operations, bars, gaps and arrows, with indices decoded.
 
-/// The inverse of relative_index() in C++: -1 for none.
+/// The inverse of relative_index() in C++. Returns -1 if there is no index.
 const absoluteIndex = (base, number) =>
     number === 0 ? -1 : number > 0 ? base - number : base - number - 1;
 
@@ -12,7 +12,7 @@ function mapIndices(numbers, baseOf) {
     return indices;
 }
 
-/// Bars' starts and ends from their distances to the bars before them.
+/// Computes starts and ends of bars from their distances to the previous bars.
 function addBarTimes(model) {
     const {barStream, barLead, barLength} = model, count = barStream.length;
     model.barStart = new Float64Array(count);
@@ -24,7 +24,7 @@ function addBarTimes(model) {
     }
 }
 
-/// The first of `values`' indices in [low, high) whose value is at least `least`.
+/// Returns the first index in [low, high) whose value is at least `least`, or `high`.
 function lowerBound(values, least, low = 0, high = values.length) {
     while (low < high) {
         const middle = (low + high) >>> 1;
@@ -34,7 +34,7 @@ function lowerBound(values, least, low = 0, high = values.length) {
     return low;
 }
 
-/// Gaps' times and operations from their distances to what the bars beside them say.
+/// Computes times and operations of gaps from their distances to the values of adjacent bars.
 function addGapTimes(model) {
     const {barStart, barEnd, barStream, barOp, gapStream, gapBar, head} = model;
     const count = gapStream.length;
@@ -57,7 +57,7 @@ function addGapTimes(model) {
     model.gapOp = ops;
 }
 
-/// The node's index in the columns of nodes, or -1 for the bar of a whole operation.
+/// Returns the node's index in the columns of nodes, or -1 for the bar of a whole operation.
 function nodeOfBar(model, bar) {
     if (model.barNode[bar] === 0) return -1;
     const graph = model.siteGraph[model.opSite[model.barOp[bar]]];
@@ -69,7 +69,8 @@ function barLook(model, bar) {
     return node < 0 ? model.siteClass[model.opSite[model.barOp[bar]]] : model.nodeClass[node];
 }
 
-/// The bar of each operation as a whole, or its first node's; -1 if it has none.
+/// Finds the bar of each operation: of the whole operation, or of its first node. -1 if it has
+/// none.
 function addBarsOfOps(model) {
     model.opBar = new Int32Array(model.opSite.length).fill(-1);
     for (let bar = model.barOp.length - 1; bar >= 0; --bar) {
@@ -79,7 +80,7 @@ function addBarsOfOps(model) {
     }
 }
 
-/// How long each arrow's wait held its stream up, or the host; 0 if it did not.
+/// Computes the time for which each arrow's wait held up its stream or the host, 0 if it did not.
 function addHeldTimes(model) {
     const held = new Map();
     for (let gap = 0; gap < model.gapWait.length; ++gap) {
@@ -110,7 +111,7 @@ function addArrows(model) {
     model.arrowsByHeld = largest(model.arrowHeld, 4000);
 }
 
-/// Indices by ascending value.
+/// Returns the indices by ascending value.
 function sortedIndices(values) {
     const order = Int32Array.from(values, (_, i) => i);
     let isSorted = true;
@@ -118,7 +119,7 @@ function sortedIndices(values) {
     return isSorted ? order : order.sort((a, b) => values[a] - values[b]);
 }
 
-/// Indices of the `most` largest values above 0, the largest first.
+/// Returns the indices of the `most` largest values above 0, the largest first.
 function largest(values, most) {
     const sorted = Float64Array.from(values).sort();
     const least = sorted[Math.max(0, sorted.length - most)];
@@ -132,14 +133,14 @@ function indicesWhere(values, isWanted) {
     return indices;
 }
 
-/// First places of groups in a sorted column, as [of group 0, of group 1, ..., count].
+/// Returns the first places of groups in a sorted column: [of group 0, of group 1, ..., the end].
 function groupStarts(groups, count) {
     const starts = new Int32Array(count + 1);
     for (let i = 0; i <= count; ++i) starts[i] = lowerBound(groups, i);
     return starts;
 }
 
-/// Returns the model: the head, its columns by name, and what follows from them.
+/// Returns the model: the head, its columns by name, and all values derived from them.
 function makeModel(head, columns) {
     useWordsOf(head);
     const model = {head, text: head.strings, ...columns};

@@ -22,7 +22,7 @@ function whyOf(model, selection) {
     return whyOp(model, selection);
 }
 
-/// What the header says of the recording, a text for each fact.
+/// Returns the facts of the header, a text for each.
 function headerFacts(model) {
     const {head} = model, streams = head.rows.filter((row) => !row.isThread).length;
     const held = model.arrowFlags.reduce((sum, flags) => sum + (flags & 1), 0);
@@ -54,7 +54,7 @@ function fillHeader(model) {
         make('ul', {}, ...head.notes.map((note) => make('li', {}, note)))));
 }
 
-/// The share of the time in which a stream was busy, as a label's second line.
+/// Returns the share of the time in which a stream was busy, for the second line of its label.
 function busyWords(model, row) {
     const totals = model.head.totals.find((t) => t.stream === row.index);
     const whole = model.head.end - model.head.begin;
@@ -131,7 +131,7 @@ function listenToControls({elements} = page) {
     });
 }
 
-/// For tests: what the page shows.
+/// Returns the state of the page, for tests.
 function pageState() {
     const {model, view, selection, drawn, matches} = page;
     return {

@@ -1,6 +1,6 @@
 'use strict';
 
-// The tables below, and what the panel shows while nothing is selected.
+// Makes the tables at the bottom, and the panel's contents without a selection.
 
 /// Returns {name, count, sum, mean, p50, p99, max} for each kernel, the longest sum first.
 function kernelTotals(model) {
@@ -30,13 +30,13 @@ const textColumn = (name, value, show = value) => ({name, isText: true, value, s
 const numberColumn = (name, value, show = (item) => `${value(item)}`) => ({name, value, show});
 const timeColumn = (name, value) => numberColumn(name, value, (item) => timeWords(value(item)));
 
-/// Returns the items in a column's order. Texts and numbers are compared as what they are.
+/// Returns the items in a column's order. Texts are compared as texts, numbers as numbers.
 function sortedItems(items, {value, isText}, sign) {
     const compare = isText ? (a, b) => a.localeCompare(b) : (a, b) => a - b;
     return [...items].sort((a, b) => sign * compare(value(a), value(b)));
 }
 
-/// A table whose heads sort by their column: {name, isText, value(item), show(item)}.
+/// Makes a table whose heads sort by their column: {name, isText, value(item), show(item)}.
 function sortedTable(label, columns, items, most = 300) {
     const body = make('tbody');
     const alignment = (column) => (column.isText || column.isLeft ? null : 'number');
@@ -73,7 +73,7 @@ function kernelTable(model) {
     ], model.kernels);
 }
 
-/// A strip that shows how a row's time was spent: busy, then idle by reason.
+/// Makes a strip with the parts of a row's time: busy, then idle by reason.
 function shareStrip(model, totals) {
     const whole = Math.max(1, model.head.end - model.head.begin);
     const part = (time, {label, key}) => (time <= 0 ? '' : make('i', {
@@ -144,7 +144,7 @@ function criticalTable(model) {
     ], [...criticalOp.keys()]);
 }
 
-/// The longest gaps that have a remedy: not those at the ends of rows.
+/// Returns the longest gaps that have a remedy: not those at the ends of rows.
 function longestGaps(model, most) {
     const lengths = Float64Array.from(model.gapReason, (reason, gap) =>
         (model.gapOp[gap] < 0 ? 0 : gapLength(model, gap)));
@@ -169,7 +169,7 @@ function whyNothing(model) {
     ];
 }
 
-/// What bars and gaps of this recording look like.
+/// Makes the legend of the bars and gaps in this recording.
 function legend(model) {
     const looks = new Set(), reasons = new Set(model.gapReason);
     for (const row of model.rows) for (const lane of row.bars)

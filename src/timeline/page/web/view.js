@@ -1,7 +1,7 @@
 'use strict';
 
-// Which stretch of time is seen, and the axis. A view is {begin, end, from, to, width}: the whole,
-// the stretch, and its width in pixels.
+// The visible stretch of time, and the axis. A view is {begin, end, from, to, width}: the whole
+// recording, the stretch, and its width in pixels.
 
 const leastSpan = 20;  // ns
 
@@ -30,7 +30,7 @@ function show(view, from, to) {
     view.to = start + span;
 }
 
-/// Zooms so that what is at `x` stays there. A factor above 1 shows less.
+/// Zooms around `x`, which keeps its place. A factor above 1 shows less.
 function zoom(view, x, factor) {
     const whole = view.end - view.begin;
     const span = Math.min(whole, Math.max((view.to - view.from) / factor, leastSpan));
@@ -43,7 +43,7 @@ function pan(view, pixels) {
     show(view, view.from + shift, view.to + shift);
 }
 
-/// Shows a stretch with what is around it, if it is not seen well as it is.
+/// Shows a stretch with its surroundings, unless it is already visible and wide enough.
 function reveal(view, begin, end) {
     const span = view.to - view.from, length = end - begin;
     const isSeen = begin >= view.from && end <= view.to;
@@ -54,7 +54,7 @@ function reveal(view, begin, end) {
     show(view, middle - next / 2, middle + next / 2);
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `least`.
+/// Returns the smallest number that is at least `least` and is 1, 2 or 5 times a power of ten.
 function niceStep(least) {
     const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
     return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.9999);

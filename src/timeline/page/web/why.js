@@ -1,8 +1,8 @@
 'use strict';
 
-// The panel that says why: what was selected, what it waited for, and the gap before it.
+// Makes the panel that explains the selection: its facts, its waits, and the gap before it.
 
-/// What a gap was: its reason, length, and a sentence.
+/// Makes the explanation of a gap: its reason, its length, and a sentence.
 function gapElement(model, gap) {
     const look = model.head.gapLooks[model.gapReason[gap]];
     const wait = model.gapWait[gap], cause = model.gapCause[gap];
@@ -18,14 +18,14 @@ function gapElement(model, gap) {
 
 const isMadeByHost = (key) => ['launched-late', 'queue-full', 'loading-code'].includes(key);
 
-/// Where in the source the call is that the gap is about.
+/// Returns the place in the source of the call that caused the gap.
 function placeOfCall(model, gap) {
     const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
     const place = op < 0 || !isMadeByHost(key) ? null : placeElement(model, op);
     return place ? make('p', {}, 'It was enqueued at ', place, '.') : '';
 }
 
-/// Why there was a wait, and where in the source.
+/// Returns the reason of a wait, and its place in the source.
 function waitWords(model, wait) {
     const reason = model.head.reasons[model.siteReason[model.opSite[wait]]];
     const why = waitReasons[reason] ?? `Wait for ${plain(reason)}`;
@@ -33,7 +33,7 @@ function waitWords(model, wait) {
     return place ? [`${why}, at `, place, '.'] : [`${why}.`];
 }
 
-/// What the calling thread did in a gap that the host made.
+/// Returns the calling thread's activity during a gap that the host caused.
 function meanwhile(model, gap) {
     const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
     const thread = op < 0 || key !== 'launched-late' ? -1 : model.siteThread[model.opSite[op]];
@@ -47,7 +47,7 @@ function meanwhile(model, gap) {
     return [make('p', {}, `Meanwhile on thread ${name}:`), make('ul', {}, ...items)];
 }
 
-/// The three calls that took most of a stretch, at least a twentieth of it.
+/// Returns up to three calls, the longest in a stretch. Each takes over a twentieth of it.
 function longestCalls(model, thread, begin, end) {
     const row = model.rows[model.rowOfThread[thread]], calls = [];
     for (const lane of row.bars.slice(row.rangeLanes)) {
@@ -72,7 +72,7 @@ function arrowItem(model, arrow, other) {
             reason === 'user' ? '' : ` · for ${reason}`, place ? ' · ' : '', place ?? ''));
 }
 
-/// Arrows of an operation: those it waited for, and those that waited for it.
+/// Returns the arrows of an operation: its own waits, and the waits of others for it.
 function arrowsOfOp(model, op) {
     const before = [], after = [];
     for (let i = 0; i < model.arrowWait.length; ++i) {
@@ -109,14 +109,14 @@ function timeFacts(model, op, bar) {
     return pairs;
 }
 
-/// The names of the nodes that precede a node directly.
+/// Returns the names of the nodes that directly precede a node.
 function nodesBefore(model, node) {
     const graph = model.nodeGraph[node], first = model.firstNode[graph];
     return model.head.graphs[graph].after[node - first]
         .map((before) => model.text[model.nodeName[first + before]] || `node ${before}`);
 }
 
-/// What says in which body of which conditional node a node is.
+/// Returns the body, and the conditional node, that contain a node. Returns '' if there is none.
 function bodyWords(model, node) {
     const graph = model.nodeGraph[node], first = model.firstNode[graph];
     const [inside, alternative] = model.head.graphs[graph].inside?.[node - first] ?? [];
@@ -161,7 +161,7 @@ function modeWords(model, op) {
     return mode === 'batched' ? `Recorded by batch ${number}: it runs as a part of the batch.` : '';
 }
 
-/// Says that the bar began right behind the one before it.
+/// Returns a text if the bar began at the end of the previous bar, '' otherwise.
 function noGap(model, op, bar) {
     const before = bar - 1;
     const isBehind = before >= 0 && model.barLane[bar] === 0 &&
@@ -171,7 +171,7 @@ function noGap(model, op, bar) {
         ' before it had ended.') : '';
 }
 
-/// The panel for an operation, or a node of a graph.
+/// Makes the panel for an operation or a node of a graph.
 function whyOp(model, {op, bar}) {
     const site = model.opSite[op], node = bar < 0 ? -1 : nodeOfBar(model, bar);
     const look = model.head.classes[bar < 0 ? model.siteClass[site] : barLook(model, bar)];
@@ -198,7 +198,7 @@ function whyOp(model, {op, bar}) {
     ];
 }
 
-/// The other shares of a collective.
+/// Returns the other shares of a collective.
 function sharesOf(model, op) {
     const number = model.opCollective[op], others = [];
     if (number === 0) return others;

@@ -1,13 +1,13 @@
 'use strict';
 
-// Numbers and names in words. Which words there are, C++ says (solve/words.hpp): they come with the
-// data.
+// Numbers and names in words. The words themselves are defined in C++ (solve/words.hpp), and are
+// part of the data.
 
 let timeUnits = [];  // [name, ns], the largest first
 
 function useWordsOf(head) { ({timeUnits} = head); }
 
-/// Returns a length of time with three digits: "12.3 µs". The same as duration_text() in C++.
+/// Returns a duration with three digits: "12.3 µs". Equals duration_text() in C++.
 function timeWords(ns) {
     if (ns < 0) return `-${timeWords(-ns)}`;
     const [name, size] = timeUnits.find((unit) => ns >= 0.9995 * unit[1]) ?? timeUnits.at(-1);
@@ -15,7 +15,7 @@ function timeWords(ns) {
     return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${name}`;
 }
 
-/// Returns a moment as exactly as ticks that are `step` ns apart need it: "12.345 ms".
+/// Returns a moment as precisely as ticks with a distance of `step` ns need it: "12.345 ms".
 function axisWords(moment, step) {
     if (moment === 0) return '0';
     const [name, size] = timeUnits.find((unit) => Math.abs(moment) >= unit[1]) ?? timeUnits.at(-1);
@@ -56,21 +56,22 @@ function opLabel(model, op) {
     return name || plain(kindWords(model, op));
 }
 
-/// Returns what a bar shows: the operation, or the node of its graph.
+/// Returns the label of a bar: the operation, or the node of its graph.
 function barLabel(model, bar) {
     const node = nodeOfBar(model, bar);
     return node < 0 ? opLabel(model, model.barOp[bar]) : model.text[model.nodeName[node]] || 'node';
 }
 
-/// Returns [short, full], or nothing if the place is not known.
+/// Returns [short, full], or null if the place is unknown.
 function opPlace(model, op) {
     const site = model.opSite[op];
     const file = model.text[model.siteFile[site]], line = model.siteLine[site];
     return file ? [placeWords(file, line), `${file}:${line}`] : null;
 }
 
-/// Returns where an operation ran: its stream, with the device if another one has a stream of that
-/// name and this is not `device`; or the thread that made a call of the host's own.
+/// Returns the row of an operation: the thread of its call if it belongs to the host alone,
+/// otherwise its stream. Adds the stream's device if it is not `device` and another stream has the
+/// same name.
 function opRowLabel(model, op, device = -1) {
     const site = model.opSite[op], stream = model.siteStream[site];
     if (stream < 0) return model.head.threads[model.siteThread[site]] ?? 'host';
@@ -109,7 +110,7 @@ function gapSentence(model, gap) {
     return sentences[model.head.gapLooks[model.gapReason[gap]].key];
 }
 
-/// Why there was a wait, by the names of its reasons.
+/// Explanations of waits, by the names of their reasons.
 const waitReasons = {
     user: 'The program asked for this wait', scope_enter: 'The program entered a scope',
     scope_exit: 'The program left a scope', fork: 'A branch follows what was before its fork',
