@@ -121,7 +121,7 @@ public:
 CudaBackend& the_backend() noexcept;
 
 /// Returns the native handle of an open stream. Throws UsageError if the stream is closed: its
-/// handle is null then, which CUDA takes for the legacy default stream.
+/// handle is then null, which CUDA interprets as the legacy default stream.
 inline cudaStream_t native_of(const StreamState& stream) {
     void* const native = stream.native;  // read once: another thread may close it
     if (native == nullptr) [[unlikely]]
@@ -139,7 +139,7 @@ inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexce
                                      seen, submissions, std::memory_order_relaxed)) {}
 }
 
-/// Returns whether all that the stream was given is known to have completed.
+/// Returns whether all work enqueued on the stream is known to have completed.
 inline bool is_known_complete(const StreamRecord& stream) noexcept {
     return stream.seen_complete.load(std::memory_order_relaxed) >=
            stream.submissions.load(std::memory_order_acquire);

@@ -74,8 +74,8 @@ std::string as_text(std::string data) {
     return data;
 }
 
-/// Returns whether the driver can load it: an ELF file, a fatbin (its wrapper or itself), or PTX,
-/// which is text.
+/// Returns whether the driver can load the image: an ELF file, a fatbin (its wrapper or the fatbin
+/// itself), or PTX text.
 bool is_image(std::string_view image) {
     constexpr std::string_view elf = "\x7f"
                                      "ELF",
@@ -176,7 +176,7 @@ class CudaCode final : public CodeBackend {
                 if (api.cuStreamQuery(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
             });
         } catch (...) {
-            return false;  // no memory to find out: assumed busy
+            return false;  // out of memory: assumed busy
         }
         return idle;
     }
@@ -185,7 +185,7 @@ class CudaCode final : public CodeBackend {
                        const SourceLocation& where) override;
 };
 
-/// Unloads a module again if a later step of loading fails.
+/// Unloads a module if a later step of loading fails.
 class Loaded {
 public:
     ~Loaded() {
@@ -211,7 +211,7 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
                     "the driver does not compile this PTX:\n{}", log.data());
     cu::check(code, "cuModuleLoadDataEx", device.index(), where);
 
-    // Load all kernels now: loading one at its first launch would delay that.
+    // Loads all kernels now. Loading a kernel at its first launch would delay that launch.
     unsigned count = 0;
     cu::check(api.cuModuleGetFunctionCount(&count, loaded.module), "cuModuleGetFunctionCount",
               device.index(), where);
@@ -233,7 +233,7 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
             kernel->parameters.push_back(size);
         kernels.push_back(std::move(kernel));
     }
-    loaded.module = nullptr;  // loaded for good
+    loaded.module = nullptr;  // never unloaded from here on
     return kernels;
 }
 

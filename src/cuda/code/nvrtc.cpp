@@ -20,10 +20,10 @@ namespace {
 
 struct Found {
     Nvrtc functions{};
-    std::string problem;  ///< empty if the library is there
+    std::string problem;  ///< empty if the library was found
 };
 
-/// Returns the size and time of the library's file. They tell releases of one version apart, which
+/// Returns the size and time of the library's file. They distinguish releases of one version, which
 /// compile differently.
 std::string file_of(void* library) {
     link_map* map = nullptr;

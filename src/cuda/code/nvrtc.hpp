@@ -1,4 +1,4 @@
-// NVRTC, CUDA's compiler, loaded at run time: a program that never compiles starts without it.
+// NVRTC, CUDA's compiler, loaded at run time: programs that never compile start without it.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ struct _nvrtcProgram;
 
 namespace heddle::detail::cu {
 
-/// The NVRTC functions that heddle calls, as its documentation declares them. They return ints, 0
-/// for success.
+/// The NVRTC functions that heddle calls, declared as in NVRTC's documentation. They return ints; 0
+/// means success.
 struct Nvrtc {
     using Handle = _nvrtcProgram*;
     const char* (*error_text)(int);
@@ -34,12 +34,12 @@ struct Nvrtc {
 
     std::string identity;            ///< version, and size and time of the file
     std::vector<int> architectures;  ///< 90 for sm_90, ascending
-    /// The result of compile() for a source that does not compile. The log says why.
+    /// The result of compile() for a source that does not compile. The log has the reason.
     static constexpr int bad_source = 6;
 };
 
-/// Returns the library, loaded once: the one that HEDDLE_NVRTC names, else where the linker and
-/// CUDA's installer put it. Throws Unsupported, at each call, if there is none.
+/// Returns the library, loaded once: the file named by HEDDLE_NVRTC, otherwise one found by the
+/// linker or in CUDA's installation folders. If there is none, every call throws Unsupported.
 const Nvrtc& nvrtc(const SourceLocation& where);
 
 }  // namespace heddle::detail::cu

@@ -1,4 +1,4 @@
-// The CUPTI functions that heddle calls, in one table, so that tests can put others in their place.
+// The CUPTI functions that heddle calls, in one table, so that tests can replace them.
 #pragma once
 
 #include <string>
@@ -25,14 +25,14 @@ struct CuptiApi {
     decltype(&cuptiActivityPopExternalCorrelationId) pop_id;
 };
 
-/// The library, or why there is none.
+/// The loaded library, or the reason why it was not loaded.
 struct LoadedCupti {
     CuptiApi functions{};
-    std::string problem;  ///< empty if the library is there
+    std::string problem;  ///< empty if the library was found
 };
 
-/// Loads the library: the one that HEDDLE_CUPTI names, else where the linker, a loaded CUDA runtime
-/// or CUDA's installer have it.
+/// Loads the library: the file named by HEDDLE_CUPTI, otherwise one found by the linker, beside a
+/// loaded CUDA runtime, or in CUDA's installation folders.
 LoadedCupti load_cupti();
 
 }  // namespace heddle::detail::cu

@@ -18,7 +18,7 @@ std::uint8_t* RecordBuffers::take() noexcept {
         return found;
     }
     if (count_ == most_) return nullptr;
-    try {  // room for every buffer, so that they can be accepted without memory
+    try {  // reserves a slot for every buffer, so that accepting one does not allocate
         filled_.reserve(count_ + 1);
         free_.reserve(count_ + 1);
     } catch (const std::bad_alloc&) {

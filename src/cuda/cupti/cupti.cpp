@@ -1,4 +1,4 @@
-// The process's session with CUPTI, made when it is first asked for and never destroyed.
+// The process's session with CUPTI. Created on first use, never destroyed.
 #include "cuda/observe/cupti.hpp"
 
 #include "core/base/background.hpp"
@@ -15,13 +15,13 @@ constinit MadeOnce<LoadedCupti> library;
 constinit MadeOnce<CuptiSession> session;
 
 constinit std::mutex beginning;
-constinit int recordings = 0;  ///< that are going on
+constinit int recordings = 0;  ///< number in progress
 
 void poll_session(CuptiSession& of) noexcept {
     try {
         poll_in_background([&of] { return is_forked() || of.poll(); });
     } catch (...) {
-        // No memory or no thread: the records are read at the end.
+        // Out of memory or no thread: the records are read at the end.
     }
 }
 

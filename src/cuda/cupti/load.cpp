@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* name = "libcupti.so.13";
 
-/// Returns the library beside a CUDA runtime that the process has loaded, or "". In Python's
-/// packages they are in one folder, which the linker does not know.
+/// Returns the library beside a CUDA runtime that the process has loaded, or "". Python's packages
+/// install both in one folder, which the linker does not search.
 std::string beside_runtime() {
     void* const runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
     if (runtime == nullptr) return "";
@@ -38,8 +38,8 @@ std::vector<std::string> names() {
     return all;
 }
 
-/// Returns what is wrong with the library's version, or "". Records of other major versions are
-/// laid out differently.
+/// Returns a problem with the library's version, or "". Records of other major versions have
+/// another layout.
 std::string version_problem(const CuptiApi& functions) {
     constexpr std::uint32_t built = CUPTI_API_VERSION / 10'000;
     std::uint32_t version = 0;

@@ -1,4 +1,4 @@
-// Finds out which operations CUPTI's records are of.
+// Matches CUPTI's records to operations.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +11,41 @@
 
 namespace heddle::detail::cu {
 
-/// What a record says of a kernel, copy or fill that has run.
+/// The part of a record about a kernel, copy or fill that is used here.
 struct DeviceRecord {
-    std::uint32_t call = 0;        ///< CUPTI's number of the call that enqueued it
-    std::uint32_t outer_call = 0;  ///< of the runtime's call around that one, or 0
+    std::uint32_t call = 0;        ///< CUPTI's id of the call that enqueued it
+    std::uint32_t outer_call = 0;  ///< id of the runtime call around that call, or 0
     int device = 0;
-    std::uint64_t native_node = 0;  ///< the graph's node that it ran for, or 0
+    std::uint64_t native_node = 0;  ///< the graph node that it ran for, or 0
     std::int64_t start_ns = 0, end_ns = 0;
 };
 
-/// Joins two kinds of records, which come in any order: which call was made for which operation,
-/// and when what a call enqueued has run. A call may enqueue much, and an operation may take many
-/// calls. Not thread-safe.
+/// Joins two kinds of records, which arrive in any order: which call was made for which operation,
+/// and when the work of a call ran. A call may enqueue many pieces of work, and an operation may
+/// make many calls. Not thread-safe.
 class RecordMatcher {
 public:
-    /// Remembers at least so many calls, and so many records without one.
+    /// Remembers at least `calls` calls, and the newest `waiting` records without a known call.
     explicit RecordMatcher(std::size_t calls = 500'000, std::size_t waiting = 16'384)
         : most_calls_(calls), most_waiting_(waiting) {}
 
-    /// Times are possible within these bounds. CUPTI gives zeroes where it has none.
+    /// Sets the bounds of valid times. CUPTI reports zeroes where it has no times.
     void set_possible(std::int64_t from_ns, std::int64_t to_ns) noexcept {
         from_ns_ = from_ns;
         to_ns_ = to_ns;
     }
     void add_call(std::uint32_t call, std::uint64_t operation);
     void add(const DeviceRecord& record);
-    /// Returns what was found since the last time.
+    /// Returns the runs found since the last call.
     std::vector<OpRun> take();
     /// Forgets all calls and records.
     void clear() noexcept;
 
-    /// How many records had no possible times.
+    /// Returns the number of records without valid times.
     std::uint64_t without_times() const noexcept { return without_times_; }
 
 private:
-    /// Returns the operation that the record is of, or 0.
+    /// Returns the operation that the record belongs to, or 0.
     std::uint64_t find(const DeviceRecord& record) const noexcept;
     std::uint64_t find_call(std::uint32_t call) const noexcept;
     void tell(const DeviceRecord& record, std::uint64_t operation);
@@ -53,7 +53,7 @@ private:
     using Calls = std::unordered_map<std::uint32_t, std::uint64_t>;
     const std::size_t most_calls_, most_waiting_;
     std::int64_t from_ns_ = 0, to_ns_ = 0;
-    Calls newer_, older_;  ///< when the newer ones are many, the older ones are forgotten
+    Calls newer_, older_;  ///< once newer_ is full, it replaces older_
     std::deque<DeviceRecord> waiting_;
     bool has_new_calls_ = false;
     std::vector<OpRun> found_;

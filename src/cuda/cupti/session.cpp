@@ -10,17 +10,17 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Who gets CUPTI's buffers: its callbacks for them carry no data of ours.
+/// The session that receives CUPTI's buffers. A global, because those callbacks have no user data.
 constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// How far CUPTI's clock may be set while it is used.
+/// By how much CUPTI's clock may be adjusted while it is in use.
 constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-// CUPTI tells which call was made for which id only of calls that it records. Choosing a few calls
+// CUPTI reports the id of a call only if it records that call. Enabling only some calls
 // (cuptiActivityEnableDriverApi) lost the ids of most launches (CUPTI 13.0, driver 580).
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER,
                                         CUPTI_ACTIVITY_KIND_RUNTIME,
@@ -30,10 +30,10 @@ constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER,
                                         CUPTI_ACTIVITY_KIND_MEMCPY2,
                                         CUPTI_ACTIVITY_KIND_MEMSET};
 
-/// Returns why a call failed, or "".
+/// Returns the reason why a call failed, or "".
 std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
     if (result == CUPTI_SUCCESS) return "";
-    // Only one can be there; debuggers and Nsight count.
+    // Only one subscriber is allowed; debuggers and Nsight count.
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         return "another profiler or debugger is using it";
     const char* text = nullptr;
@@ -77,7 +77,7 @@ std::string CuptiSession::start() {
         const std::lock_guard lock(receiver_mutex);
         receiver = this;
     }
-    // What came after the last recording's end is nobody's.
+    // Discards the records written after the end of the last recording.
     for (const RecordBuffers::Filled& one : buffers_.take_filled()) buffers_.give(one.data);
     std::uint64_t now = 0;
     if (!done("cuptiActivityRegisterCallbacks",
@@ -128,7 +128,7 @@ void CuptiSession::tell() noexcept {
 
 bool CuptiSession::poll() noexcept {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return false;  // somebody else is at it
+    if (!lock.owns_lock()) return false;  // another thread is reading
     if (users_ == 0) return true;
     if (now_ns() - clock_read_ns_ > second_ns) {
         read_clock(4);
@@ -147,7 +147,7 @@ void CuptiSession::give_buffer(std::uint8_t** data, std::size_t* size, std::size
     const std::lock_guard lock(receiver_mutex);
     *data = receiver != nullptr ? receiver->buffers_.take() : nullptr;
     *size = *data != nullptr ? RecordBuffers::bytes : 0;
-    *records = 0;  // as many as there is room for
+    *records = 0;  // no limit
 }
 
 void CuptiSession::accept_buffer(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t,
@@ -171,7 +171,7 @@ void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_Ca
     NativeNodes::note(of->node, is_copy ? of->originalNode : nullptr, id);
 }
 
-/// CUPTI hands over what it has, on this thread or its own.
+/// Makes CUPTI deliver its records, on this thread or one of its own.
 void CuptiSession::flush(std::uint32_t flag) noexcept {
     (void)api_.flush(flag);
     std::size_t dropped = 0;
@@ -189,14 +189,14 @@ void CuptiSession::tell_read() noexcept try {
         try {
             read(one);
         } catch (...) {
-            ++dropped_;  // no memory
+            ++dropped_;  // out of memory
         }
         buffers_.give(one.data);
     }
     without_times_ = matcher_.without_times();
     for (const OpRun& run : matcher_.take()) notify_run(run);
 } catch (...) {
-    // No memory: later.
+    // Out of memory: a later call reports the rest.
 }
 
 void CuptiSession::read(const RecordBuffers::Filled& buffer) {
@@ -237,11 +237,11 @@ void CuptiSession::read_record(const CUpti_Activity& record) {
         return matcher_.add(device_record<CUpti_ActivityMemcpyPtoP4>(record));
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return matcher_.add(device_record<CUpti_ActivityMemset4>(record));
-    default: return;  // the calls themselves
+    default: return;  // records of the calls themselves
     }
 }
 
-/// The narrowest of some readings is told.
+/// Reads the clock several times, and reports the reading with the narrowest bounds.
 void CuptiSession::read_clock(int times) noexcept {
     ClockReading best{.device = -1, .clock = DeviceClock::cupti};
     for (int i = 0; i < times; ++i) {

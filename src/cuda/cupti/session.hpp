@@ -1,4 +1,4 @@
-// One user of CUPTI: begins to record, reads what CUPTI recorded, and tells observers.
+// One user of CUPTI: starts recording, reads CUPTI's records, and reports them to observers.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace heddle::detail::cu {
 
-/// Thread-safe. CUPTI knows one session at a time.
+/// A session with CUPTI, which supports one at a time. Thread-safe.
 class CuptiSession {
 public:
     explicit CuptiSession(const CuptiApi& functions, std::size_t most_buffers = 64)
@@ -22,23 +22,24 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// Begins to record, until as many calls of end(). Returns "", or why it cannot.
+    /// Begins to record. Recording ends after an equal number of calls of end(). Returns "", or the
+    /// reason why it cannot record.
     std::string begin();
-    /// Tells observers what is recorded so far, even of what has not ended.
+    /// Ends a recording. The last call reports all records to observers, even of unfinished work.
     void end() noexcept;
 
     void push(std::uint64_t operation) noexcept;
     void pop() noexcept;
 
-    /// Tells observers of what has ended, and reads the clock.
+    /// Reports finished work to observers, and reads the clock.
     void tell() noexcept;
-    /// For the background: tells what CUPTI has handed over, and once a second does as tell().
-    /// Returns whether nothing is recorded any more.
+    /// For the background thread. Reports the records that CUPTI has delivered, and once a second
+    /// also flushes CUPTI and reads the clock. Returns true once nothing is recorded any more.
     bool poll() noexcept;
     RecordCounts counts() const noexcept;
 
 private:
-    // What CUPTI calls.
+    // Callbacks for CUPTI.
     static void CUPTIAPI give_buffer(std::uint8_t** data, std::size_t* size, std::size_t* records);
     static void CUPTIAPI accept_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* data,
                                        std::size_t size, std::size_t used);
@@ -57,12 +58,12 @@ private:
     const CuptiApi api_;
     RecordBuffers buffers_;
     std::atomic<std::uint64_t> dropped_{0}, without_times_{0};
-    std::mutex mutex_;  ///< guards what follows; never taken in what CUPTI calls
+    std::mutex mutex_;  ///< guards the next members; never locked in callbacks
     int users_ = 0;
     CUpti_SubscriberHandle subscriber_ = nullptr;
     RecordMatcher matcher_;
     std::int64_t began_ = 0;          ///< on CUPTI's clock
-    std::int64_t clock_read_ns_ = 0;  ///< on the host's
+    std::int64_t clock_read_ns_ = 0;  ///< on the host's clock
 };
 
 }  // namespace heddle::detail::cu

@@ -1,5 +1,5 @@
-// Access to memory of other GPUs, and the settings of the pools. A table keeps what is enabled, so
-// that CUDA is not queried and no call is made just to see whether it fails.
+// Access to memory of other GPUs, and the settings of the pools. A table records the enabled
+// access, so that no CUDA call is needed to query it or to try whether it fails.
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -17,9 +17,9 @@ namespace heddle::detail::cu {
 namespace {
 
 struct AccessTable {
-    std::mutex mutex;  ///< held while access is switched
+    std::mutex mutex;  ///< held while access is changed
     std::atomic<bool> enabled[2][max_devices][max_devices];
-    /// Peer access that was enabled outside heddle, and is not heddle's to disable.
+    /// Peer access that was enabled outside heddle. heddle must not disable it.
     bool of_others[max_devices][max_devices] = {};
 };
 constinit NeverDestroyed<AccessTable> instance;
@@ -47,7 +47,7 @@ void switch_pool(int device, int peer, bool on, const SourceLocation& where) {
     access.location.type = cudaMemLocationTypeDevice;
     access.location.id = device;
     access.flags = on ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
-    gpu(device, where);  // the device that gets access has to be initialised
+    gpu(device, where);  // initialises the device that obtains access
     check(api.cudaMemPoolSetAccess(gpu(peer, where).pool, &access, 1), "cudaMemPoolSetAccess", peer,
           where);
 }

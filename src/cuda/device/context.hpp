@@ -37,19 +37,19 @@ private:
 };
 
 /// Returns whether the handle is cudaStreamLegacy or cudaStreamPerThread. These belong to the
-/// current device; all other handles know their device. Returns false for null: CUDA takes null for
+/// current device; all other handles have a device. Returns false for null: CUDA interprets null as
 /// the legacy stream, but in heddle it stands for a closed stream.
 inline bool is_default_handle(const void* native) noexcept {
     return reinterpret_cast<std::uintptr_t>(native) - 1 <= 1;
 }
 
-/// Guards driver calls on a stream. Such calls run on the stream's device whatever context is
-/// current, and without any (seen with driver 580 on two GPUs). So only the default streams, which
-/// belong to the current device, need their context.
+/// Guards driver calls on a stream. Such calls run on the stream's device, with any current context
+/// or none (seen with driver 580 on two GPUs). Only the default streams, which belong to the
+/// current device, need their context.
 ///
 /// Copies and runtime calls need InContext instead. Copies of pool memory are refused while another
-/// device's context is current. Runtime calls would initialise device 0 on a thread without a
-/// context.
+/// device's context is current. Runtime calls on a thread without a context would initialise device
+/// 0.
 class OnStream : public InContext {
 public:
     OnStream(const Gpu& g, const void* native) noexcept
@@ -61,8 +61,8 @@ public:
 inline constinit thread_local bool in_callback = false;
 
 /// Relaxes this thread's capture mode for its own lifetime. Housekeeping queries and waits for
-/// objects that have nothing to do with a capture; in another mode such calls would invalidate it.
-/// Does nothing in callbacks.
+/// objects that are unrelated to a capture; in another mode such calls would invalidate it. No
+/// effect in callbacks.
 class RelaxedCapture {
 public:
     RelaxedCapture() noexcept { exchange(); }
@@ -78,12 +78,12 @@ private:
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// Number of native captures that heddle holds open, on streams whose native handles are handed
-/// out.
+/// The number of native captures that heddle holds open, on streams whose native handles are held
+/// outside heddle.
 inline std::atomic<int> open_captures{0};
 
-/// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are
-/// forbidden then even on other streams; allocating from a pool is one (CUDA 13.0).
+/// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are then
+/// forbidden even on other streams, such as allocating from a pool (CUDA 13.0).
 class RelaxedWhileCaptured {
 public:
     RelaxedWhileCaptured() noexcept {

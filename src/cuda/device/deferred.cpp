@@ -25,7 +25,7 @@ std::size_t polled_chores(const Gpu& g) noexcept {
 void note_chores(Gpu& g) noexcept {
     g.chores.store(g.zombies.size() + polled_chores(g), std::memory_order_relaxed);
     if (g.is_polled || polled_chores(g) == 0) return;
-    // The program may run for long without any call that does chores.
+    // The program may run for a long time without any call that does chores.
     try {
         static std::once_flag once;
         std::call_once(once, end_background_at_exit);
@@ -37,7 +37,7 @@ void note_chores(Gpu& g) noexcept {
         });
         g.is_polled = true;
     } catch (...) {
-        // no memory or no thread: only do_chores() retries
+        // out of memory or no thread: only do_chores() retries
     }
 }
 
@@ -48,7 +48,7 @@ void defer(Gpu& g, std::function<void()> action) {
 }
 
 void do_chores_now(Gpu& g) noexcept {
-    constexpr std::size_t at_once = 16;  // each costs a query: no caller should pay for hundreds
+    constexpr std::size_t at_once = 16;  // each costs a query; no caller should pay for hundreds
     if (in_callback || is_forked()) return;
     std::list<Zombie> zombies;
     std::list<std::function<void()>> actions;
@@ -67,7 +67,7 @@ void do_chores_now(Gpu& g) noexcept {
     doomed.destroy(g);
     zombies.remove_if([&](Zombie& z) { return recycle_if_done(g, z); });
     do_later_frees(g, at_once);
-    std::list<std::function<void()>> again;  // for want of memory
+    std::list<std::function<void()>> again;  // retried because memory ran out
     while (!actions.empty()) {
         std::list<std::function<void()>> one;
         one.splice(one.end(), actions, actions.begin());

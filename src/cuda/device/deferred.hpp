@@ -1,4 +1,4 @@
-// Chores: cleanup of heddle's own that cannot be done at once, and its retries.
+// Chores: heddle's own cleanup that cannot be done immediately, and its retries.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace heddle::detail::cu {
 
-/// Defers an action that is impossible now: in a callback, or while a capture is in its way.
-/// do_chores() and a background thread retry it, so that it runs soon whatever the program calls.
+/// Defers an action that is impossible now: in a callback, or during a capture. do_chores() and a
+/// background thread retry it, so that it runs soon whether or not the program makes calls.
 void defer(Gpu& g, std::function<void()> action);
-/// Call with chores_mutex held, after changing what it guards. Updates the counter, and starts the
-/// background retries if they are needed.
+/// Updates the number of chores, and starts the background retries if they are needed. Call with
+/// chores_mutex held, after each change of a list that it guards.
 void note_chores(Gpu& g) noexcept;
 /// Recycles closed streams whose work is done, frees memory whose users are done, and retries
 /// deferred actions.
@@ -20,7 +20,7 @@ inline void do_chores(Gpu& g) noexcept {
     if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]]
         do_chores_now(g);
 }
-/// The same until nothing more can be done.
+/// Repeats do_chores() until no chore can be finished.
 void finish_chores(Gpu& g) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -28,7 +28,7 @@ struct Found {
     std::string reason;
 };
 
-std::atomic<bool> looking{false};  ///< the driver has been, or is being, started
+std::atomic<bool> looking{false};  ///< the driver was started, or is being started
 std::atomic<bool> looked{false};   ///< the driver has answered
 
 Found look_for_devices() {
@@ -53,7 +53,7 @@ Found look_for_devices() {
 }
 
 const Found& found_devices() {
-    // Leaked, like everything in the backend: streams may be used while the process exits.
+    // Leaked, like everything in the backend, because streams may be used while the process exits.
     static const Found* found = [] {
         auto* answer = new Found(look_for_devices());
         looked.store(true, std::memory_order_release);
@@ -90,13 +90,13 @@ constinit NeverDestroyed<CudaBackend> instance;
 CudaBackend& the_backend() noexcept { return instance.get(); }
 
 int CudaBackend::device_count() noexcept {
-    // In a child that was forked while another thread was looking, waiting for the answer would
+    // In a child that was forked while another thread started the driver, waiting for it would
     // hang.
     if (is_forked() && !looked.load(std::memory_order_acquire)) return 0;
     try {
         return found_devices().count;
     } catch (...) {
-        return 0;  // no memory
+        return 0;  // out of memory
     }
 }
 
@@ -123,7 +123,7 @@ DeviceInfo CudaBackend::describe(int device) {
           nowhere);
     info.bus_id = bus_id;
     // The priority range belongs to a context, so querying it would initialise the device. Devices
-    // of one architecture have the same range: prefer one that is in use.
+    // of one architecture have the same range, so a device in use is preferred.
     for (int other = 0; other < device_count(); ++other) {
         const Gpu* g = gpu_if_used(other);
         if (g == nullptr) continue;
@@ -149,7 +149,7 @@ std::size_t CudaBackend::free_memory(int device) {
     InContext in(g);
     std::size_t free = 0, total = 0;
     check(api.cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
-    // Memory that the pool reserves without using it is free for heddle's allocations.
+    // Memory that the pool has reserved but not used is free for heddle's allocations.
     std::uint64_t reserved = 0, used = 0;
     check(api.cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
           "cudaMemPoolGetAttribute", device, nowhere);
@@ -189,9 +189,9 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     if (g == nullptr || g->lost.load(std::memory_order_acquire))
         return;  // core reports the failure
     RelaxedCapture relaxed;
-    // Waits for each stream, except those that are capturing: their work does not run now. Waits
-    // for events, because other threads may destroy their streams meanwhile. Closed streams are
-    // pinned, so that they keep their final event.
+    // Waits for each stream, except for capturing ones, whose work does not run now. Waits for
+    // events, because other threads may destroy their streams meanwhile. Closed streams are pinned,
+    // so that they keep their final event.
     std::vector<StreamRecord*> streams;
     for_each_stream([&](StreamRecord& s) {
         if (s.device.is_cuda() && s.device.index() == device) streams.push_back(&s);
@@ -234,8 +234,8 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     if (failed != nullptr && !g->lost.load(std::memory_order_acquire)) throw_failure(failed);
     if (g->lost.load(std::memory_order_acquire)) return;
     if (!any_capture) {
-        // Also waits for work that heddle does not see, on streams of others. While a stream
-        // captures, the call would be refused or invalidate the capture.
+        // Also waits for work on streams outside heddle. While a stream captures, the call would be
+        // refused or invalidate the capture.
         InContext in(*g);
         const cudaError_t code = api.cudaDeviceSynchronize();
         if (is_sticky(code)) {
@@ -243,7 +243,7 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
             mark_lost(device, code, "cudaDeviceSynchronize", nullptr, where);
         } else if (code >= cudaErrorStreamCaptureUnsupported &&
                    code <= cudaErrorStreamCaptureWrongThread) {
-            // A capture that heddle does not know. heddle's own streams are done, as promised.
+            // A capture outside heddle. heddle's own streams are done, as promised.
             cudaGetLastError();
         } else {
             check(code, "cudaDeviceSynchronize", device, where);
@@ -273,7 +273,7 @@ bool CudaBackend::help_at_exit(const Completion&) noexcept {
 
 void CudaBackend::after_fork() noexcept {
     if (looking.load(std::memory_order_relaxed))
-        set_forked();  // a driver that was started does not survive a fork
+        set_forked();  // a started driver does not survive a fork
     forget_watcher();
     forget_probe();
 }

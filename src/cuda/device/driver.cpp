@@ -24,8 +24,8 @@ template <class F> bool look_up(F& function, const char* name) noexcept {
 
 }  // namespace
 
-// The strings are CUDA's plain names: cuda.h defines some of them as macros, and # does not expand
-// them.
+// The strings are CUDA's plain names, because cuda.h defines some names as macros, and # does not
+// expand macros.
 bool load_driver(const char*& missing) noexcept {
 #define HEDDLE_NEED(name, version)                                                                 \
     if (!look_up(api.name, #name)) {                                                               \

@@ -8,7 +8,7 @@
 // - Contexts can be pushed and popped, which leaves a thread exactly as it was. (cudaSetDevice
 //   initialises the device that it restores.)
 //
-// Runtime functions are in the table too, so that tests can replace any function: that is how they
+// Runtime functions are in the table too, so that tests can replace any function, for example to
 // make the k-th call fail. The table omits functions that cannot fail (cudaGetErrorName,
 // cudaGetErrorString, cudaGetLastError), and launches in the callers' own code.
 #pragma once
@@ -68,7 +68,7 @@ namespace heddle::detail::cu {
     F(cuStreamWaitEvent, 3020)                                                                     \
     F(cuThreadExchangeStreamCaptureMode, 10010)
 
-/// Driver functions that a driver may lack. Their pointers are null then.
+/// Driver functions that a driver may lack. Their pointers are then null.
 #define HEDDLE_OPTIONAL_DRIVER_CALLS(F)                                                            \
     F(cuModuleGetLoadingMode, 11070)                                                               \
     F(cuStreamWaitValue64, 11070)

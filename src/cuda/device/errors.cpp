@@ -60,7 +60,7 @@ ErrorCode code_of(cudaError_t code) noexcept {
     }
 }
 
-/// `device` is -1, and `stream` null, if none is concerned.
+/// Returns the site of an error. `device` is -1, and `stream` null, if the error concerns none.
 ErrorSite site_of(const char* call, cudaError_t code, int device, const StreamRecord* stream,
                   const SourceLocation& where) noexcept {
     if (stream != nullptr) return with_native({call, where, *stream}, code);
@@ -75,7 +75,7 @@ ErrorInfo failed_call(cudaError_t code, const char* call, int device, const Stre
 }
 
 /// Returns the names of streams that may have had pending work when the device was lost: those not
-/// known to be complete. Names at most 8 and counts the rest.
+/// known to be complete. Lists at most 8 names and counts the rest.
 std::string unfinished_streams(int device) {
     std::string names;
     int count = 0;
@@ -87,7 +87,7 @@ std::string unfinished_streams(int device) {
         if (++count > 8) return;
         std::string name;
         {
-            // The name changes under this lock, when the record is reused for another stream.
+            // The name changes under this lock when the record is reused for another stream.
             const std::lock_guard life(s.life);
             if (!s.has(stream_flag::dead)) name = s.display_name();
         }
@@ -127,12 +127,13 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         for_each_stream([&](StreamRecord& s) {
             if (!s.device.is_cuda() || s.device.index() != device || s.has(stream_flag::dead))
                 return;
-            // Work known to be complete stays good: waiters for that work alone get no failure.
+            // Work known to be complete stays valid: waiters for that work alone receive no
+            // failure.
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
-        // No memory. Even without a failure, or with some streams not poisoned, every call on the
-        // device still fails.
+        // Out of memory. Even without a failure, or with some streams not poisoned, every call on
+        // the device still fails.
     }
     return failure;  // the watcher passes it to pending notifications
 }
@@ -159,7 +160,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
     if (code == cudaSuccess || is_unloading(code) || is_forked()) return;
     cudaGetLastError();
     if (const Gpu* g = gpu_if_used(device); g != nullptr && g->lost.load(std::memory_order_acquire))
-        return;  // reported before
+        return;  // has been reported
     try {
         const SourceLocation nowhere;
         if (is_sticky(code)) {
@@ -168,7 +169,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
         }
         report(failed_call(code, call, device, nullptr, nowhere));
     } catch (...) {
-        // no memory for the report
+        // out of memory for the report
     }
 }
 

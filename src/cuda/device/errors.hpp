@@ -11,11 +11,11 @@
 
 namespace heddle::detail::cu {
 
-/// Returns whether the device is lost after this error: nothing runs on it any more in this
+/// Returns whether the device is lost after this error: no work runs on it any more in this
 /// process.
 bool is_sticky(cudaError_t code) noexcept;
 
-/// Returns whether the code means that the driver is being unloaded. That happens at exit, where
+/// Returns whether the code means that the driver is being unloaded. This happens at exit, when
 /// nothing needs to be released any more.
 inline bool is_unloading(cudaError_t code) noexcept {
     return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
@@ -23,7 +23,7 @@ inline bool is_unloading(cudaError_t code) noexcept {
 
 inline Device gpu_device(int index) noexcept { return Access::device(DeviceKind::cuda, index); }
 
-/// Returns the site with the native error of `code` behind it.
+/// Returns the site with the native error of `code` appended.
 ErrorSite with_native(const ErrorSite& site, cudaError_t code) noexcept;
 
 /// Throws the Error for `code`. A sticky code marks the device lost first.
@@ -56,31 +56,30 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
     note_failure(static_cast<cudaError_t>(code), call, device);
 }
 
-/// Marks the device lost at its first sticky error: poisons its streams; the watcher then wakes
-/// what waits for the device on the host. Later calls change nothing. Returns the failure of the
-/// first call, or null if there is no memory for it.
+/// Marks the device lost at its first sticky error and poisons its streams. The watcher then wakes
+/// the host's waiters for the device. Later calls have no effect. Returns the failure of the first
+/// call, or null if out of memory.
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;
 
-/// Throw UsageError for work that a capture of others cannot take in: the capture is invalid, or
-/// the work is of memory that a graph cannot use.
+/// Throw UsageError for work that a capture outside heddle cannot record: the capture is invalid,
+/// or a graph cannot use the memory.
 [[noreturn]] void throw_invalid_capture(const StreamRecord& stream, const char* call,
                                         const SourceLocation& where);
 [[noreturn]] void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
                                                const SourceLocation& where);
-/// Throws UsageError for work on a stream that is closed, perhaps just now by another thread.
+/// Throws UsageError for work on a closed stream; another thread may just have closed it.
 [[noreturn]] void throw_closed(const StreamState& stream);
 
-/// Returns the failure for a native code, to be passed to waiters. Returns null if there is no
-/// memory.
+/// Returns the failure for a native code, to be passed to waiters. Returns null if out of memory.
 Failure failure_from(cudaError_t code, const char* call, int device) noexcept;
 
-/// Returns the stream's failure if it affects one of the first `submissions` submissions, else
+/// Returns the stream's failure if it affects one of the first `submissions` submissions, otherwise
 /// null.
 Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept;
 
-/// No CUDA call is allowed in a child that was forked after the driver had started. refuse_forked()
-/// throws ForkedError there.
+/// No CUDA call is allowed in a child that was forked after the driver had started. There,
+/// refuse_forked() throws ForkedError.
 bool is_forked() noexcept;
 void set_forked() noexcept;
 void refuse_forked(const char* call, const SourceLocation& where);

@@ -41,14 +41,14 @@ Limits ask_limits(int device, const SourceLocation& where) {
     return l;
 }
 
-/// Loads a kernel onto the current device: asking for a function's attributes does. Source: CUDA
+/// Loads a kernel onto the current device. Querying a function's attributes loads it. Source: CUDA
 /// programming guide, lazy loading.
 void load_kernel(const void* kernel, int device, const SourceLocation& where) {
     cudaFuncAttributes unused;
     check(api.cudaFuncGetAttributes(&unused, kernel), "cudaFuncGetAttributes", device, where);
 }
 
-/// Creates a pool of heddle's own, so that the default pool keeps the settings that others gave it.
+/// Creates a separate pool, so that the default pool keeps the settings made outside heddle.
 cudaMemPool_t make_pool(int device, const SourceLocation& where) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -65,11 +65,11 @@ cudaMemPool_t make_pool(int device, const SourceLocation& where) {
         check(code, "cudaMemPoolSetAttribute", device, where);
     };
     // The pool keeps freed memory. Releasing it at every synchronisation costs 34 µs per allocation
-    // instead of 2 (measured on an H200).
+    // instead of 2 µs (measured on an H200).
     std::uint64_t keep_all = UINT64_MAX;
     set(cudaMemPoolAttrReleaseThreshold, &keep_all);
-    // No hidden waits: the pool may not make a stream wait for another stream's free in order to
-    // reuse its memory. When memory is short, allocate() allows it after all.
+    // No hidden waits: the pool must not reuse memory by making a stream wait for another stream's
+    // free. When memory is short, allocate() allows this after all.
     int no = 0;
     set(cudaMemPoolReuseAllowInternalDependencies, &no);
     return pool;

@@ -1,4 +1,4 @@
-// Per-device state of the backend: what one GPU keeps from its first use on.
+// Per-device state of the backend, kept from a GPU's first use on.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ struct Limits {
 
 struct Gpu;
 struct Doomed;
-/// Destroyed graphs of which a launch may still be running. (graph/destroy.cpp)
+/// Destroyed graphs that may still have a running launch. (graph/destroy.cpp)
 class DoomedGraphs {
 public:
     DoomedGraphs() noexcept;
@@ -46,9 +46,9 @@ public:
     DoomedGraphs(const DoomedGraphs&) = delete;
     DoomedGraphs& operator=(const DoomedGraphs&) = delete;
     void add(std::unique_ptr<Doomed> one) noexcept;
-    /// Exchanges the graphs of an empty list for those of another one.
+    /// Swaps with another list. Call only while this one is empty.
     void take(DoomedGraphs& from) noexcept;
-    /// Destroys those whose launches are done, and moves the others to Gpu::doomed.
+    /// Destroys the graphs whose launches are done, and moves the others to Gpu::doomed.
     void destroy(Gpu& g) noexcept;
     std::size_t size() const noexcept { return count_; }
 
@@ -60,29 +60,29 @@ private:
 /// A closed stream whose last work may still be running.
 struct Zombie {
     StreamRecord* stream;
-    /// Null once it has been given up. That has to wait while the stream is capturing, or if it was
-    /// closed in a host function.
+    /// Null once the native stream has been released. Releasing it has to wait while the stream is
+    /// capturing, or if it was closed in a host function.
     cudaStream_t native;
 };
 
-/// An internal stream on which memory is freed that several streams have used.
+/// An internal stream on which memory is freed after several users.
 struct Reclaimer {
     cudaStream_t stream;
     AwaitLine* awaits;
 };
 
-/// An internal stream that stands in for an event which others may record, for one notification at
-/// a time.
+/// An internal stream that replaces an event which code outside heddle may record, for one
+/// notification at a time.
 struct Notifier {
     cudaStream_t stream;
     Notifier* next_free;
 };
 
-/// Events of one kind, for reuse; never destroyed. Thread-safe.
+/// Events of one kind, cached for reuse and never destroyed. Thread-safe.
 class EventPool {
 public:
-    /// Returns a free event. If there is none, returns null and expects that the caller makes one
-    /// more, which give() will have room for.
+    /// Returns a free event, or null if there is none. The caller then makes a new event; space for
+    /// it is reserved, so that returning it cannot fail.
     cudaEvent_t take() {
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {
@@ -94,7 +94,7 @@ public:
         free_.pop_back();
         return event;
     }
-    /// Takes no memory. `event` may be null.
+    /// Returns an event to the pool. Does not allocate. `event` may be null.
     void give(cudaEvent_t event) noexcept {
         if (event == nullptr) return;
         const std::lock_guard lock(mutex_);
@@ -121,17 +121,18 @@ struct Gpu {
 
     EventPool events;  ///< without timing
 
-    /// Number of elements in the lists below, but for spare_zombies.
+    /// Number of elements in the lists below, except for spare_zombies.
     std::atomic<std::size_t> chores{0};
     std::mutex chores_mutex;          ///< guards the next seven
     std::list<Zombie> zombies;        ///< lists, because splicing their elements cannot fail
-    std::list<Zombie> spare_zombies;  ///< one for each stream that heddle made and not closed
+    std::list<Zombie> spare_zombies;  ///< one for each open stream that heddle created
     DoomedGraphs doomed;
-    std::size_t zombies_in_hand = 0;  ///< zombies that a thread has taken out to inspect
+    std::size_t zombies_in_hand = 0;  ///< zombies that a thread has removed to inspect
     /// Retried by do_chores(). An action may defer itself again.
     std::list<std::function<void()>> deferred;
-    std::list<LaterFree> later_frees;  ///< memory that was in use when all reclaimers were waiting
-    bool is_polled = false;            ///< the background thread already retries the others
+    /// Memory whose users were pending when all reclaimers were waiting.
+    std::list<LaterFree> later_frees;
+    bool is_polled = false;  ///< the background thread retries the other lists
 
     std::mutex reclaim_mutex;            ///< guards the next three
     cudaStream_t free_stream = nullptr;  ///< never waits; frees memory whose users are done
@@ -143,8 +144,8 @@ struct Gpu {
     std::mutex out_of_memory_mutex;
 };
 
-/// Returns the device, initialised at first use. Throws DeviceLost, ForkedError, or the error that
-/// initialisation met.
+/// Returns the device; initialises it at first use. Throws DeviceLost, ForkedError, or the error of
+/// the initialisation.
 Gpu& gpu(int index, const SourceLocation& where);
 /// Returns a device, or null before its first use. gpu_of() is for streams and events, whose device
 /// is always in use.
