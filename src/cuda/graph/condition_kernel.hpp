@@ -1,5 +1,5 @@
-// The kernel that sets the condition of a conditional node from an int in memory: all that
-// condition_kernel.cu exports to C++ files.
+// The kernel that sets the condition of a conditional node from an int in memory. Declares
+// everything that condition_kernel.cu exports to C++ files.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,8 @@ namespace heddle::detail::cu {
 struct ConditionKernel {
     cudaGraphConditionalHandle handle = 0;
     const int* value = nullptr;
-    /// The number of bodies of a switch. 0 for other conditions, which hold if the value is not 0.
+    /// The number of bodies of a switch. 0 for other conditions, which hold if the value is
+    /// non-zero.
     unsigned cases = 0;
     void* arguments[3] = {&handle, &value, &cases};
     cudaKernelNodeParams native{};

@@ -51,7 +51,7 @@ Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
         const Before before(body, node, made);
         const Nodes& after = before.nodes;
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
-        // An empty node replaces a disabled one: nodes of a body cannot be enabled later.
+        // An empty node replaces a disabled one, because nodes of a body cannot be enabled later.
         if (node.conditional != nullptr)
             made.push_back(add_conditional(graph, keeper, node, after, where));
         else if (!node.enabled) made.push_back(add_empty_node(graph, after, g, where));
@@ -78,9 +78,9 @@ cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const Nod
                                 const Nodes& after, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
-    // The handle, the kernels that set it and the bodies have to be of one device: CUDA refuses
-    // bodies of another when it instantiates, and a kernel of another that sets the handle ends in
-    // cudaErrorIllegalAddress (driver 580).
+    // The handle, the kernels that set it and the bodies must belong to one device. CUDA refuses
+    // bodies of another device at instantiation. A kernel of another device that sets the handle
+    // ends in cudaErrorIllegalAddress (driver 580).
     Gpu& g = gpu(node.device.index(), where);
     InContext in(g);
     // The handle belongs to the graph that contains the node, not to its bodies.

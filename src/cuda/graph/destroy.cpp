@@ -20,7 +20,7 @@ bool is_idle(const StreamUse& use) noexcept {
     return api.cuStreamQuery(native) == CUDA_SUCCESS;
 }
 
-/// Returns false if a launch may still be running, or if there is no memory to find out.
+/// Returns whether all launches are done. Also returns false if out of memory.
 bool is_done(Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
         if (any_capturing(&one.last, 1)) return false;
@@ -33,8 +33,9 @@ bool is_done(Doomed& one) noexcept try {
     return false;
 }
 
-/// CUDA allows destroying an executable while a launch of it runs. heddle does not do it: random
-/// programs that did crashed and computed wrong results under load (driver 580).
+/// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
+/// while a launch of it runs. heddle does not do that: random programs that did crashed and
+/// computed wrong results under load (driver 580).
 ///
 /// Returns false if it has to be done later.
 bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {

@@ -168,7 +168,7 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
         events_[node.index] = node.event;
         has_events_ = true;
     }
-    // On one thread, because the driver keeps the graph's order.
+    // A host node runs on one thread, because the driver keeps the graph's order.
     if (is_host(node)) return add_host(node, after, where);
     switch (node.kind) {
     case NodeKind::other:
@@ -197,13 +197,13 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                           "it on the stream instead",
                           label_of(node), node.device);
     made = add_device_node(graph_, graph_, node, before, gpu_, where);
-    // An empty node, which CUDA cannot disable.
+    // CUDA cannot disable an empty node.
     if (node.has_no_work()) disabled_[node.index] = true;
 }
 
-/// Takes over a kept executable of the same shape, if there is one. It keeps what the host nodes
-/// of the new graph own. Its nodes stay those of the graph that it was instantiated from: later
-/// changes are made through them.
+/// Reuses a kept executable of the same shape, if there is one. It then keeps the objects owned by
+/// host nodes of the new graph. Its nodes remain those of the graph that it was instantiated from:
+/// later changes are made through them.
 bool CudaGraphExec::take_over(const SourceLocation& where) {
     std::unique_ptr<Doomed> spare = take_spare(shape_);
     if (spare == nullptr) return false;
@@ -220,7 +220,7 @@ bool CudaGraphExec::take_over(const SourceLocation& where) {
     std::swap(graph_, spare->graph);
     nodes_ = std::move(spare->nodes);
     host_graph_ = std::move(spare->host_graph);
-    destroy_now(std::move(spare));  // the new graph alone
+    destroy_now(std::move(spare));  // destroys the new graph only
     return true;
 }
 
@@ -241,7 +241,7 @@ void CudaGraphExec::instantiate(const GraphData& graph, const SourceLocation& wh
 }
 
 /// Replaces the executable, for changes that CUDA cannot make in place. Launches already enqueued
-/// keep the old contents. If it throws, nothing has changed.
+/// keep the old contents. Has no effect if it throws.
 void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& where) {
     CudaGraphExec other(graph, where);
     std::swap(graph_, other.graph_);
@@ -270,18 +270,18 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     is_new_ = true;
 }
 
-/// Instantiates the graph once more, now that CUPTI records: it tells no other way which records
-/// are of which node. If that fails, records are taken as the whole graph's.
+/// Instantiates the graph again, now that CUPTI records, because that is the only way to match
+/// records to nodes. If it fails, records are attributed to the whole graph.
 void CudaGraphExec::learn_natives(const SourceLocation& where) noexcept try {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (first != nullptr && first->graph != nullptr) make_anew(*first->graph, where);
-    if (natives_ == nullptr) natives_ = std::make_unique<NativeNodes>();  // not again
+    if (natives_ == nullptr) natives_ = std::make_unique<NativeNodes>();  // does not try again
 } catch (...) {
-    // The old executable still serves.
+    // The old executable remains in use.
 }
 
-/// Orders the next launch after the newest one. CUDA orders the launches of one executable, but
-/// does not know that another one has replaced it.
+/// Orders the next launch after the newest one. CUDA orders the launches of one executable, but not
+/// those of an executable and its replacement.
 void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation& where) {
     if (last_.stream == nullptr || (last_.stream == &stream && last_.is_same())) return;
     refuse_native_capture(last_, "launch", where);
@@ -289,8 +289,8 @@ void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation&
     (void)wait_natively(gpu_of(stream), native_of(stream), last_);
 }
 
-/// Takes an event for done_ that streams of this GPU can record. The old one, of another GPU,
-/// counts no more: launches of one executable are ordered.
+/// Acquires an event for done_ that streams of this GPU can record. The old one, of another GPU, is
+/// no longer needed, because launches of one executable are ordered.
 void CudaGraphExec::take_done_event(Gpu& g, const SourceLocation& where) {
     const cudaEvent_t fresh = take_event(g, where);
     if (done_ != nullptr) give_event(*done_gpu_, done_);
@@ -330,9 +330,9 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 
 void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
                            const SourceLocation& where) {
-    // CUDA orders launches of one executable, but not if there is nothing in it to be run.
+    // CUDA orders launches of one executable, unless all its nodes are empty or disabled.
     const bool is_ordered = !is_new_ && active_ != 0;
-    // CUDA itself adds all other graphs to a capture correctly.
+    // CUDA adds all other graphs to a capture correctly.
     if ((is_careful_ || !is_ordered) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
     if (is_recorded_by_cupti() && natives_ == nullptr && capture_of(stream) == 0) [[unlikely]]
@@ -346,7 +346,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         take_done_event(on_gpu, where);
     if (!replaced_.empty() && (done_ == nullptr || is_reached(on_gpu, done_))) [[unlikely]]
         replaced_.clear();
-    // From here on only the launch may fail: the next launch would take a turn left without a
+    // From here on only the launch may fail: the next launch would use a turn left without a
     // launch.
     Submission submission(stream, where);
     OnStream on(on_gpu, stream.native);
@@ -367,8 +367,9 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         note_failure(record_on(on_gpu, done_, native), "cuEventRecord", on_gpu.index);
 }
 
-/// Adds the graph to a capture that others began. They may launch the result any number of times,
-/// and no turns are added then. So a graph with host functions gets nodes of its own there.
+/// Adds the graph to a capture begun outside heddle. The result may be launched any number of
+/// times, and those launches add no turns. So a graph with host functions has nodes of its own
+/// there.
 void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (std::ranges::find(staged_, true) != staged_.end())

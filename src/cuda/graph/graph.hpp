@@ -26,8 +26,8 @@ public:
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:
-    /// Makes equal nodes for a capture that others began on `captured`. They are not instantiated,
-    /// and every run of a host function has the same turn.
+    /// Makes equal nodes for a capture that was begun outside heddle on `captured`. They are not
+    /// instantiated, and every run of a host function has the same turn.
     CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where);
 
     /// A host function's run in one launch.
@@ -39,18 +39,19 @@ private:
         bool enabled = true;
         std::shared_ptr<const std::string> name = {};  ///< the node's name, if it has one
         StreamRecord* stream = nullptr;
-        std::uint64_t at = 0;             ///< submission number of the launch
-        std::shared_ptr<Fate> fate = {};  ///< of a batch's component; null: the stream's is meant
+        std::uint64_t at = 0;  ///< submission number of the launch
+        /// The fate of a batch's component. If null, the stream's fate applies.
+        std::shared_ptr<Fate> fate = {};
     };
     static Turn turn_of(const NodeData& node);
-    /// The state of a host node. The native graph owns it (as a user object), so launches under way
-    /// keep it. Each launch adds a turn, and the node takes the turns in the same order. So each
-    /// launch has its own function, and a failure poisons its own stream.
+    /// The state of a host node. The native graph owns it (as a user object), so that launches in
+    /// progress keep it. Each launch adds a turn, and the node uses the turns in the same order. So
+    /// each launch has its own function, and its failure poisons its own stream.
     struct Host {
         std::mutex mutex;
         std::deque<Turn> turns;
         static void run(void* data);
-        /// Runs the only turn, at every launch of a graph that others own.
+        /// Runs the only turn, at every launch of a graph that is owned outside heddle.
         static void run_always(void* data);
     };
     struct HostNode {
@@ -94,19 +95,19 @@ private:
     cudaGraphExec_t exec_ = nullptr;
     std::vector<cudaGraphNode_t> nodes_;
     std::vector<HostNode> hosts_;
-    /// For each node, which connected component of the graph it is in.
+    /// For each node, the index of its connected component.
     std::vector<std::uint32_t> components_;
     std::size_t component_count_ = 0;
     std::size_t active_ = 0;    ///< nodes that are neither empty nor disabled
-    std::vector<bool> staged_;  ///< nodes that consist of several native ones
+    std::vector<bool> staged_;  ///< nodes that consist of several native nodes
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;     ///< of kernel nodes that were updated
     std::vector<const void*> symbols_;      ///< the symbols that functions_ belong to
     std::vector<void*> addresses_;          ///< reused by updates
-    std::unique_ptr<NativeNodes> natives_;  ///< if it was made while CUPTI records
+    std::unique_ptr<NativeNodes> natives_;  ///< set if it was made while CUPTI records
     std::weak_ptr<NodeData> first_;         ///< leads to the graph while it exists
     StreamRecord* captured_ = nullptr;      ///< the stream of the capture that this was made for
-    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< for its end
+    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used at its destruction
     StreamUse last_;  ///< the stream of the newest launch
     /// Recorded after the newest launch, on a stream of done_gpu_; only for graphs with events.
     cudaEvent_t done_ = nullptr;
@@ -114,14 +115,15 @@ private:
     std::uint64_t shape_ = 0;  ///< of a graph with conditional nodes
     HostGraph host_graph_;
     bool has_conditions_ = false;
-    bool was_disabled_ = false;  ///< a native node was, so that no other graph may take it over
+    /// Whether a native node was ever disabled, so that no other graph may reuse the executable.
+    bool was_disabled_ = false;
     bool has_events_ = false;
     /// Events of the nodes, not reused while launches may record them or wait for them.
     std::vector<EventOwner> events_;
-    std::vector<EventOwner> replaced_;  ///< replaced events that launches under way may still use
-    /// A launch into a capture of others needs more than cuGraphLaunch.
+    std::vector<EventOwner> replaced_;  ///< replaced events that launches in progress may still use
+    /// A launch into a capture outside heddle needs more than cuGraphLaunch.
     bool is_careful_ = false;
-    /// Rebuilt since the last launch: CUDA does not order it after earlier launches.
+    /// Rebuilt since the last launch. CUDA then does not order it after earlier launches.
     bool is_new_ = false;
 };
 

@@ -24,7 +24,7 @@ struct Alive {
 };
 constinit Alive alive;
 
-/// Half of the fewest branches at which the driver crashed.
+/// Returns half of the smallest number of branches with which the driver crashed.
 int most_branches() {
     static constinit MadeOnce<EnvironmentNumber> number;
     return number
@@ -32,8 +32,8 @@ int most_branches() {
         .get();
 }
 
-/// Returns the number of chains that cover the graph, each node continuing at most one, and of the
-/// chains in bodies.
+/// Returns the number of chains that cover the graph, plus the chains in bodies. Each node
+/// continues at most one chain.
 std::size_t branches_of(const GraphData& graph) {
     std::vector<bool> is_continued(graph.nodes.size());
     std::size_t count = 0;
@@ -51,7 +51,7 @@ std::size_t branches_of(const GraphData& graph) {
     return count;
 }
 
-/// Copies count for both sides' GPUs.
+/// Returns whether the graph runs on several GPUs. Copies count for the GPUs of both sides.
 bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
     for (const auto& node : graph.nodes)

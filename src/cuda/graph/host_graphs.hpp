@@ -1,4 +1,4 @@
-// How many graphs with host functions are alive.
+// Limits the number of graphs with host functions that exist at the same time.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace heddle::detail::cu {
 
-/// One executable with host functions, counted while this exists.
+/// One executable with host functions, counted while this object exists.
 ///
-/// Driver 580 crashes in cuGraphLaunch if too many of them are alive in a process and one of them
-/// runs on several GPUs. What counts is branches: the chains that the nodes of a graph form, and
+/// Driver 580 crashes in cuGraphLaunch if too many of them exist in a process and one of them runs
+/// on several GPUs. The limit applies to branches: the chains that the nodes of a graph form, and
 /// its conditional nodes. It crashed from 1998 branches on. (docs/adr/0042)
 class HostGraph {
 public:
     HostGraph() noexcept = default;
-    /// Counts the graph. If there would be too many, it first destroys executables that no Graph
-    /// has any more, which may wait for devices, and throws Unsupported if that does not help.
+    /// Counts the graph. If there would be too many, first destroys executables that no Graph uses
+    /// any more, which may wait for devices. Throws Unsupported if there still would be.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;

@@ -1,5 +1,5 @@
-// Batches on CUDA devices. A failure of a host function reaches the streams whose part is connected
-// with it: each connected component of the graph has a fate of its own in each launch.
+// Batches on CUDA devices. A failure of a host function affects the streams whose part is connected
+// with it. Each connected component of the graph has its own fate in each launch.
 #include <algorithm>
 #include <exception>
 #include <numeric>
@@ -32,13 +32,13 @@ void CudaGraphExec::find_components(const GraphData& graph) {
 }
 
 namespace {
-/// Whether work of the stream may fail late.
+/// Returns whether work of the stream may fail late.
 bool is_fallible(const StreamRecord& stream) noexcept {
     return stream.has(stream_flag::poisoned | stream_flag::fallible);
 }
 
-/// Returns the part's work from before the graph, as far as it may fail late. Without such work the
-/// fate is null.
+/// Returns the part's work from before the graph that may fail late. Without such work the fate is
+/// null.
 StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
     StreamRecord* const stream = parts[part].stream;
     if (stream != nullptr && !is_fallible(*stream)) return {};
@@ -47,7 +47,7 @@ StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
 }
 }  // namespace
 
-/// Returns a fate for each component, or none if nothing of the graph can fail late.
+/// Returns a fate for each component. Returns no fates if no work of the graph can fail late.
 std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
     std::span<const StreamPart> parts, std::span<const PartBegin> begins) const {
     std::vector<std::shared_ptr<Fate>> fates;
@@ -73,9 +73,9 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
     if (!fates.empty())
         for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
     if (parts.size() > 1)
-        (void)cached_event(origin, where);  // the waits below need it, and may not fail
+        (void)cached_event(origin, where);  // the waits below need it and must not fail
     launch(origin, fates, where);
-    // Launched: nothing below may throw, or the batch would launch it again.
+    // The batch has been launched. Nothing below may throw, or it would be launched again.
     for (std::size_t i = 0; i < parts.size(); ++i) {
         StreamRecord* const stream = parts[i].stream;
         if (stream == nullptr) continue;

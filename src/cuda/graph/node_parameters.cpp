@@ -44,7 +44,8 @@ cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& 
         cudaGraphNodeType type{};
         check(api.cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index,
               where);
-        if (type != cudaGraphNodeTypeKernel) continue;  // a kernel without indices: an empty node
+        // A kernel without indices is an empty node.
+        if (type != cudaGraphNodeTypeKernel) continue;
         edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
         edges[i].type = cudaGraphDependencyTypeProgrammatic;
     }
@@ -94,7 +95,7 @@ KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
     const Gpu& g = gpu(node.device.index(), where);
     const WorkType& type = *node.work.type;
     addresses.resize(type.parts());
-    if (type.code != nullptr && type.code().registered)  // making a node of it loads it
+    if (type.code != nullptr && type.code().registered)  // making a node of it loads the kernel
         type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
     return form_of(type, node.work.closure.get(), addresses.data(),
                    static_cast<unsigned>(g.limits.processors), node.work.options, where);
@@ -123,8 +124,8 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     const MemoryRange& to = node.to;
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
-    // Once a memset node of 2-byte elements was changed in an executable, launches from the second
-    // on may fill with the lower byte alone (driver 580; docs/adr/0037). So there are none.
+    // If a memset node of 2-byte elements was changed in an executable, the second and later
+    // launches may fill with the lower byte only (driver 580; docs/adr/0037). So none is made.
     const std::size_t whole = to.address() | to.bytes | to.pitch;
     const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
     if (element != 0 && is_plain && !by_kernel) {
@@ -169,7 +170,7 @@ namespace {
 
 /// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
 /// bodies of conditional nodes CUDA refuses memsets of it (invalid value), and copies between two
-/// such places end in cudaErrorLaunchFailure (seen with driver 580). Kernels do both there.
+/// such places end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
 bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
     if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
     int device = g.index;

@@ -12,12 +12,12 @@
 
 namespace heddle::detail::cu {
 
-/// Returns the form of a kernel node's work, for its device. Writes the addresses of the closure's
-/// parts, to which it refers.
+/// Returns the form of a kernel node's work, for its device. The form refers to `addresses`, to
+/// which it writes the addresses of the closure's parts.
 KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
                    const SourceLocation& where);
 
-/// Parameters of a kernel node. They point into `addresses`: cannot be moved.
+/// Parameters of a kernel node. Cannot be moved, because they point into `addresses`.
 struct KernelParameters {
     std::vector<void*> addresses;
     KernelForm form;
@@ -33,30 +33,31 @@ struct KernelParameters {
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept;
 
 /// Parameters of a fill: a memset node where possible, else a kernel. Elements of up to max_pattern
-/// bytes, other than 1, 2 or 4, are always kernels. So an instantiated graph can take other values
-/// and other memory of the same type. Larger elements, which repeat a word, are such words.
+/// bytes, other than 1, 2 or 4, always use a kernel. So an instantiated graph can change to other
+/// values and other memory of the same type. Larger elements repeat a word, and the fill uses that
+/// word.
 struct FillParameters {
     bool is_kernel = false;
     cudaMemsetParams memset{};
     FillKernel fill;
     cudaKernelNodeParams kernel{};
 
-    /// `by_kernel`: uses a kernel in any case.
+    /// `by_kernel`: always uses a kernel.
     FillParameters(const NodeData& node, const Gpu& g, bool by_kernel = false);
     FillParameters(const FillParameters&) = delete;
     FillParameters& operator=(const FillParameters&) = delete;
 };
 
-/// Enables pool access between the two GPUs of a copy, if it has two. Throws Unsupported if they
-/// cannot reach each other.
+/// Enables pool access between the two GPUs of a copy, if there are two. Throws Unsupported if they
+/// cannot access each other.
 void ensure_access(const NodeData& node, const SourceLocation& where);
 CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
 
 /// Returns the GPU that a node of a graph of `of_graph` runs on.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
-/// Returns the GPU whose context a copy or fill needs, whichever stream it was recorded on: pool
-/// memory is refused while another device's context is current.
+/// Returns the GPU whose context a copy or fill needs. It is independent of the stream that the
+/// node was recorded on: pool memory is refused while another device's context is current.
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
 /// The dependencies of a node.
@@ -74,22 +75,22 @@ struct Before {
 bool is_host(const NodeData& node) noexcept;
 
 /// Adds the native node of a kernel on a CUDA device, of a copy or of a fill. All other kinds
-/// become empty nodes. `keeper` is the graph that owns what the node needs: `graph`, or the
-/// outermost graph if `graph` is a body.
+/// become empty nodes. `keeper` is the graph that owns the node's memory: `graph`, or the outermost
+/// graph if `graph` is a body.
 cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
                                 const Before& before, Gpu& of_graph, const SourceLocation& where);
-/// `in_body`: whether `graph` is the body of a conditional node.
+/// Adds a copy node. `in_body`: whether `graph` is the body of a conditional node.
 cudaGraphNode_t add_copy_node(cudaGraph_t graph, bool in_body,
                               const std::vector<cudaGraphNode_t>& after, const Piece& to,
                               const Piece& from, const Gpu& g, const SourceLocation& where);
 
-/// Returns whether a copy or fill takes several native nodes. Memory of a CPU device needs them,
-/// because only the host reaches it; so do elements too large for a kernel argument. Such a node
+/// Returns whether a copy or fill needs several native nodes. Memory of a CPU device needs them,
+/// because only the host can access it; so do elements too large for a kernel argument. Such a node
 /// cannot be changed in place. (staging.cpp)
 bool is_staged(const NodeData& node) noexcept;
 /// Returns whether one of those native nodes runs on the host.
 bool needs_host(const NodeData& node) noexcept;
-/// Adds those native nodes and returns the last.
+/// Adds those native nodes and returns the last one.
 cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
                                 const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
                                 const SourceLocation& where);

@@ -20,12 +20,12 @@ struct Spares {
     SpinLock lock;
     List newest;
     std::size_t count = 0;
-    bool is_scheduled = false;  ///< a background thread brings it down to `most`
+    bool is_scheduled = false;  ///< a background thread reduces the list to `most`
 };
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }
 
-/// Takes the first one, from the newest on, that `wanted` accepts. Call with the lock held.
+/// Removes and returns the newest one that the predicate accepts, or null. Call with the lock held.
 template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
     for (List* at = &all.newest; *at != nullptr; at = &(*at)->next) {
         if (!wanted(**at)) continue;
@@ -48,8 +48,8 @@ void give_up() noexcept {
     spares().is_scheduled = false;
 }
 
-/// Destroys the oldest as long as there are too many, on a background thread, because each waits
-/// for its device. Puts the rest off while a GPU waits for a CPU stream.
+/// Destroys the oldest executables while there are too many. Runs on a background thread, because
+/// each destruction waits for its device. Postpones the rest while a GPU waits for a CPU stream.
 void destroy_excess() noexcept try {
     while (await_gate.close()) {
         List one = take_oldest_excess();
@@ -71,7 +71,7 @@ void destroy_excess() noexcept try {
         }
         return true;
     });
-} catch (...) {  // no memory or no thread: the next spare tries again
+} catch (...) {  // out of memory or no thread: the next spare tries again
     give_up();
 }
 

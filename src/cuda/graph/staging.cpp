@@ -18,7 +18,7 @@ namespace {
 
 using Nodes = std::vector<cudaGraphNode_t>;
 
-/// Returns whether the device reaches the memory. It does not reach memory of CPU devices, which
+/// Returns whether the device can access the memory. It cannot access memory of CPU devices, which
 /// the host must read and write in the graph's order.
 bool is_reachable(const Piece& piece) noexcept {
     return piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
@@ -35,7 +35,7 @@ struct PinnedPiece {
     PinnedPiece& operator=(const PinnedPiece&) = delete;
 };
 
-/// Adds nodes one after the other.
+/// Adds nodes, each ordered after the one before.
 class Chain {
 public:
     Chain(cudaGraph_t graph, cudaGraph_t keeper, const Nodes& after, Gpu& g,
@@ -113,7 +113,7 @@ void add_copy(Chain& chain, Piece to, Piece from) {
 
 void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value) {
     if (!is_reachable(to)) return chain.run([to, value] { fill_on_host(to, value); });
-    // The first element is copied, and a kernel repeats it.
+    // Copies the first element, which a kernel then repeats.
     const std::size_t size = value.size();
     void* const element = chain.pinned(size);
     std::memcpy(element, value.data(), size);

@@ -1,4 +1,4 @@
-// Changes to an instantiated graph: in place where CUDA can, else with another executable.
+// Changes an instantiated graph: in place if CUDA can, otherwise with a new executable.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeD
         label_of(node), cudaGetErrorString(code));
 }
 
-/// Calls the driver, which takes 0.2 µs where the runtime takes 0.35. It crashes on a thread
+/// Calls the driver, which takes 0.2 µs; the runtime takes 0.35 µs. The driver crashes on a thread
 /// without a context (seen with driver 580).
 void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& where) {
     const KernelForm form = form_of(node, addresses_, where);
@@ -112,7 +112,7 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
         }
     }
     if (in_place) return false;
-    if (node.graph == nullptr)  // a batch's graph: the batch makes another one
+    if (node.graph == nullptr)  // a graph of a batch: the batch makes a new one
         unsupported_error({"update", where, node.device},
                           "{} cannot be changed in a graph that is instantiated", label_of(node));
     make_anew(*node.graph, where);
@@ -132,9 +132,9 @@ void CudaGraphExec::change(const NodeData& node, const SourceLocation& where) {
     if (disabled != disabled_[node.index]) set_enabled(node, !disabled, where);
 }
 
-/// Throws Unsupported for a memset node: once one is disabled, launches leave out other nodes too,
-/// hang or lose the device (docs/adr/0037). A fill that was ever disabled is a kernel node, so its
-/// graph is made anew once.
+/// Enables or disables a node. Throws Unsupported for a memset node: after one is disabled,
+/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A fill that was ever
+/// disabled is a kernel node, so its graph is rebuilt once.
 void CudaGraphExec::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
     if (is_memset(node, where))
         unsupported_error({"update", where, node.device}, "{} is a memset node", label_of(node));

@@ -9,7 +9,7 @@
 namespace heddle::detail::cu {
 
 /// Transfers the object to the graph and returns a reference to it. It is destroyed on a driver
-/// thread, once no longer used by the graph, its clones, executables made from them, or a launch.
+/// thread once the graph, its clones, executables made from them, and launches no longer use it.
 template <class T>
 T& give_to_graph(cudaGraph_t graph, std::unique_ptr<T> object, int device,
                  const SourceLocation& where) {

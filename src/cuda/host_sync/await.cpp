@@ -22,7 +22,7 @@ struct AwaitLine::Ticket : Waiter {
 namespace {
 
 /// Returns a word of pinned memory that the device reads and the host writes. Each word has a cache
-/// line of its own. None is ever freed.
+/// line of its own. No word is ever freed.
 std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     constexpr std::size_t spacing = 64, page = 4096;
     static constinit std::mutex mutex;
@@ -47,7 +47,7 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
 }
 
 /// Fallback for drivers without stream memory waits: a host function that blocks. It occupies one
-/// of the driver's threads, and so may hold up other host functions.
+/// of the driver's threads, and so may delay other host functions.
 void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
                     std::uint64_t at, const SourceLocation& where) {
     struct Block {
@@ -115,7 +115,7 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
             report(std::current_exception());
         }
     }
-    // The device continues: from here the stream may finish and be closed, and its record be
+    // The device continues. From here on the stream may finish and be closed, and its record be
     // reused.
     ticket.line->finish(ticket);
 }
@@ -150,8 +150,8 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     if (done->is_done()) {
         Submission submission(waiter, where);
-        // Nothing to wait for, but a failure affects the stream's further work, and what waits for
-        // it. It is a submission all the same: fork_join() joins no branch that has none.
+        // No wait is needed, but a failure affects the stream's later work and its waiters. It
+        // counts as a submission, because fork_join() does not join a branch without submissions.
         if (done->failure() != nullptr)
             waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
         return submission.count();
@@ -167,12 +167,13 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
     if (line == nullptr) {
         AwaitLine* fresh = AwaitLine::make(g, where);
         void* expected = nullptr;
-        // If another thread was faster, this one's line, with a word of 64 bytes, is leaked.
+        // If another thread was faster, this thread's line, with a word of 64 bytes, leaks.
         line = slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)
                    ? fresh
                    : static_cast<AwaitLine*>(expected);
     }
-    waiter.set(stream_flag::fallible);  // its failure may come after others have waited for it
+    // Its failure may become known after other streams have waited for it.
+    waiter.set(stream_flag::fallible);
     Submission submission(waiter, where);
     line->await(g, native_of(waiter), done, &waiter, where);
     submission.count();

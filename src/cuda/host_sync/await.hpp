@@ -13,16 +13,16 @@ namespace heddle::detail::cu {
 /// The completions that one native stream waits for, in stream order.
 ///
 /// The device waits for one word of pinned memory to reach 1, 2, 3, ...: one value for each wait.
-/// Completions happen in any order. A value is stored only once all earlier ones are done. That
+/// Completions occur in any order, but a value is stored only once all earlier waits are over. That
 /// delays nothing, because the stream could not pass the earlier waits anyway. The word is never
 /// freed, because the device may still read it: it stays with the stream's record.
 class AwaitLine {
 public:
-    /// Makes one with a word allocated through `g`. Throws if there is no pinned memory.
+    /// Makes a line with a word allocated through `g`. Throws if there is no pinned memory.
     static AwaitLine* make(Gpu& g, const SourceLocation& where);
 
-    /// Orders further work on `native` after `done`. A failure of `done` poisons `stream`, unless
-    /// it is null.
+    /// Orders later work on `native` after `done`. A failure of `done` poisons `stream`, unless
+    /// `stream` is null.
     void await(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
                const SourceLocation& where);
 
@@ -34,7 +34,7 @@ private:
 
     std::uint64_t* word_;
 
-    /// Guards issued_: tickets have the order in which their waits are enqueued.
+    /// Guards issued_, so that tickets have the order in which their waits are enqueued.
     std::mutex order_;
     std::uint64_t issued_ = 0;
 

@@ -1,5 +1,5 @@
-// Keeps native calls that wait for a device, with the driver's lock held, from waiting for the
-// host.
+// Prevents deadlocks between the host and native calls that wait for a device while they hold the
+// driver's lock.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace heddle::detail::cu {
 
-/// Counts the waits of GPUs for CPU streams that are enqueued and that the host has not ended yet.
+/// Counts the enqueued waits of GPUs for CPU streams that the host has not ended yet.
 ///
-/// Some native calls wait for the work of a device while they hold a lock that launches, records of
-/// events and most other calls need too (destroying an executable with conditional nodes, freeing
-/// memory that is no pool's). If that work waits for a CPU stream, and a thread that takes the CPU
-/// stream further needs such a call, none of them ever ends. So these calls are made only while the
-/// gate is closed, and it closes only while no GPU waits for a CPU stream: one GPU's work may wait
-/// for another's that does. (docs/adr/0042)
+/// Some native calls wait for a device's work while they hold a lock that launches, event records
+/// and most other calls need too. (Examples: destroying an executable with conditional nodes, or
+/// freeing memory that does not belong to a pool.) If that work waits for a CPU stream, and a
+/// thread that advances the CPU stream needs such a call, the result is a deadlock. So these calls
+/// are made only while the gate is closed. It can be closed only while no GPU waits for a CPU
+/// stream, because one GPU's work may wait for another's. (docs/adr/0042)
 class AwaitGate {
 public:
     constexpr AwaitGate() noexcept = default;
@@ -28,18 +28,18 @@ public:
             pending_.fetch_add(1);
         }
     }
-    /// Call when the host has ended the wait, or if it was not enqueued after all.
+    /// Call when the host has ended the wait, or if the wait was not enqueued.
     void leave(std::size_t count = 1) noexcept { pending_.fetch_sub(count); }
 
-    /// Returns whether it is closed now: no wait is pending, and none is enqueued until open().
-    /// Returns false if one is pending, or if another thread has closed it.
+    /// Closes the gate. Returns true if it succeeded: no wait is pending, and none is enqueued
+    /// until open(). Returns false if a wait is pending, or if another thread has closed the gate.
     bool close() noexcept {
         if (pending_.load() != 0 || is_closed_.exchange(true)) return false;
         if (pending_.load() == 0) return true;
         open();
         return false;
     }
-    /// Returns whether close() would fail. It may have changed by the time of the call.
+    /// Returns whether close() would fail. A snapshot: it may change at any time.
     bool is_held_open() const noexcept { return pending_.load() != 0 || is_closed_.load(); }
     void open() noexcept {
         is_closed_.store(false);

@@ -42,7 +42,7 @@ void add_fence(Fences& fences, const StreamUse& use) {
         const auto native = static_cast<cudaStream_t>(user.native);
         fence.stream_id = use.id;
         if (!use.is_same()) {
-            // The record is another stream's by now: all work of this one has completed.
+            // The record is reused by another stream, so all work of this one has completed.
         } else if (native != nullptr) {
             code = record_on(g, fresh, native);
             if (code == CUDA_SUCCESS) fence.event = std::exchange(fresh, nullptr);
@@ -50,7 +50,7 @@ void add_fence(Fences& fences, const StreamUse& use) {
         } else if (const auto last = static_cast<cudaEvent_t>(user.final_event);
                    last != nullptr && api.cuEventQuery(last) != CUDA_SUCCESS) {
             // The zombie returns this event to the pool only once it is reached. So it is safe to
-            // query, whatever it is reused for.
+            // query even after reuse.
             fence.event = last;
         }
     }
@@ -76,7 +76,7 @@ bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use) {
     {
         std::lock_guard life(user.life);
         if (!use.is_same()) {
-            // The record is another stream's by now: all work of this one has completed.
+            // The record is reused by another stream, so all work of this one has completed.
         } else if (user.native != nullptr) {
             code = record_on(theirs, event, static_cast<cudaStream_t>(user.native));
             if (code == CUDA_SUCCESS) code = wait_on(g, waiter, event);

@@ -1,4 +1,4 @@
-// Points in CUDA and CPU streams, for memory that may be reused once all of them are passed.
+// Points in CUDA and CPU streams, for memory that may be reused once all points are passed.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace heddle::detail::cu {
 struct Fence {
     Gpu* gpu = nullptr;
     cudaEvent_t event = nullptr;
-    bool own = false;  ///< the event returns to the pool with the fence
-    /// Fences of one stream are passed in the order in which they were added. 0 beside `done`.
+    bool own = false;  ///< the fence returns the event to the pool
+    /// Fences of one stream are passed in the order in which they were added. 0 if `done` is set.
     std::uint64_t stream_id = 0;
     CompletionRef done;  ///< instead of an event, for CPU streams
 
@@ -42,26 +42,26 @@ struct Fence {
 
 using Fences = std::vector<Fence>;
 
-/// Returns whether a native capture of one of the streams is open. Then no fence can be added.
+/// Returns whether one of the streams is in a native capture. If so, no fence can be added.
 bool any_capturing(const StreamUse* users, std::size_t count) noexcept;
 
-/// Adds a fence for all work enqueued so far on the stream, or nothing if that is known to be
+/// Adds a fence for all work enqueued so far on the stream, unless that work is known to be
 /// complete. Call with a RelaxedCapture in scope.
 void add_fence(Fences& fences, const StreamUse& use);
 
-/// Makes a stream wait for all fences. Those of CPU streams go through `awaits`, which may be null
-/// if there are none. Call with a RelaxedCapture in scope.
+/// Makes a stream wait for all fences. Waits for CPU streams use `awaits`, which may be null if
+/// there are none. Call with a RelaxedCapture in scope.
 void wait_for(Gpu& g, cudaStream_t stream, AwaitLine* awaits, const Fences& fences);
 
 /// Makes `waiter`, a stream of `g`, wait for all work enqueued so far on a CUDA stream. Returns
-/// false if there is nothing to wait for. Call with a RelaxedCapture in scope.
+/// false if no wait is needed. Call with a RelaxedCapture in scope.
 bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use);
 
-/// Throws UsageError if others capture the stream natively: its earlier work cannot be waited for
-/// then. (signal.cpp)
+/// Throws UsageError if the stream is captured natively, because its earlier work cannot be waited
+/// for then. (signal.cpp)
 void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where);
 
-/// Streams found to be held up during one search. Later fences of the same streams need no query.
+/// Streams found pending during one search. Later fences of the same streams need no query.
 class HeldUp {
 public:
     bool has(const Fence& fence) const noexcept;

@@ -30,10 +30,10 @@ struct HostNode {
     std::size_t count;
     std::uint64_t at;  ///< its submission number
     SourceLocation where;
-    bool in_graph;  ///< belongs to a graph, which may run it many times
+    bool in_graph;  ///< belongs to a graph, which may run it several times
     void* closure;
-    std::uint64_t id;            ///< OpInfo::id, if observers want to know when it runs; else 0
-    std::atomic<int> owners{1};  ///< the stream and, if there is one, the LossWatch
+    std::uint64_t id;            ///< OpInfo::id if observers ask for its times; else 0
+    std::atomic<int> owners{1};  ///< the stream and the LossWatch, if any
     /// For functions that are called even if the device is lost.
     std::atomic<bool> is_called{false};
 
@@ -69,15 +69,15 @@ void destroy_node(HostNode* node) noexcept {
     ::operator delete(node, HostNode::alignment(type));
 }
 
-/// Calls the closure. If earlier work has failed, only on_completion() functions and cleanups are
-/// called. An exception poisons the stream, or is the fate's. `node` is the name of a graph's node,
-/// or null.
+/// Calls the closure. After a failure of earlier work, calls only on_completion() functions and
+/// cleanups. An exception poisons the stream, or the fate if there is one. `node` is the name of a
+/// graph's node, or null.
 void call(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
           const SourceLocation& where, const std::string* node) noexcept {
     StreamRecord& stream = place.stream;
     try {
-        // Only a failure of earlier work counts: one that was learnt early may belong to later
-        // work.
+        // Only a failure of earlier work counts: a failure that is already known may belong to
+        // later work.
         const Failure before = place.fate != nullptr ? place.fate->failure_up_to(fate_work)
                                                      : failure_until(stream, place.at);
         if (type.complete != nullptr)
@@ -91,11 +91,11 @@ void call(const HostPlace& place, const OpType& type, void* closure, std::size_t
     }
 }
 
-/// Runs on a driver thread.
+/// Runs a node on a driver thread.
 void run_node(void* data) {
     HostNode* node = static_cast<HostNode*>(data);
-    InHostFunction marked;  // refuses waits
-    // No CUDA call is allowed here: what destructors release is deferred.
+    InHostFunction marked;  // makes waits throw
+    // No CUDA call is allowed here, so destructors defer their releases.
     InCallback in;
     {
         const HostFunctionRun run(node->in_graph ? 0 : node->id, *node->stream, *node->type,
@@ -107,10 +107,10 @@ void run_node(void* data) {
     if (!node->in_graph) destroy_node(node);
 }
 
-/// Calls an on_completion() function if the device is lost, because the driver does not then.
+/// Calls an on_completion() function if the device is lost, because the driver then does not.
 struct LossWatch : Waiter {
     HostNode* node;
-    Gpu* gpu;  // the stream's record may be reused by then
+    Gpu* gpu;  // not read from the stream's record, which may be reused by then
 };
 void watch_for_loss(StreamRecord& stream, HostNode* node) {
     auto watch = std::make_unique<LossWatch>();
@@ -131,7 +131,7 @@ void watch_for_loss(StreamRecord& stream, HostNode* node) {
             try {
                 watched->type->complete(watched->closure, told(failure));
             } catch (...) {
-                // An exception would only poison a stream that is lost anyway.
+                // An exception would only poison a stream whose device is lost anyway.
             }
         }
         destroy_node(watched);
@@ -153,7 +153,7 @@ struct NodeOwner {
     NodeOwner& operator=(NodeOwner&&) = delete;
 };
 
-/// Transfers the node to the graph that is being captured, which keeps it as long as it may run it.
+/// Transfers the node to the graph that is being captured, which keeps it while it may run it.
 void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
@@ -174,7 +174,7 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     node->in_graph = capture_of(stream) != 0;
     const bool in_any_case = type.complete != nullptr && !node->in_graph;
     if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
-    // Set before the launch: waiters must know in time that a failure may come late.
+    // Set before the launch, so that waiters know in time that a failure may become known late.
     stream.set(stream_flag::fallible);
     if (node->in_graph) give_to_captured(stream, std::move(owner), where);
     Submission submission(stream, where);
@@ -185,13 +185,13 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     }
     if (code != CUDA_SUCCESS && in_any_case) node->owners.store(1, std::memory_order_relaxed);
     check(code, "cuLaunchHostFunc", stream, where);
-    owner.node = nullptr;  // the stream owns it now, and may already have run it
+    owner.node = nullptr;  // the stream owns the node now, and may already have run it
     submission.count();
     if (!in_any_case) return;
     try {
         watch_for_loss(stream, node);
     } catch (...) {
-        report(std::current_exception());  // should the device be lost, the function is not called
+        report(std::current_exception());  // if the device is lost, the function is not called
     }
 }
 

@@ -1,4 +1,4 @@
-// Host functions that heddle enqueues for itself, and those of graphs.
+// Host functions that heddle enqueues internally, and those of graphs.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,23 @@
 namespace heddle::detail::cu {
 
 /// Enqueues function(). It runs once, in stream order, on a driver thread, where it must not call
-/// CUDA. An exception is reported. Not for capturing streams: a graph would call it again.
+/// CUDA. An exception is reported. Not for capturing streams, because a graph would call it again.
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
                  const SourceLocation& where);
 
-/// The submission that the work of a fate without a stream counts as.
+/// The submission number of work whose fate has no stream.
 inline constexpr std::uint64_t fate_work = 1;
-/// Whose failure a host function meets and makes: the stream's, at this submission, or a fate's.
+/// The owner of failures before and in a host function: the stream, at this submission, or a fate.
 struct HostPlace {
     StreamRecord& stream;
     std::uint64_t at;
-    Fate* fate = nullptr;  ///< if not null, the stream only gives its name
+    /// If not null, owns the failures; the stream then only provides its name.
+    Fate* fate = nullptr;
 };
 
 /// Runs the closure of a graph's host node, on a driver thread. Skips it if the stream failed
-/// before the launch of the graph, or the fate has failed. A failure poisons the stream, or is the
-/// fate's. `node` is the node's name, or null.
+/// before the launch of the graph, or if the fate has failed. A failure poisons the stream, or the
+/// fate if there is one. `node` is the node's name, or null.
 void run_in_graph(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
                   const SourceLocation& where, const std::string* node) noexcept;
 

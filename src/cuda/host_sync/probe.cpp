@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether the driver can tell more of a stream. It is not asked about those that others may
-/// capture natively: it would refuse to answer, and spoil the capture.
+/// Returns whether the driver can provide more about a stream. Streams that may be captured
+/// natively are not queried: the driver would refuse, and the capture would be invalidated.
 bool is_to_be_asked(const StreamRecord& stream) noexcept {
     return stream.device.is_cuda() && !is_known_complete(stream) &&
            !stream.has(stream_flag::forked | stream_flag::ended | stream_flag::recording |
@@ -30,8 +30,9 @@ bool is_to_be_asked(const StreamRecord& stream) noexcept {
 void ask_about(StreamRecord& stream) noexcept {
     const Gpu* const g = is_to_be_asked(stream) ? gpu_if_used(stream.device.index()) : nullptr;
     if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;
-    // Under the lock nobody destroys the native stream. A thread that needs it meanwhile waits for
-    // the driver, to which it would go next. One that has it may be there already.
+    // While the lock is held, no thread destroys the native stream. A thread that needs the lock
+    // meanwhile waits for the driver, which it would call next anyway. A thread that holds the lock
+    // may be in the driver already.
     if (!stream.life.try_lock()) return;
     const std::lock_guard life(stream.life, std::adopt_lock);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
@@ -43,7 +44,7 @@ void ask_about(StreamRecord& stream) noexcept {
     }
     if (!is_to_be_asked(stream)) return;
     if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, given);
-    // Streams that wait for this one have left a mark in it.
+    // Waits of other streams for this one have recorded an event in it.
     const std::uint64_t mark = stream.cached_at.load(std::memory_order_acquire);
     const auto event = static_cast<cudaEvent_t>(std::atomic_ref<void*>(stream.cached_event).load());
     if (event != nullptr && mark > stream.seen_complete.load(std::memory_order_relaxed) &&
@@ -51,7 +52,7 @@ void ask_about(StreamRecord& stream) noexcept {
         see_complete(stream, mark);
 }
 
-/// A thread that asks when it is told to.
+/// A thread that queries the driver on request.
 class Probe {
 public:
     std::chrono::nanoseconds ask(std::chrono::nanoseconds patience) noexcept {
@@ -66,7 +67,7 @@ public:
     }
 
 private:
-    /// Returns false if there is no thread. Call it with the mutex held.
+    /// Returns false if the thread cannot run. Call with the mutex held.
     bool start() noexcept {
         if (is_over_) return false;
         if (has_thread_) return true;
@@ -80,7 +81,7 @@ private:
     }
     void work() noexcept {
         pthread_setname_np(pthread_self(), "heddle-probe");
-        const RelaxedCapture relaxed;  // asking must not invalidate a capture
+        const RelaxedCapture relaxed;  // queries must not invalidate a capture
         std::unique_lock lock(mutex_);
         while (!is_over_) {
             if (asked_ == answered_) {
@@ -98,13 +99,13 @@ private:
         has_thread_ = false;
         changed_.notify_all();
     }
-    /// Lets a call into the driver end, which is about to be unloaded, if it ends soon.
+    /// Waits briefly for a call into the driver to end, because the driver is about to be unloaded.
     static void end_at_exit() noexcept;
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::uint64_t asked_ = 0, answered_ = 0;  ///< questions
-    Clock::time_point since_;                 ///< when the first question without an answer came
+    std::uint64_t asked_ = 0, answered_ = 0;  ///< number of requests
+    Clock::time_point since_;                 ///< time of the oldest unanswered request
     bool has_thread_ = false, is_over_ = false;
 };
 

@@ -1,8 +1,8 @@
-// Device to host: completions that happen when an event is reached.
+// Device to host: completions that complete when an event is reached.
 //
-// A thread polls the events (watcher.hpp). Driver callbacks would need no thread, but their
-// latency is more than ten times higher, and the call that adds one blocks once some dozens of
-// streams are pending: docs/adr/0205.
+// A thread polls the events (watcher.hpp). Driver callbacks would need no thread. But their latency
+// is more than ten times higher, and the call that adds one blocks once some dozens of streams are
+// pending: docs/adr/0205.
 #include <memory>
 #include <utility>
 
@@ -23,9 +23,9 @@ namespace {
 
 bool is_plain(const EventState& event) noexcept { return event.options == EventOptions{}; }
 
-/// Sets up a notification for an event that others may record, or that heddle must not replace. It
-/// must not be polled itself: its record may be another by then. Instead an internal stream waits
-/// for the present record, and an internal event is recorded behind that wait.
+/// Sets up a notification for an event that code outside heddle may record, or that heddle must not
+/// replace. The event itself must not be polled, because it may be recorded again. Instead an
+/// internal stream waits for its current record, and an internal event is recorded after that wait.
 void stand_in(Notification& note, EventState& event, const SourceLocation& where) {
     Gpu& g = *note.gpu;
     note.native = take_event(g, where);
@@ -42,7 +42,7 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
     check(record_on(g, note.native, note.notifier->stream), "cuEventRecord", g.index, where);
 }
 
-/// Pins the stream: its record is not reused before its failure has been read.
+/// Pins the stream, so that its record is not reused before its failure has been read.
 void pin(Notification& note, StreamRecord& source) noexcept {
     source.pins.fetch_add(1, std::memory_order_relaxed);
     note.source = &source;
@@ -96,7 +96,7 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
 }
 
 void detach_notification(EventState& event, const SourceLocation& where) {
-    // Get the new native event first: if that throws, nothing has changed.
+    // Acquires the new native event first: if that throws, nothing has changed.
     Gpu& g = gpu(event.device.index(), where);
     cudaEvent_t fresh =
         is_plain(event) ? take_event(g, where) : make_event(g, event.options, where);
@@ -122,8 +122,8 @@ cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where) {
 
 namespace {
 
-/// Completes `done` once the stream is idle. That waits for more than necessary and is noticed
-/// late, but needs no event.
+/// Completes `done` once the stream is idle. This may complete late and waits for more than
+/// necessary, but needs no event.
 void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
     poll_in_background([&g, use, done] {
         if (is_forked()) return true;
@@ -168,9 +168,9 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         {
             std::lock_guard life(stream.life);
             const auto native = static_cast<cudaStream_t>(stream.native);
-            // Captured work does not run, so there is nothing to wait for.
+            // Captured work does not run, so no wait is needed.
             if (!use.is_same()) {
-                // The record is another stream's by now: all work of this one has completed.
+                // The record is reused by another stream, so all work of this one has completed.
             } else if (native != nullptr && capture_of(stream) == 0) {
                 code = record_on(g, note->native, native);
                 pending = code == CUDA_SUCCESS;
@@ -187,7 +187,7 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         return fence_by_asking(g, use, done);
     }
     note_failure(code, "cuEventRecord", g.index);
-    // Nothing to wait for; or the device is lost, and with it all work that could touch the memory.
+    // No wait is needed; or the device is lost, and with it all work that could access the memory.
     if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) return done->complete();
     fence_by_asking(g, use, done);
 }
@@ -219,7 +219,7 @@ void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& wh
         mark_lost(g.index, as_runtime(code), "cuEventSynchronize", nullptr, where);
     else check(code, "cuEventSynchronize", g.index, where);
     if (is_open) return;
-    // Closed: its final event may be reused meanwhile, so a completion is needed.
+    // The stream is closed. Its final event may be reused meanwhile, so a completion is needed.
     const CompletionRef done = make_completion();
     signal_use(use, done);
     block_until(*done);

@@ -1,5 +1,5 @@
-// What has to be called before a native event is recorded again, handed out or put into a graph: a
-// notification may be polling it.
+// Functions to call before a native event is recorded again, exported or put into a graph, because
+// a notification may be polling it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,10 +9,10 @@
 namespace heddle::detail::cu {
 
 /// Call before an event's native event is recorded again. A notification that still waits for the
-/// last record keeps the native event, and `event` gets another one. (host_sync/signal.cpp)
+/// last record keeps the native event, and `event` receives a new one. (host_sync/signal.cpp)
 void detach_notification(EventState& event, const SourceLocation& where);
-/// Call before others can record an event's native event. A notification that waits for the newest
-/// record polls an event of its own from then on. (host_sync/signal.cpp)
+/// Call before code outside heddle can record an event's native event. A notification that waits
+/// for the newest record polls an event of its own from then on. (host_sync/signal.cpp)
 void stop_watching(EventState& event, const SourceLocation& where);
 /// Returns the native event for a graph node, which keeps it. The event's native event never
 /// changes from then on. (host_sync/signal.cpp)

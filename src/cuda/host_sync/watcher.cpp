@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Pauses between two polls; `idle` is how long nothing has happened. At first it only yields the
-/// core: where timers are coarse (in many virtual machines), the shortest sleep lasts a
+/// Pauses between two polls. `idle` is the time since the last completion. At first it only yields
+/// the core: where timers are coarse (in many virtual machines), the shortest sleep lasts a
 /// millisecond.
 void rest(Clock::duration idle) noexcept {
     using namespace std::chrono_literals;
@@ -120,9 +120,11 @@ bool Watcher::look(Notification& note) noexcept {
             // The process is exiting, and the driver has waited for all enqueued work.
         } else if (is_sticky(native)) {
             failure = mark_lost(g.index, native, "cuEventQuery", nullptr, {});
-            if (failure == nullptr) return false;  // no memory for the failure: try again later
+            // Out of memory for the failure: tries again later.
+            if (failure == nullptr) return false;
         } else {
-            // The query itself failed. Repeat it a few times, then pass the failure to the waiters.
+            // The query itself failed. Repeats it a few times, then passes the failure to the
+            // waiters.
             constexpr int patience = 3;
             if (++note.failed_looks < patience) return false;
             if (note.patient && note.failed_looks == patience)
@@ -141,7 +143,7 @@ bool Watcher::look(Notification& note) noexcept {
 
 void Watcher::work() noexcept {
     pthread_setname_np(pthread_self(), "heddle-cuda");
-    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; by default, short sleeps would last 50 µs longer
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns; by default, short sleeps would last 50 µs longer
     const RelaxedCapture relaxed;      // polling must not invalidate a capture
     // Staying awake for a moment saves a wake-up when the next wait follows soon.
     constexpr auto linger = std::chrono::microseconds(100);
@@ -173,7 +175,7 @@ void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
     try {
         incoming_.insert(incoming_.end(), notes.begin(), notes.end());
     } catch (...) {
-        report(std::current_exception());  // no memory: these completions never happen
+        report(std::current_exception());  // out of memory: these completions never complete
     }
 }
 

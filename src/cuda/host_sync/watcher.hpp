@@ -1,4 +1,4 @@
-// Device to host: a thread that polls events while something waits for them.
+// Device to host: a thread that polls events while they have waiters.
 #pragma once
 
 #include <atomic>
@@ -19,47 +19,46 @@ struct Notification {
     std::vector<CompletionRef> done;  ///< guarded by the watcher's mutex
     /// The user's event that owns `native`, or null.
     EventState* event = nullptr;
-    /// False if `native` is the final event of a closed stream, which keeps it.
+    /// False if `native` is the final event of a closed stream, which owns it.
     bool owns = true;
-    /// Whether `native` comes from the device's event pool and returns to it.
+    /// Whether `native` belongs to the device's event pool and returns to it.
     bool plain = true;
     Notifier* notifier = nullptr;  ///< an internal stream that returns to its list
-    /// The stream whose failure `done` gets, or null. It is kept from being reused until then.
+    /// The stream whose failure is passed to `done`, or null. Its record is not reused before that.
     StreamRecord* source = nullptr;
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;
-    /// Completes only when the event completes or the device is lost, not when queries fail
-    /// otherwise.
+    /// If true, completes only when the event completes or the device is lost. Other failures of
+    /// queries do not complete it.
     bool patient = false;
     int failed_looks = 0;
 
     Notification() = default;
-    ~Notification();  ///< returns what it owns
+    ~Notification();  ///< releases its members
     Notification(const Notification&) = delete;
     Notification& operator=(const Notification&) = delete;
 };
 
-/// A thread that polls events. It sleeps while nothing is pending. It polls continuously at first
-/// and less often later: a wait of microseconds is noticed within microseconds, and a wait of
+/// A thread that polls events. It sleeps while none is pending. It polls continuously at first and
+/// less often later. So a wait of microseconds is noticed within microseconds, and a wait of
 /// seconds costs next to nothing.
 class Watcher {
 public:
-    /// Starts to poll an event. If another thread has begun to watch the same event meanwhile, its
-    /// notification takes over this one's completions.
+    /// Starts to poll an event. If another thread has begun to poll the same event meanwhile, that
+    /// notification takes over the completions.
     void watch(std::unique_ptr<Notification> note);
-    /// Adds a completion to an event that is being polled. Returns false if it is not, or no
-    /// longer.
+    /// Adds a completion to an event that is being polled. Returns false if it is not polled.
     bool join(EventState& event, const CompletionRef& done);
     /// Call before the event is recorded again or destroyed. Returns true if a notification owns
-    /// the native event from now on; the event then needs another.
+    /// the native event from now on; the event then needs a new one.
     bool detach(EventState& event) noexcept;
-    /// Call before others can record the event. Its notification, if there is one, polls the event
-    /// of `stand_in` from now on.
+    /// Call before code outside heddle can record the event. Its notification, if any, polls the
+    /// event of `stand_in` from now on.
     void replace(EventState& event, Notification& stand_in) noexcept;
-    /// Ends the thread at exit. look_at_exit() serves what is still pending.
+    /// Ends the thread at exit. look_at_exit() then polls pending notifications.
     void stop() noexcept;
-    /// Polls everything pending once, on the calling thread. Returns false, having done nothing,
-    /// before stop().
+    /// Polls all pending notifications once, on the calling thread. Before stop(), returns false
+    /// and has no effect.
     bool look_at_exit() noexcept;
 
 private:
@@ -79,9 +78,10 @@ private:
 };
 
 Watcher& watcher();
-/// Watcher::detach(); false if there is no watcher.
+/// Calls Watcher::detach(). Returns false if there is no watcher.
 bool detach_from_watcher(EventState& event) noexcept;
-bool look_at_exit() noexcept;    ///< Watcher::look_at_exit(); false if there is no watcher
-void forget_watcher() noexcept;  ///< for the child of a fork()
+/// Calls Watcher::look_at_exit(). Returns false if there is no watcher.
+bool look_at_exit() noexcept;
+void forget_watcher() noexcept;  ///< call in the child of a fork()
 
 }  // namespace heddle::detail::cu
