@@ -1,4 +1,4 @@
-// A kernel as CUDA takes it, made of a closure.
+// A kernel in the form that CUDA launches, made from a closure.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@ namespace heddle::detail::cu {
 
 inline dim3 dim3_of(const Extents& e) noexcept { return {e.x, e.y, e.z}; }
 
-/// What CUDA needs for a launch. Refers to the closure, and to the addresses of its parts.
+/// The parameters of a launch. Refers to the closure, and to the addresses of its parts.
 struct KernelForm {
     const void* function = nullptr;
-    /// `function` is the driver's, of a module loaded at run time; otherwise it is a symbol.
+    /// Whether `function` is a driver function of a module loaded at run time. Otherwise it is a
+    /// symbol.
     bool is_loaded = false;
     dim3 grid, block;
     std::size_t shared_bytes = 0;
@@ -22,8 +23,8 @@ struct KernelForm {
 };
 
 /// Makes the form of a closure for a device with `processors` multiprocessors. Writes the addresses
-/// of the closure's parts. Throws UsageError if the extents or options of a portable kernel are not
-/// valid.
+/// of the closure's parts. Throws UsageError if the extents or options of a portable kernel are
+/// invalid.
 KernelForm form_of(const WorkType& type, void* closure, void** addresses, unsigned processors,
                    const LaunchOptions& options, const SourceLocation& where);
 

@@ -1,4 +1,4 @@
-// Launches of kernels: limits of grids and options, and the meaning of launch failures.
+// Launches of kernels: limits of grids and options, and the handling of launch failures.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -24,7 +24,7 @@ namespace cu {
 namespace {
 
 /// Dynamic shared memory that a kernel has been opted in to on a device. Few kernels need more than
-/// 48 KB, so a list that only grows is read without a lock.
+/// 48 KB, so the list only grows and is read without a lock.
 struct Raised {
     const void* kernel;
     int device;
@@ -42,7 +42,7 @@ Raised* find_raised(const void* kernel, int device) noexcept {
     return known;
 }
 
-/// The driver's limit only grows: threads that raise it to different sizes do so one at a time.
+/// Raises the kernel's limit. It only grows, so threads that raise it do so one at a time.
 void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
                   const SourceLocation& where) {
     const int device = stream.device.index();
@@ -134,7 +134,7 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
-/// Returns how many blocks of such a launch the device holds at once.
+/// Returns the most blocks of such a launch that the device can hold at once.
 std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
                          std::size_t shared_bytes, const LaunchOptions& options,
                          const SourceLocation& where) {
@@ -241,7 +241,7 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
     return api.cudaLaunchKernelExC(&config, form.function, form.arguments);
 }
 
-/// Throws the error of a failed launch, and marks the device as lost if it is.
+/// Throws the error of a failed launch. Marks the device lost if the error is sticky.
 [[noreturn]] void throw_launch_failed(StreamRecord& stream, const char* name, cudaError_t code,
                                       const SourceLocation& where) {
     cudaGetLastError();  // clears the error, which is thrown below

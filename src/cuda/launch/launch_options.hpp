@@ -1,4 +1,4 @@
-// Launch options on CUDA: their checks against the device, and the attributes made of them.
+// Launch options on CUDA: checks against the device, and launch attributes.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace heddle::detail::cu {
 /// Writes the attributes of a launch on the stream's device to `to`, except programmatic
 /// dependence. Returns their number, at most 4. (launch/launch.cpp)
 unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLaunchAttribute* to);
-/// Throws UsageError, naming the limit, or Unsupported if the stream's device cannot do such a
-/// launch. Opts the kernel in to dynamic shared memory beyond 48 KB.
+/// Throws UsageError, naming the limit, or Unsupported if the stream's device does not support such
+/// a launch. Opts the kernel in to dynamic shared memory beyond 48 KB.
 void check_options(StreamState& stream, const void* function, dim3 grid, dim3 block,
                    std::size_t shared_bytes, const LaunchOptions& options,
                    const SourceLocation& where);
 
-/// Parts of check_options(). check_way() checks what does not depend on the kernel.
-/// check_fits_at_once() throws UsageError if the grid has more than the `most` blocks that the
-/// device holds at once.
+/// Parts of check_options(). check_way() checks everything that is independent of the kernel.
+/// check_fits_at_once() throws UsageError if the grid has more blocks than `most`, which is how
+/// many the device can hold at once.
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where);
 void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,

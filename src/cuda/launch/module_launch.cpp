@@ -51,7 +51,7 @@ struct Config {
     Config& operator=(const Config&) = delete;
 };
 
-/// Returns how many blocks of such a launch the device holds at once.
+/// Returns the most blocks of such a launch that the device can hold at once.
 std::size_t most_at_once(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                          const SourceLocation& where) {
     const InContext in(gpu_of(stream));
@@ -73,7 +73,7 @@ std::size_t most_at_once(StreamState& stream, const GridHead& grid, const Launch
 
 }  // namespace
 
-// The driver's limit only grows: threads that raise it to different sizes do so one at a time.
+// The kernel's limit only grows, so threads that raise it do so one at a time.
 void raise_shared_of_module(StreamState& stream, const GridHead& grid,
                             const SourceLocation& where) {
     ModuleKernelData& kernel = kernel_of(grid);

@@ -1,4 +1,4 @@
-// Kernel code: the kernels that the program has, loading them, and first launches that load code
+// Kernel code: registers and loads the program's kernels, and handles first launches that load code
 // while the device is busy.
 #include <atomic>
 #include <mutex>
@@ -39,7 +39,7 @@ struct Kernels {
 constinit NeverDestroyed<Kernels> instance;
 Kernels& kernels() noexcept { return instance.get(); }
 
-/// Loads a kernel: asking for a function's attributes does. Source: CUDA programming guide, lazy
+/// Loads a kernel. Querying a function's attributes loads it. Source: CUDA programming guide, lazy
 /// loading.
 void load(Gpu& g, const void* function, const SourceLocation& where) {
     cudaFuncAttributes attributes{};
@@ -48,7 +48,7 @@ void load(Gpu& g, const void* function, const SourceLocation& where) {
 }
 
 /// Returns whether kernels are loaded at their first launch; queries the driver once.
-/// cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
+/// cuFuncIsLoaded cannot be used, because finding the function loads it (CUDA 13.0).
 bool loads_late() {
     static const bool late = [] {
         CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;

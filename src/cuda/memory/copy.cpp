@@ -1,4 +1,4 @@
-// Chooses how each copy on a CUDA stream is done. Graphs have copies of their own (cuda/graph).
+// Chooses the method of each copy on a CUDA stream. Copies in graphs are separate (cuda/graph).
 #include <memory>
 
 #include "core/base/errors.hpp"
@@ -31,7 +31,7 @@ Side side_of(const Place& place) noexcept {
     return place.device.is_cuda() ? Side::device : Side::ordered;
 }
 
-/// Copies from pageable memory to other host memory. Reads the source now, and writes the
+/// Copies from pageable memory to other host memory. Reads the source immediately, and writes the
 /// destination in stream order.
 void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                         const SourceLocation& where) {

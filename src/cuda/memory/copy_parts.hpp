@@ -12,20 +12,20 @@ namespace heddle::detail::cu {
 inline const Place pinned_place{Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
 /// The largest part of a copy in stream order.
 inline constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;
-/// Copies up to this size go through the caches.
+/// Copies up to this size use the caches.
 inline constexpr std::size_t cached_bytes = 4 * 1024 * 1024;
 
 inline Stores stores_for(std::size_t total) noexcept {
     return total > cached_bytes ? Stores::past_caches : Stores::cached;
 }
 
-/// Turns each of two rectangles without gaps into one row.
+/// Converts each of two rectangles without gaps to a single row.
 inline void flatten(MemoryRange& to, MemoryRange& from) noexcept {
     if (to.is_strided() || from.is_strided()) return;
     for (MemoryRange* const one : {&to, &from}) *one = {one->data, one->total(), 1, one->total()};
 }
 
-/// A part of a copy: `rows` rows from `row` on, and `bytes` bytes from `first` on of each. If there
+/// A part of a copy: `rows` rows from `row` on, and `bytes` bytes of each from `first` on. If there
 /// are several rows, they are whole.
 struct Part {
     std::size_t row, rows, first, bytes;

@@ -1,4 +1,4 @@
-// Chooses how each fill on a CUDA stream is done. Graphs have fills of their own (cuda/graph).
+// Chooses the method of each fill on a CUDA stream. Fills in graphs are separate (cuda/graph).
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -69,8 +69,8 @@ void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) 
 }
 
 namespace {
-/// Fills with an element that is too large for a kernel argument: copies the first one, and lets a
-/// kernel repeat it.
+/// Fills with an element that is too large for a kernel argument: copies the first element, then a
+/// kernel repeats it.
 void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
                        const Piece& element, const Place& place, const SourceLocation& where) {
     if (capture_of(stream) != 0)

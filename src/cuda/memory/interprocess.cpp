@@ -1,9 +1,9 @@
-// GPU memory and events that other processes open (CUDA IPC). Pool memory cannot be shared through
-// a handle of bytes, so this memory comes from cudaMalloc.
+// GPU memory and events that other processes can open (CUDA IPC). Pool memory cannot be shared
+// through a handle of bytes, so this memory is allocated by cudaMalloc.
 //
 // cudaFree and cudaIpcCloseMemHandle wait for all work of the device, and block the driver calls of
 // other threads meanwhile. If the device waits for one of those threads, that is a deadlock. So
-// only trim_pool() calls them, and an allocation that finds no memory left.
+// they are called only by trim_pool(), and by an allocation that finds no memory left.
 #include <algorithm>
 #include <cstring>
 #include <list>
@@ -27,13 +27,14 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Returns what an error of this kind is about. Clears CUDA's error.
+/// Returns the site of a failed call, with the native error appended. Clears CUDA's error.
 ErrorSite failed_site(const char* call, cudaError_t code, int device,
                       const SourceLocation& where) noexcept {
     cudaGetLastError();
     return with_native({call, where, gpu_device(device)}, code);
 }
-/// Throws Unsupported for what could not be opened because its process ended or released it.
+/// Throws Unsupported for memory or an event that its process has released, by ending or
+/// explicitly.
 [[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
     unsupported_error(site,
                       "process {} has ended or has {}, or runs where it cannot be opened (another "
@@ -41,7 +42,7 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
                       process, given_up);
 }
 
-/// Returns whether opening failed because the memory or event does not exist any more.
+/// Returns whether opening failed because the memory or event no longer exists.
 bool is_gone(cudaError_t code) {
     return code == cudaErrorMapBufferObjectFailed || code == cudaErrorInvalidResourceHandle ||
            code == cudaErrorInvalidValue || code == cudaErrorDeviceUninitialized;
@@ -58,7 +59,7 @@ void give_back(const SharedMemory& memory) noexcept {
     else note_failure(api.cudaFree(memory.base), "cudaFree", memory.device);
 }
 
-/// Memory whose users are done: reused for later shareable arrays, or released.
+/// Memory whose users are done. Reused for later shareable arrays, or released.
 struct Unused {
     std::mutex mutex;
     std::list<SharedMemory> of[max_devices];
@@ -111,7 +112,7 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
     refuse_forked("shareable", where);
     Gpu& g = gpu(device, where);
     const std::size_t whole = whole_blocks(bytes);
-    // keep() was given it when its fences were passed.
+    // This memory's fences had been passed when keep() received it.
     if (void* const kept = take_unused(device, whole)) return {kept, true};
     RelaxedCapture relaxed;
     InContext in(g);
@@ -165,7 +166,7 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
 }
 
 namespace {
-/// Returns fences for all users. One that CUDA refuses is made by way of a notification. Throws
+/// Returns fences for all users. If CUDA refuses one, makes it through a notification. Throws
 /// std::bad_alloc.
 Fences fences_of(const StreamUse* users, std::size_t user_count) {
     Fences fences;
@@ -190,7 +191,7 @@ bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
                               std::size_t user_count) noexcept try {
     Gpu* g = gpu_if_used(memory.device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return true;
-    // As with pool memory: no CUDA call in callbacks, and no events in captures.
+    // As for pool memory: no CUDA call in callbacks, and no events in captures.
     if (in_callback || any_capturing(users, user_count)) {
         defer(*g, [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
             if (!free_shared(memory, list.data(), list.size())) throw std::bad_alloc();
@@ -214,7 +215,7 @@ bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
     return false;
 } catch (...) {
     report(std::current_exception());
-    return true;  // the memory stays allocated: it may be in use
+    return true;  // the memory stays allocated, because it may be in use
 }
 
 EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {

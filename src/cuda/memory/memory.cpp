@@ -57,15 +57,16 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
                 total);
 }
 
-/// Lets the watch see that the allocation has completed. It asks how far a stream has come by
-/// marks, and would take the operation behind the allocation for one of two that are pending.
+/// Makes the completion of an allocation visible to the watch. The watch measures progress by
+/// marks. Without this mark, the operation after the allocation would count as one of two pending
+/// ones.
 void mark_allocation(Gpu& g, StreamRecord& stream) noexcept {
     try {
         const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
         const cudaEvent_t event = cached_event(stream, {});
         if (record_on(g, event, native_of(stream)) == CUDA_SUCCESS) note_mark(stream, given);
     } catch (...) {
-        // Then it sees that later.
+        // The watch then notices the completion later.
     }
 }
 
@@ -85,9 +86,9 @@ void free_now(Gpu& g, void* data) {
     check(free_in_order(g, data, free_stream(g)), "cuMemFreeAsync", g.index, {});
 }
 
-/// Returns a reclaimer that waits for nothing: an internal stream that frees memory which others
-/// still use. There are few, because every waiting stream takes part of a hardware queue. If all
-/// are waiting, returns null, or one of them if `any` is true.
+/// Returns a reclaimer that is not waiting: an internal stream that frees memory which others still
+/// use. There are few, because every waiting stream uses part of a hardware queue. If all are
+/// waiting, returns null, or one of them if `any` is true.
 Reclaimer* take_reclaimer(Gpu& g, bool any) {
     constexpr std::size_t most = 4;
     std::lock_guard lock(g.reclaim_mutex);
@@ -118,8 +119,8 @@ void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
     check(free_in_order(g, data, on.stream), "cuMemFreeAsync", g.index, {});
 }
 
-/// Enqueues all later_frees in stream order, even on reclaimers that are waiting. Memory is short,
-/// and the driver can make an allocation wait for these frees.
+/// Enqueues all later_frees in stream order, even on reclaimers that are waiting. Used when memory
+/// is short: the driver can make an allocation wait for these frees.
 void order_later_frees(Gpu& g) noexcept {
     std::list<LaterFree> all;
     {
@@ -132,13 +133,14 @@ void order_later_frees(Gpu& g) noexcept {
             if (passed(one.users)) free_now(g, one.data);
             else free_behind(g, *take_reclaimer(g, true), one.data, one.users);
         } catch (...) {
-            report(std::current_exception());  // the memory stays allocated: it may be in use
+            // The memory stays allocated, because it may be in use.
+            report(std::current_exception());
         }
     }
 }
 
-/// Allocates when the pool has no memory left. Releases what can be released, and allows the driver
-/// to make the stream wait for memory that was freed on other streams.
+/// Allocates when the pool has no memory left. Releases all it can, and allows the driver to make
+/// the stream wait for memory that was freed on other streams.
 CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
     do_chores(g);
     RelaxedCapture relaxed;
@@ -153,14 +155,14 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
     return code;
 }
 
-/// For when all reclaimers are waiting, perhaps for long: the users are polled instead.
+/// Used when all reclaimers are waiting, perhaps for a long time: polls the users instead.
 void free_later(Gpu& g, void* data, Fences users) {
     const std::lock_guard lock(g.chores_mutex);
     g.later_frees.push_back({data, std::move(users)});
     note_chores(g);
 }
 
-/// Handles the common case, in which one stream allocates, uses and frees. Returns false if it is
+/// Handles the common case: one stream allocates, uses and frees. Returns false if that stream is
 /// closed or of another device.
 bool free_on(Gpu& g, const StreamUse& use, void* data) {
     StreamRecord& user = *use.stream;
@@ -217,8 +219,8 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
         if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);
     }
     check(code, "cuMemAllocFromPoolAsync", stream, where);
-    // Other streams may use the memory only after the allocation, which is work of this stream
-    // (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
+    // Other streams may use the memory only after the allocation, which counts as work of this
+    // stream (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
     submission.count();
     if (has_watch()) [[unlikely]]
         mark_allocation(g, stream);
@@ -228,12 +230,12 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
 namespace {
 
 /// Frees memory after all work enqueued so far on its users. Throws if a native call fails; the
-/// memory stays allocated then.
+/// memory then stays allocated.
 void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_count) {
     RelaxedWhileCaptured relaxed_here;
     if (user_count == 1 && free_on(g, users[0], data)) return;
-    // An internal stream waits for all users, so that none of them is held up. They may be closed
-    // or gone.
+    // An internal stream waits for all users, so that none of them is delayed. They may be closed
+    // or no longer exist.
     RelaxedCapture relaxed;
     Fences fences;
     fences.reserve(user_count);
@@ -243,9 +245,9 @@ void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_cou
     else free_later(g, data, std::move(fences));
 }
 
-/// Frees memory, or defers that. In a callback no CUDA call is allowed. In a capture, a free or an
-/// event would become part of the graph. Tries up to `attempts` more times if it fails. Throws only
-/// for want of memory; nothing has happened then.
+/// Frees memory, or defers the free. In a callback no CUDA call is allowed. In a capture, a free or
+/// an event would become part of the graph. If it fails, retries up to `attempts` times. Throws
+/// only if out of memory, without any effect.
 void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int attempts) {
     if (g.lost.load(std::memory_order_acquire)) return;
     if (!in_callback && !any_capturing(users.data(), users.size())) {
@@ -255,7 +257,7 @@ void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int att
             throw;
         } catch (...) {
             report(std::current_exception());
-            if (attempts == 0) return;  // the memory stays allocated: it may be in use
+            if (attempts == 0) return;  // the memory stays allocated, because it may be in use
         }
         --attempts;
     }
@@ -324,11 +326,11 @@ bool CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* us
     return false;
 } catch (...) {
     report(std::current_exception());
-    return true;  // the block is not reused: it may be in use
+    return true;  // the block is not reused, because it may be in use
 }
 
 bool CudaBackend::classify(const void* data, Place& place) noexcept {
-    // The driver needs no context for this query: looking at a pointer must not initialise a
+    // This driver query needs no context, because classifying a pointer must not initialise a
     // device.
     if (device_count() == 0 || is_forked()) return false;
     unsigned type = 0, managed = 0;

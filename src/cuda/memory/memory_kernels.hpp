@@ -1,5 +1,5 @@
-// The kernels of fill(), and of copies in bodies of conditional nodes: all that memory_kernels.cu
-// exports to C++ files.
+// The kernels of fill(), and of copies in bodies of conditional nodes. Declares everything that
+// memory_kernels.cu exports to C++ files.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace heddle::detail::cu {
 inline constexpr std::size_t max_pattern = 64;
 
 /// Returns the size of the shortest word (1, 2 or 4 bytes) that `value` repeats. Returns 0 if there
-/// is none, or if the memory is not aligned for it. (fill.cpp)
+/// is no such word, or if the memory is not aligned for it. (fill.cpp)
 std::size_t word_of(const MemoryRange& to, const void* value, std::size_t size) noexcept;
 
 /// Repeats the pattern in every row of host memory. (fill.cpp)

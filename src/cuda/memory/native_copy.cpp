@@ -30,7 +30,7 @@ CUresult copy_row(cudaMemcpyKind kind, void* to, const void* from, std::size_t b
     return api.cuMemcpyDtoDAsync(to_device, from_device, bytes, stream);
 }
 
-/// Copies rows between two GPUs, by the two-dimensional function that names both devices.
+/// Copies rows between two GPUs, with the 2D copy function that takes both devices.
 cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t stream) noexcept {
     cudaMemcpy3DPeerParms p{};
     p.dstDevice = to.place.device.index();
@@ -46,7 +46,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
                   const SourceLocation& where) {
     InContext in(g);
     cudaStream_t native = native_of(stream);
-    if (capture_of(stream) != 0) {  // by others: heddle's own captures are recorded elsewhere
+    // A capture outside heddle: heddle's own captures are recorded elsewhere.
+    if (capture_of(stream) != 0) {
         if (!open_pools(to.place.device, from.place.device, where))
             usage_error({"copy", where, stream},
                         "the stream is capturing, and {} and {} cannot reach each other: copy by "
@@ -63,8 +64,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
           "cudaMemcpyPeerAsync", stream, where);
 }
 
-/// Returns the GPU whose context a copy needs: pool memory is refused while another device's
-/// context is current, whatever the stream (OnStream).
+/// Returns the GPU whose context a copy needs, independent of the stream: pool memory is refused
+/// while another device's context is current (OnStream).
 Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept {
     for (const Piece* piece : {&to, &from})
         if (piece->place.device.is_cuda() && piece->place.kind == MemoryKind::device)

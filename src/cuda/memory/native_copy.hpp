@@ -6,8 +6,8 @@
 
 namespace heddle::detail::cu {
 
-/// Enqueues a copy between memories that the device reaches. Both pieces have the same `bytes` and
-/// `rows`. Host-to-host copies run in a host function, except in a capture.
+/// Enqueues a copy between memories that the device can access. Both pieces have the same `bytes`
+/// and `rows`. Host-to-host copies run in a host function, except in a capture.
 void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                    const SourceLocation& where);
 

@@ -20,12 +20,12 @@ namespace heddle::detail::cu {
 namespace {
 
 constexpr std::size_t alone_bytes = 256 * 1024;  ///< copies up to this size use no helpers
-constexpr std::size_t share_bytes = 128 * 1024;  ///< a thread takes this at a time
+constexpr std::size_t share_bytes = 128 * 1024;  ///< a thread copies this much at a time
 constexpr unsigned most_helpers = 7;
 
 #if defined(__SSE2__)
 /// memcpy() with stores that bypass the caches. A cached store first reads the line that it
-/// replaces, and evicts others.
+/// replaces, and evicts other lines.
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
     constexpr std::size_t line = 64, ahead = 1024;
     const std::size_t head =
@@ -42,7 +42,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) n
         for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, x[i]);
     }
     std::memcpy(to + at, from + at, bytes - at);
-    _mm_sfence();  // only this orders these stores with others
+    _mm_sfence();  // nothing else orders these stores with others
 }
 #endif
 
@@ -79,8 +79,8 @@ struct Job {
 class Crew {
 public:
     void run(const Job& job) noexcept {
-        // Another copy has the helpers: they would not make this copy faster than its own thread
-        // alone.
+        // Another copy uses the helpers. They would not make this copy faster than its own thread
+        // does.
         std::unique_lock mine(busy_, std::try_to_lock);
         if (!mine || !have_helpers()) {
             for (std::size_t i = 0; i < job.shares; ++i) job.run(i);
@@ -111,12 +111,12 @@ private:
         if (started_) return helpers_ != 0;
         started_ = true;
         const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-        // Half of the processors copy, and the others are for the program. Of eight and fewer, four
-        // copy.
+        // Half of the processors copy; the others are left to the program. With eight or fewer,
+        // four copy.
         const unsigned wanted = std::min(
             most_helpers, processors > 8 ? processors / 2 - 1 : std::min(3u, processors - 1));
         try {
-            // Helpers live as long as the process: nothing of theirs is ever destroyed.
+            // Helpers exist as long as the process, so none of their state is destroyed.
             for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
         } catch (const std::system_error&) {
             // continue with fewer threads

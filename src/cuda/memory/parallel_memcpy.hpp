@@ -6,13 +6,13 @@
 
 namespace heddle::detail::cu {
 
-/// Whether stores bypass the caches. That is better for memory that a GPU reads next, and for more
-/// than the caches hold.
+/// Whether stores bypass the caches. That is better for memory that a GPU reads next, and for
+/// copies that exceed the caches.
 enum class Stores : bool { cached, past_caches };
 
-/// Copies memory of the host to as many rows of as many bytes. The calling thread takes part.
-/// Helpers join if there is enough to do and no other copy has them; they start at first use and
-/// sleep when idle. Thread-safe. Does not call CUDA.
+/// Copies host memory to a range with the same number of rows and bytes. The calling thread takes
+/// part. Helpers join if the copy is large enough and no other copy uses them; they start at first
+/// use and sleep when idle. Thread-safe. Does not call CUDA.
 void copy_on_host(const MemoryRange& to, const MemoryRange& from,
                   Stores stores = Stores::cached) noexcept;
 

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 constexpr std::size_t smallest = 4 * KiB;
 constexpr std::size_t slab_bytes = 2 * MiB;
-/// Blocks up to this size are cut from slabs, which pins once for many.
+/// Blocks up to this size are cut from slabs: one pinning call serves many blocks.
 constexpr std::size_t from_slab = 256 * KiB;
-constexpr std::size_t large = 64 * MiB;  ///< beyond it, powers of two would waste too much
+constexpr std::size_t large = 64 * MiB;  ///< above it, powers of two would waste too much
 
 std::size_t round_up(std::size_t bytes) noexcept {
     if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
@@ -39,8 +39,8 @@ bool do_all_chores() noexcept {
     return any;
 }
 
-/// Returns any device in use: the memory is portable. Initialises the first device if none is in
-/// use.
+/// Returns any device in use, because the memory is portable. Initialises the first device if none
+/// is in use.
 Gpu& some_gpu(const SourceLocation& where) {
     const int count = the_backend().device_count();
     for (int i = 0; i < count; ++i)
@@ -64,8 +64,8 @@ Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     // A large block may be up to a quarter larger than requested.
     const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
     RelaxedCapture relaxed;
-    // Blocks released in host functions may still be deferred. Pinning more costs far more than
-    // doing the chores.
+    // Blocks released in host functions may still be deferred. Pinning more memory costs far more
+    // than doing the chores.
     bool again = true;
     do {
         std::lock_guard lock(mutex_);
@@ -93,9 +93,9 @@ std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
-    // Checks all blocks, the one returned first in front, so that a free one is found however many
-    // are held up. HeldUp queries each stream that is behind once, so that a thousand blocks behind
-    // one stalled stream cost one query.
+    // Checks all blocks, oldest release first, so that a free one is found even if many are
+    // pending. HeldUp queries each pending stream once, so that a thousand blocks behind one
+    // stalled stream cost one query.
     HeldUp held_up;
     IdleList& list = idle_[class_of(bytes)];
     for (Block** at = &list.first; *at != nullptr; at = &(*at)->next) {
@@ -107,7 +107,7 @@ void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
 }
 
 void* PinnedCache::make_block(std::size_t capacity, const SourceLocation& where) {
-    // First what takes memory: then nothing that has been pinned can be lost.
+    // Allocates first, so that no pinned memory can leak.
     std::map<void*, Block> single;
     single[nullptr].capacity = capacity;
     auto block = single.extract(nullptr);
@@ -148,7 +148,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
 
 void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
     std::lock_guard lock(slab_mutex_);
-    // The rest of the old slab is smaller than a block, and is lost.
+    // The rest of the old slab is smaller than a block, and is abandoned.
     if (slab_left_ < bytes) {
         slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
         slab_left_ = slab_bytes;

@@ -12,14 +12,14 @@
 
 namespace heddle::detail::cu {
 
-/// Hands out pinned blocks, and reuses returned ones once all their fences are passed. Thread-safe.
+/// Provides pinned blocks, and reuses released ones once all their fences are passed. Thread-safe.
 class PinnedCache {
 public:
-    /// Takes a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if there
+    /// Acquires a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if there
     /// is none even after idle blocks were released.
     Allocated take(std::size_t bytes, const SourceLocation& where);
 
-    /// Gives a block back, for reuse after the fences.
+    /// Releases a block, for reuse after the fences.
     void give(void* data, Fences fences) noexcept;
 
 private:
@@ -27,9 +27,9 @@ private:
         void* data = nullptr;
         std::size_t capacity = 0;
         Fences fences;          ///< of an idle block
-        Block* next = nullptr;  ///< of its idle list
+        Block* next = nullptr;  ///< in its idle list
     };
-    /// Idle blocks, the one returned first in front.
+    /// Idle blocks, oldest release first.
     struct IdleList {
         Block* first = nullptr;
         Block** end = &first;

@@ -20,10 +20,10 @@ namespace heddle::detail::cu {
 
 namespace {
 
-// An H200's link carries 49 GB/s in pieces of 1 MB and 54 GB/s in pieces of 4 MB. Smaller ones
+// An H200's link transfers 49 GB/s in pieces of 1 MB and 54 GB/s in pieces of 4 MB. Smaller pieces
 // start sooner.
 constexpr std::size_t piece_bytes = 2 * 1024 * 1024, large_piece_bytes = 4 * 1024 * 1024;
-/// Copies of this size and more use large pieces.
+/// Copies of at least this size use large pieces.
 constexpr std::size_t large_bytes = 32 * 1024 * 1024;
 constexpr std::size_t pieces = 8;
 
@@ -38,8 +38,8 @@ public:
         void* data = nullptr;
         cudaEvent_t event = nullptr;  ///< recorded after the newest copy that uses the slot
         bool pending = false;
-        bool unknown = false;  ///< a copy may use the slot, and `event` does not tell
-        Fences fences{};       ///< empty, with room for one
+        bool unknown = false;  ///< a copy may use the slot, and `event` does not cover it
+        Fences fences{};       ///< empty, with capacity for one
         Part part{};
     };
 
@@ -58,7 +58,8 @@ public:
                                         stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
-                // Nothing tells when the piece is free: leaked rather than used twice at once.
+                // It is unknown when the piece is free, so it leaks instead of being used twice at
+                // once.
                 continue;
             }
             give_event(g_, slot.event);
@@ -136,7 +137,7 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
     std::size_t n = 0;
     cut(from, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
-        unload(slot);  // the part of one round ago, while later ones are in flight
+        unload(slot);  // the part copied one round ago, while later parts are in flight
         slot.part = part;
         ring.copy(slot, part.packed(slot.data), part.of(from));
     });
@@ -145,7 +146,7 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
 
 namespace {
 /// A piece of pinned memory that a stream uses in order. The destructor returns it to the cache,
-/// for reuse after the work enqueued by then.
+/// for reuse after all work enqueued until then.
 class PieceInOrder {
 public:
     PieceInOrder(StreamRecord& stream, std::size_t bytes, const SourceLocation& where)
@@ -157,7 +158,8 @@ public:
             add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
             pinned_cache().give(data_, std::move(fences));
         } catch (...) {
-            report(std::current_exception());  // the piece is leaked rather than used twice at once
+            // The piece leaks instead of being used twice at once.
+            report(std::current_exception());
         }
     }
     PieceInOrder(const PieceInOrder&) = delete;

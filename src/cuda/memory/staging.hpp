@@ -1,4 +1,4 @@
-// Copies between a device and memory that it cannot reach, through pieces of pinned memory.
+// Copies between a device and memory that it cannot access, through pieces of pinned memory.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -7,7 +7,7 @@
 namespace heddle::detail::cu {
 
 /// Copies from pageable memory to a device. Returns once the source has been read. Each call has
-/// its own pieces: if all are in flight, it waits for its own stream, never for another.
+/// its own pieces. If all are in flight, it waits for its own stream, never for another.
 void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                      const SourceLocation& where);
 
