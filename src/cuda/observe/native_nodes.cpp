@@ -13,7 +13,7 @@ namespace {
 
 constinit thread_local NativeNodes* building = nullptr;
 
-/// All known ids, and those of graphs that are gone. Thread-safe.
+/// All known ids, including those of recently destroyed graphs. Thread-safe.
 class Known {
 public:
     void add(std::uint64_t id, std::uint32_t node) {
@@ -31,7 +31,7 @@ public:
         count_ += ids.size();
         try {
             retired_.push_back(std::move(ids));
-        } catch (...) {  // no memory: then at once
+        } catch (...) {  // out of memory: erases them at once
             count_ -= ids.size();
             for (const std::uint64_t id : ids) nodes_.erase(id);
         }
@@ -44,8 +44,8 @@ public:
 private:
     std::mutex mutex_;
     std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
-    std::deque<std::vector<std::uint64_t>> retired_;  ///< the oldest first
-    std::size_t count_ = 0;                           ///< of ids in it
+    std::deque<std::vector<std::uint64_t>> retired_;  ///< ids of destroyed graphs, oldest first
+    std::size_t count_ = 0;                           ///< number of ids in retired_
 };
 
 constinit MadeOnce<Known> known;
@@ -71,7 +71,7 @@ void NativeNodes::note(const void* made, const void* original, std::uint64_t id)
     try {
         building->add(made, original, id);
     } catch (...) {
-        // No memory: its records are taken as the graph's.
+        // Out of memory: the node's records are attributed to the graph.
     }
 }
 

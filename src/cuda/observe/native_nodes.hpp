@@ -1,5 +1,5 @@
-// Which node of heddle's a native node of a CUDA graph belongs to, for records that name native
-// nodes only. A node may become several native ones, and CUDA copies all when it instantiates.
+// Maps native nodes of CUDA graphs to heddle's nodes, for records that contain native nodes only.
+// One node may become several native nodes, and CUDA copies all of them at instantiation.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace heddle::detail::cu {
 
-/// The native nodes of one graph of heddle's, learnt while it is built. Records that come after its
-/// destruction are still understood, unless many more graphs were destroyed since.
+/// The native nodes of one graph of heddle's, collected while it is built. Records that arrive
+/// after its destruction can still be mapped, unless many more graphs were destroyed since.
 class NativeNodes {
 public:
     NativeNodes() = default;
@@ -18,7 +18,7 @@ public:
     NativeNodes(const NativeNodes&) = delete;
     NativeNodes& operator=(const NativeNodes&) = delete;
 
-    /// While it lives, `nodes` learns what this thread makes. `nodes` may be null.
+    /// While it exists, adds the native nodes that this thread makes to `nodes`, which may be null.
     class Building {
     public:
         explicit Building(NativeNodes* nodes) noexcept;
@@ -30,17 +30,17 @@ public:
         NativeNodes* const nodes_;
         NativeNodes* const before_;
     };
-    /// What is made from now on belongs to the node with this index.
+    /// Attributes the native nodes made from now on to the node with this index.
     void begin_node(std::uint32_t index) noexcept { node_ = index; }
-    /// What is made from now on are copies of what was made before.
+    /// Treats the native nodes made from now on as copies of earlier ones.
     void begin_copies() noexcept { node_ = none; }
 
-    /// Returns whether this thread is building a graph whose native nodes are learnt.
+    /// Returns whether this thread is building a graph whose native nodes are collected.
     static bool is_building() noexcept;
-    /// This thread made the native node `made`, perhaps as a copy of `original`. Records will name
-    /// it by `id`.
+    /// Notes that this thread made the native node `made`, perhaps as a copy of `original`. Records
+    /// will contain its `id`.
     static void note(const void* made, const void* original, std::uint64_t id) noexcept;
-    /// Returns the index of the node that records with this id are of, if it is known.
+    /// Returns the index of the node that records with this id belong to, or nullopt if unknown.
     static std::optional<std::uint32_t> find(std::uint64_t id) noexcept;
 
 private:
@@ -48,7 +48,7 @@ private:
     void add(const void* made, const void* original, std::uint64_t id);
 
     std::uint32_t node_ = none;
-    std::unordered_map<const void*, std::uint32_t> made_;  ///< only while it is built
+    std::unordered_map<const void*, std::uint32_t> made_;  ///< empty once the graph is built
     std::vector<std::uint64_t> ids_;
 };
 

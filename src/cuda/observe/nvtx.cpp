@@ -1,6 +1,6 @@
-// Names for NVIDIA's tools (Nsight Systems and others): a range for each public call, in a domain
-// of heddle's own, and the names of streams and threads. NVTX is headers only; without a tool each
-// of its calls tests one pointer.
+// Names for NVIDIA's tools (Nsight Systems and others): a range for each public call, in heddle's
+// own domain, and the names of streams and threads. NVTX consists of headers only. Without a tool,
+// each of its calls tests one pointer.
 #include "core/observe/start.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -58,7 +58,7 @@ public:
         const auto native = static_cast<CUstream>(Access::state(op.stream).native);
         try {
             nvtxNameCuStreamA(native, op.stream.name().c_str());
-        } catch (...) {  // without memory it has no name
+        } catch (...) {  // if out of memory, the stream has no name
         }
     }
 
@@ -72,7 +72,7 @@ private:
         nvtxNameOsThreadA(static_cast<std::uint32_t>(id), name);
     }
 
-    /// Returns null if there is no memory.
+    /// Returns the call's registered text, or null if out of memory.
     nvtxStringHandle_t text_of(const CallInfo& call) noexcept try {
         const std::tuple site(std::string_view(call.name), std::string_view(call.where.file),
                               call.where.line);
@@ -92,7 +92,7 @@ private:
 
     const nvtxDomainHandle_t domain_;
     std::mutex mutex_;
-    /// By name of the call, file and line.
+    /// By the name of the call, file and line.
     std::map<std::tuple<std::string, std::string, unsigned>, nvtxStringHandle_t, std::less<>>
         texts_;
 };
@@ -104,7 +104,7 @@ private:
 namespace heddle::detail {
 
 void start_nvtx() {
-    // Never destroyed: calls may come during static destruction.
+    // Never destroyed, because calls may occur during static destruction.
     auto* const names = new cu::NvtxNames;
     add_observer(*names, {.calls = true});
 }

@@ -26,12 +26,12 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Events with timing of one device. Thread-safe.
+/// Caches the timing events of one device. Thread-safe.
 class TimingEvents {
 public:
     explicit TimingEvents(Gpu& g) : gpu_(g) {}
 
-    /// Throws if there is none.
+    /// Returns a timing event. Throws if none can be created.
     cudaEvent_t take() {
         if (cudaEvent_t const free = free_.take()) return free;
         return make_event(gpu_, {.timing = true}, {});
@@ -43,8 +43,8 @@ private:
     EventPool free_;
 };
 
-/// A moment of the device's clock from which others are measured. There is a new one each second,
-/// because CUDA gives the time between two events as a float.
+/// A point in the device's time from which other times are measured. Replaced each second, because
+/// CUDA returns the time between two events as a float.
 struct Base {
     TimingEvents& events;
     cudaEvent_t event = nullptr;
@@ -56,14 +56,14 @@ struct Base {
     Base& operator=(const Base&) = delete;
 };
 
-/// An operation with an event behind it, and perhaps one before it.
+/// An operation with an event after it, and perhaps one before it.
 struct Timed {
     std::uint64_t id = 0;
     cudaEvent_t start = nullptr, end = nullptr;
     std::shared_ptr<const Base> base;
 };
 
-/// The timed operations of one device. Made on first use, never destroyed. Thread-safe.
+/// The timed operations of one device. Created on first use, never destroyed. Thread-safe.
 class DeviceTimes {
 public:
     explicit DeviceTimes(Gpu& g) : gpu_(g), events_(g) {
@@ -78,7 +78,7 @@ public:
     /// Returns an event recorded before the operation, or null if the stream is busy.
     cudaEvent_t begin(StreamRecord& stream, std::int64_t now);
     void end(StreamRecord& stream, std::uint64_t id, cudaEvent_t start);
-    /// Returns whether none is left.
+    /// Reports finished operations. Returns whether no timed operation is pending.
     bool tell_ended() noexcept;
     void read_clock(int times) noexcept;
     void give(cudaEvent_t event) noexcept { events_.give(event); }
@@ -98,9 +98,9 @@ private:
     Gpu& gpu_;
     TimingEvents events_;
     cudaStream_t clock_stream_ = nullptr;
-    std::mutex clock_mutex_;  ///< held while the clock is read
+    std::mutex clock_mutex_;  ///< held during a clock reading
 
-    std::mutex mutex_;                             ///< guards what follows
+    std::mutex mutex_;                             ///< guards the next members
     std::unordered_map<std::uint64_t, Row> rows_;  ///< by the stream's id
     std::shared_ptr<const Base> base_;
     std::int64_t base_made_ns_ = 0;
@@ -117,10 +117,10 @@ std::optional<std::int64_t> DeviceTimes::nanoseconds(cudaEvent_t from, cudaEvent
     return std::llround(double{ms} * 1e6);
 }
 
-/// Records events on an idle stream, and notes the host's time before and after each. The narrowest
-/// one becomes the new base.
+/// Records events on an idle stream, and notes the host's time before and after each. The event
+/// with the narrowest bounds becomes the new base.
 void DeviceTimes::read_clock(int times) noexcept try {
-    constexpr std::int64_t most_ns = 5'000'000;  // such a reading would tell little
+    constexpr std::int64_t most_ns = 5'000'000;  // a wider reading is too inaccurate
     const std::lock_guard only(clock_mutex_);
     const RelaxedCapture relaxed;
     std::shared_ptr<const Base> before;
@@ -154,11 +154,11 @@ void DeviceTimes::read_clock(int times) noexcept try {
     base_ = std::move(best);
     base_made_ns_ = now_ns();
 } catch (...) {
-    // No memory: the old base still serves.
+    // Out of memory: keeps the old base.
 }
 
 cudaEvent_t DeviceTimes::begin(StreamRecord& stream, std::int64_t now) {
-    // The newest operation may have ended unseen, if the host was slow to enqueue this one.
+    // The newest operation may have ended unnoticed, if the host was slow to enqueue this one.
     constexpr std::int64_t worth_a_look_ns = 10'000;
     {
         const std::lock_guard lock(mutex_);
@@ -191,14 +191,14 @@ void DeviceTimes::end(StreamRecord& stream, std::uint64_t id, cudaEvent_t start)
     if (!is_polled_) start_polling();
 }
 
-/// Call with mutex_ held.
+/// Starts to poll in the background. Call with mutex_ held.
 void DeviceTimes::start_polling() noexcept try {
     static std::once_flag once;
     std::call_once(once, end_background_at_exit);
     poll_in_background([this] { return poll(); });
     is_polled_ = true;
 } catch (...) {
-    // No memory or no thread: tell_timed_ops() tells.
+    // Out of memory or no thread: tell_timed_ops() reports.
 }
 
 bool DeviceTimes::poll() noexcept {
@@ -241,7 +241,7 @@ bool DeviceTimes::tell_ended() noexcept try {
     const std::lock_guard lock(mutex_);
     return rows_.empty();
 } catch (...) {
-    return false;  // no memory: later
+    return false;  // out of memory: reports later
 }
 
 void DeviceTimes::tell(const Timed& one) noexcept {
@@ -259,7 +259,7 @@ void DeviceTimes::tell(const Timed& one) noexcept {
 constinit std::atomic<DeviceTimes*> all_times[max_devices] = {};
 constinit std::mutex making;
 
-/// Runs before the driver's own end at exit.
+/// Reports the last operations at exit, before the driver ends.
 void tell_last_ops() noexcept {
     constexpr std::int64_t most_ns = 1'000'000'000;
     const std::int64_t begin = now_ns();
@@ -304,7 +304,7 @@ void TimedOp::begin(std::uint64_t id, RunBy by) noexcept try {
     id_ = id;
     is_timed_ = true;
 } catch (...) {
-    // No memory or no event: the operation has no times.
+    // Out of memory or no event: the operation has no times.
 }
 
 void TimedOp::end() noexcept try {
@@ -312,7 +312,7 @@ void TimedOp::end() noexcept try {
     if (id_ == 0) return;
     times_of(gpu_of(stream_)).end(stream_, id_, start_);
 } catch (...) {
-    // Likewise.
+    // As above.
 }
 
 void time_end(StreamRecord& stream) noexcept {
@@ -321,7 +321,7 @@ void time_end(StreamRecord& stream) noexcept {
     try {
         times_of(gpu_of(stream)).end(stream, id, nullptr);
     } catch (...) {
-        // Likewise.
+        // As above.
     }
 }
 

@@ -1,4 +1,4 @@
-// Tells observers when operations ran on CUDA devices, measured by timing events or by CUPTI.
+// Reports to observers when operations ran on CUDA devices, measured by timing events or by CUPTI.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace heddle::detail::cu {
 
-/// Who runs an operation.
+/// The processor that runs an operation.
 enum class RunBy : std::uint8_t {
     device,
-    host_too,  ///< parts of it, or all: CUPTI does not see when they end
+    host_too,  ///< the host runs parts of it, or all: CUPTI does not see when they end
 };
 
-/// Times what is enqueued on a stream during its lifetime, as the operation with the id
-/// timed_id(). By CUPTI, if that is in use. Else, and if the host takes part, by a timing event
-/// behind it, and one before it if the stream is idle then. Does nothing if no observer wants
+/// Times the work enqueued on a stream while the object exists, as the operation with the id
+/// timed_id(). Uses CUPTI if it records. Otherwise, or if the host takes part, records a timing
+/// event after the work, and one before it if the stream is idle. No effect if no observer asks for
 /// times, or while the stream is capturing. Costs one load without observers.
 class TimedOp {
 public:
@@ -47,11 +47,10 @@ private:
     bool is_by_cupti_ = false;
 };
 
-/// The same by an event for what was enqueued on the stream just now.
+/// Times the work just enqueued on the stream, by an event after it.
 void time_end(StreamRecord& stream) noexcept;
 
-/// Tells observers of all timed operations that have ended, and reads the devices' clocks once
-/// more.
+/// Reports all timed operations that have ended to observers, and reads the devices' clocks again.
 void tell_timed_ops() noexcept;
 
 }  // namespace heddle::detail::cu

@@ -1,11 +1,11 @@
-// Streams that were closed while they had work.
+// Streams that were closed while they had pending work.
 #pragma once
 
 #include "cuda/device/gpu.hpp"
 
 namespace heddle::detail::cu {
 
-/// Recycles a closed stream's record if its work is done. Returns false if it is not yet.
+/// Recycles a closed stream's record if its work is done. Returns false if it is not.
 bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept;
 
 }  // namespace heddle::detail::cu

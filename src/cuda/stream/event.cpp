@@ -12,8 +12,8 @@
 namespace heddle::detail::cu {
 
 // Two threads may use it at once. The later record then serves both waits, so that one of them
-// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
-// another either: each wait directly follows a record of its own call.
+// waits for more than necessary, never for less. A record made in a capture cannot be confused with
+// another one either: each wait directly follows a record of its own call.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     std::atomic_ref<void*> slot(stream.cached_event);
     if (void* event = slot.load(std::memory_order_acquire)) [[likely]]
@@ -88,7 +88,7 @@ void CudaBackend::close_event(EventState& event) noexcept {
     if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
-    // Wrapped events belong to others. Imported ones must be closed here.
+    // Wrapped events are owned outside heddle. Imported ones must be closed here.
     if (native == nullptr || is_forked() || !(event.owns_native || event.options.interprocess))
         return;
     Gpu* g = gpu_if_used(event.device.index());
@@ -101,7 +101,7 @@ void CudaBackend::close_event(EventState& event) noexcept {
     }
 }
 
-// Nothing to do: the native event's old record is never queried.
+// Has no effect: the native event's old record is never queried.
 void CudaBackend::forget_record(EventState&) noexcept {}
 
 void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {

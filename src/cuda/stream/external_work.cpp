@@ -1,5 +1,5 @@
-// External work: what others enqueue natively on a captured stream. A native capture records it
-// from one call of heddle's to the next.
+// External work: native work that code outside heddle enqueues on a captured stream. A native
+// capture records it from one call of heddle's to the next.
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -15,8 +15,8 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// The streams whose native captures are open. The list keeps the count right if a capture is ended
-/// twice or never began.
+/// The streams whose native captures are open. With the list, the count stays right even if a
+/// capture ended twice or never began.
 struct Open {
     std::mutex mutex;
     std::vector<const StreamRecord*> streams;
@@ -38,7 +38,7 @@ void note_ended(const StreamRecord& stream) noexcept {
 }
 
 /// Returns whether cudaStreamEndCapture failed because external work had invalidated the capture.
-/// The capture has ended all the same.
+/// The capture has ended nevertheless.
 bool is_spoiled(cudaError_t code) noexcept {
     return code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
 }

@@ -1,4 +1,4 @@
-// What is known of a stream's progress without asking the driver, for the watch (docs/adr/0051).
+// The progress of streams that is known without querying the driver, for the watch (docs/adr/0051).
 #include <algorithm>
 #include <vector>
 
@@ -17,8 +17,8 @@ StreamCounts counts_of(const StreamRecord& stream) noexcept {
     return counts;
 }
 
-/// Returns whether the one operation that is pending is neither a wait for others nor a graph,
-/// which may advance.
+/// Returns whether the single pending operation is neither a wait nor a graph launch, which may
+/// advance.
 bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
     const FlightRing* const ring = stream.flight.load(std::memory_order_acquire);
     if (ring == nullptr) return false;
@@ -32,7 +32,7 @@ bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
 
 }  // namespace
 
-// Of several operations nobody knows which one runs, so not whether they advance.
+// If several operations are pending, it is unknown which one runs, and so whether they advance.
 bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept try {
     to = counts_of(stream);
     if (to.pushed == to.done) return true;
@@ -43,13 +43,13 @@ bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept t
 }
 
 Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
-    // Whether that has something pending, the driver is not asked.
+    // The driver is not asked whether such a stream has pending work.
     if (stream.has(stream_flag::handed_out)) return Looked::refused;
     to.counts = counts_of(stream);
     to.pending = to.counts.pushed - to.counts.done;
     to.next = to.counts.done + 1;
     to.at = to.pending == 0 ? StreamAt::idle : StreamAt::between;
-    // What is pending may complete what others wait for.
+    // Pending work may complete events that others wait for.
     to.is_whole = to.pending == 0;
     return Looked::seen;
 }

@@ -30,8 +30,8 @@ std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept {
     cuuint64_t id = 0;
     const CUresult code =
         api.cuStreamGetCaptureInfo(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
-    // The legacy stream while a blocking stream is being captured: it cannot be used, so it counts
-    // as capturing.
+    // This is the legacy stream while a blocking stream is being captured. It cannot be used, so it
+    // counts as capturing.
     if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return UINT64_MAX;
     if (code != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     // An invalid capture has no id, but remains a capture until it is ended.

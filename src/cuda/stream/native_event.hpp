@@ -10,18 +10,19 @@
 
 namespace heddle::detail::cu {
 
-/// Take and return events without timing, for internal use. An event may be returned as soon as the
-/// wait for its record has been enqueued: a later record does not change what that wait means.
+/// Acquire and release events without timing, for internal use. An event may be released as soon as
+/// the wait for its record has been enqueued: a later record does not affect that wait.
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
 /// Returns the event through which others wait for the stream. Creates it at the first call; later
 /// calls cannot fail. (stream/event.cpp)
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
-/// Enqueues a wait of `waiter` for all work enqueued on `other`. Counts nothing. (stream/event.cpp)
+/// Enqueues a wait of `waiter` for all work enqueued on `other`. Does not count a submission.
+/// (stream/event.cpp)
 void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 
-/// Create and destroy events with options of the user. (stream/event.cpp)
+/// Create and destroy events with the user's options. (stream/event.cpp)
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);
 void destroy_event(Gpu& g, cudaEvent_t event) noexcept;
 
@@ -49,7 +50,7 @@ inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept
 /// Returns the id of the capture that a native stream takes part in, or 0. Returns UINT64_MAX if
 /// the capture is invalid, or if the stream cannot be used because of a capture on another one.
 std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept;
-/// The same for a stream. Queries the driver only if the stream may be capturing.
+/// Returns the same for a stream. Queries the driver only if the stream may be capturing.
 inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) [[likely]]
         return 0;

@@ -28,9 +28,9 @@ void handle_loss(StreamRecord& stream, CUresult code, const char* call,
         stream.poison(failure, stream.seen_complete.load(std::memory_order_relaxed) + 1);
 }
 
-/// Takes the native stream from its record and leaves the event behind its last work, for the frees
-/// of memory that the stream has used. Returns the native stream if it is to be destroyed, else
-/// null. Throws if no event can be created; then nothing has changed.
+/// Removes the native stream from its record. Leaves an event recorded after its last work, for
+/// later frees of memory that the stream has used. Returns the native stream if it has to be
+/// destroyed, else null. Has no effect if it throws because no event can be created.
 cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
     cudaEvent_t event = nullptr;
     const bool may_have_work = stream.submissions.load(std::memory_order_acquire) != 0 ||
@@ -86,7 +86,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     const int priority =
         std::clamp(stream.priority.load(), g.priorities.greatest, g.priorities.least);
     stream.priority.store(priority);
-    std::list<Zombie> spare(1);  // closing it takes no memory
+    std::list<Zombie> spare(1);  // closing the stream does not allocate
     cudaStream_t native = nullptr;
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
           "cudaStreamCreateWithPriority", g.index, where);
@@ -109,8 +109,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     if (is_forked()) return;
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
-    // A zombie from the start: recycle_if_done() alone decides whether and how the stream can be
-    // given up.
+    // A zombie from the start, because only recycle_if_done() decides whether and how the stream
+    // can be released.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {
@@ -128,7 +128,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
         g.zombies.splice(g.zombies.end(), own);
         note_chores(g);
     } catch (...) {
-        report(std::current_exception());  // the record is leaked
+        report(std::current_exception());  // the record leaks
     }
     do_chores(g);
 }
@@ -137,8 +137,8 @@ bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
     StreamRecord& stream = *zombie.stream;
     if (zombie.native != nullptr) {
         // Recording an event in a capture, or destroying a stream that takes part in one, would
-        // invalidate it: try later. A wrapped stream must not be touched once its wrapper is gone,
-        // so it is given up now.
+        // invalidate it: tries later. A wrapped stream must not be used once its wrapper is
+        // destroyed, so it is released now.
         const bool captured = capture_of(stream) != 0;
         if (captured && stream.owns_native) return false;
         try {
@@ -209,8 +209,8 @@ std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
 
 Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissions,
                                    const SourceLocation& where) {
-    // A failed host function leaves nothing behind in CUDA. A lost device cannot be recovered in
-    // this process.
+    // A failed host function leaves no error in CUDA. A lost device cannot be recovered in this
+    // process.
     if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
     return stream.take_failure(submissions, std::make_shared<Fate>());

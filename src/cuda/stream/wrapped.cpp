@@ -1,4 +1,4 @@
-// Exports and wraps native handles, as <heddle/cuda.hpp> declares.
+// Exports and wraps native handles, as declared in <heddle/cuda.hpp>.
 #include "cuda/stream/wrapped.hpp"
 
 #include <map>
@@ -22,8 +22,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles others hold, by device and the driver's stream id: new streams reuse
-/// handles, but not ids.
+/// Streams whose handles are held outside heddle, by device and the driver's stream id: new streams
+/// reuse handles, but not ids.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
@@ -48,7 +48,7 @@ int priority_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
     return priority;
 }
 
-/// Adds an owner. Returns false if the last one has just gone.
+/// Adds an owner. Returns false if the last owner has just released the stream.
 bool share(StreamRecord& stream) noexcept {
     std::uint32_t owners = stream.owners.load(std::memory_order_relaxed);
     while (owners != 0)
@@ -153,7 +153,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     start_observers();
     cu::Gpu& g = cu::gpu(device.index(), where);
     if (native == nullptr)
-        native = cudaStreamLegacy;  // the same stream, by a handle that all functions accept
+        native = cudaStreamLegacy;  // the same stream, through a handle that all functions accept
     const unsigned long long id = cu::id_of(g, native, where);
     const int priority = cu::priority_of(g, native, where);
     cu::Handles& all = cu::handles();
@@ -162,7 +162,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     if (known != nullptr && cu::share(*known)) return Access::make<Stream>(*known);
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
-    name_stream(record, {});  // the record's previous stream has left one
+    name_stream(record, {});  // the record's previous stream has left a name
     {
         const std::lock_guard life(record.life);
         record.native = native;
