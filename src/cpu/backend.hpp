@@ -11,7 +11,7 @@ inline Queue& queue_of(StreamRecord& stream) noexcept {
     return *static_cast<Queue*>(stream.native);
 }
 
-/// Not final: tests replace single functions.
+/// Implements Backend. Not final, because tests override single functions.
 class CpuBackend : public Backend {
 public:
     // devices.cpp
@@ -117,9 +117,9 @@ public:
     bool classify(const void*, Place&) noexcept override { return false; }
 };
 
-/// Returns a completion of all work enqueued on the stream so far. Returns null if that work is
-/// done and did not fail, if the stream is gone, or if it belongs to the parent of a fork. Accepts
-/// streams that are being closed or are gone.
+/// Returns a completion of all work enqueued on the stream so far. Returns null if that work has
+/// completed without failure, if the stream no longer exists, or if it belongs to the parent of a
+/// fork. Accepts streams that are being closed or no longer exist.
 CompletionRef pending_work(const StreamUse& use);
 
 /// A block of memory that is freed later. Created together with the memory, because freeing must
@@ -140,15 +140,15 @@ bool give_back_after(Kept& memory, const StreamUse* users, std::size_t user_coun
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where);
 
-/// Blocks until `done`. Runs ready work of CPU streams that comes before it on the calling thread.
-/// (help.cpp)
+/// Blocks until `done` completes. Meanwhile the calling thread runs ready work of CPU streams that
+/// is ordered before it. (help.cpp)
 void wait_for(Completion& done);
 
-/// Returns the completion of an event's newest record, or null if there is none or it is known to
-/// have completed.
+/// Returns the completion of an event's newest record. Returns null if the event has no record, or
+/// if that record is known to have completed.
 CompletionRef newest_record(const EventState& event);
-/// A record of an event, made in two steps of which only the first can fail. If the second is not
-/// called, nothing is recorded.
+/// A record of an event, made in two steps. Only the first step can fail. Without the second,
+/// nothing is recorded.
 class EventRecord {
 public:
     /// Prepares a record that a submission of the stream makes.

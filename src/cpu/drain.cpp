@@ -1,4 +1,4 @@
-// The draining side of queues: one thread at a time, without the lock.
+// Draining of queues: by one thread at a time, without the lock.
 #include <optional>
 #include <utility>
 
@@ -19,8 +19,8 @@ void Queue::run() noexcept { (void)drain(nullptr); }
 void Queue::resume() noexcept { advance(); }
 
 void Queue::advance() noexcept {
-    // A signal can resume another queue, which can signal again. The depth is limited to what any
-    // stack can hold.
+    // A signal can resume another queue, which can signal again. The limit on the depth fits any
+    // stack.
     static thread_local int depth = 0;
     constexpr int deepest = 32, most = 256;
     if (depth == deepest) return executor().schedule(*this);
@@ -58,17 +58,17 @@ void Queue::recover(Operation& op) noexcept {
 
 void Queue::order_before(const Completion& done) noexcept {
     if (Fiber* const own = fiber()) [[unlikely]] {
-        own->acquire(done.order());  // who enqueued the signal
+        own->acquire(done.order());  // the work of the stream that enqueued the signal
         own->release(done.order());
     }
 }
 
-/// Called by the draining thread when nothing is left.
+/// Ends the queue. Called by the draining thread when no operation is left.
 void Queue::end() noexcept {
     StreamRecord& stream = stream_;
     const CompletionRef done = final_;
-    // The failure is passed to the final completion before the stream disappears. A thread that
-    // finds the stream gone then finds the failure reported, or held by an owner that can be told.
+    // Passes the failure to the final completion before the stream disappears. A thread that finds
+    // no stream then finds the failure reported, or held by an owner that can report it.
     Failure why;
     if (failed_) {
         const std::lock_guard lock(stream.life);
@@ -131,7 +131,7 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
-    // A graph's tasks have marks of their own.
+    // The tasks of a graph have marks of their own.
     const WorkMark work(stream_, op.type(), op.where(),
                         &op.type() == &start_type ? WorkMark::Of::none : WorkMark::Of::stream);
     Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;
@@ -154,7 +154,7 @@ bool Queue::run_timed(Operation& wish) noexcept {
     const auto [id, is_timed] = *static_cast<const TimeWish*>(wish.closure());
     step_over(wish);
     Operation& op = next_operation();
-    if (failed_ && !op.type().is_cleanup) {  // it does not run
+    if (failed_ && !op.type().is_cleanup) {  // dropped, not run
         if (is_timed) notify_run({.id = id, .result = RunResult::dropped});
         return run_work(op);
     }
@@ -183,9 +183,9 @@ void Queue::tell_times() noexcept {
                 .workers = static_cast<std::uint32_t>(workers)});
 }
 
-// Short kernels stay on this thread; longer ones are spread in pieces of at least about 5 µs. A
-// kernel that was worth spreading the last time is spread at once. The threshold is lower while a
-// worker is awake, because none has to be woken.
+// Short kernels stay on this thread. Longer ones are spread in pieces of at least about 5 µs. A
+// kernel that was worth spreading last time is spread at once. The threshold is lower while a
+// worker is awake, because no wake-up is needed.
 bool Queue::run_many(Operation& op) {
     constexpr double piece_ns = 5'000;
     const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
@@ -203,14 +203,14 @@ bool Queue::run_many(Operation& op) {
         done = run_first(own, op.type(), closure, count, cost_.ns);
         if (done == count) return true;
     }
-    if (!spread_.prepare()) {  // out of memory: run it on this thread
+    if (!spread_.prepare()) {  // out of memory: runs it on this thread
         run_on(own, op.type(), closure, done, count);
         return true;
     }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest =
         static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
-    timed_is_spread_ = timed_id_ != 0;  // also if this thread is the last one that works on it
+    timed_is_spread_ = timed_id_ != 0;  // even if this thread is the last one that works on it
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
     spread_.order_parts();
     learn_cost();
@@ -240,7 +240,7 @@ bool Queue::is_done() noexcept {
         if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
             return false;
         ends = retired_;
-        // An idle queue does not keep a chunk that was made for a large closure.
+        // An idle queue does not keep a chunk that was allocated for a large closure.
         if (!ends && head_ != nullptr && head_->size > ChunkPool::standard) {
             large = std::exchange(head_, nullptr);
             tail_ = nullptr;
@@ -260,7 +260,7 @@ Queue::Next Queue::step() noexcept {
     switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
-        // Until it is stepped over, a look finds it in the closure, or as `completing_`.
+        // Until step_over(), looks find the completion in the closure or in `completing_`.
         completing_.store(static_cast<Signal*>(op.closure())->done.get(),
                           std::memory_order_relaxed);
         const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
@@ -279,7 +279,8 @@ Queue::Next Queue::step() noexcept {
             own->acquire(done->order());
             own->release(order());
         }
-        // A look may find what is not stepped over yet: it is null, or still there.
+        // Looks may read an operation that has not been stepped over: the completion is null or
+        // still there.
         {
             const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
             static_cast<CompletionRef*>(op.closure())->~CompletionRef();
@@ -304,7 +305,8 @@ Queue::Next Queue::step() noexcept {
 }
 
 namespace {
-/// Returns whether others come before the next operation. Whatever the clock says, a turn has one.
+/// Returns whether to stop before the next operation: `until` has completed, or other work takes
+/// precedence. Before the first operation only more urgent work does, even if the slice is over.
 inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcept {
     if (first ? slice.is_urgent_ready() : slice.is_over()) return true;
     return until != nullptr && until->is_done();
@@ -312,15 +314,15 @@ inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcep
 }  // namespace
 
 bool Queue::drain(const Completion* until, bool insists) noexcept {
-    // How often to look for more before releasing the queue: cheaper than being scheduled again.
+    // How often to poll for more operations before releasing the queue. Cheaper than rescheduling.
     constexpr int looks = 10;
-    // Pauses between two looks, about 1 µs in all. Each look takes the cache line away from the
+    // Pauses between two polls, about 1 µs in all. Each poll takes the cache line away from the
     // pushing threads.
     constexpr int rest = 16;
     int looked = 0;
     Slice slice(*this);
     for (bool first = true;; first = false) {
-        // Having caught up, it lets the pushing threads get ahead before it looks again.
+        // Once it has caught up, it lets the pushing threads get ahead before it polls again.
         if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
             for (int i = 0; i < rest; ++i) pause();
         if (!has_more()) {
@@ -340,7 +342,7 @@ bool Queue::drain(const Completion* until, bool insists) noexcept {
                 return true;  // the thread that finishes it continues the queue
             break;
         case Next::timed_work:
-            if (!run_timed(next_operation())) return true;  // likewise
+            if (!run_timed(next_operation())) return true;  // as above
             break;
         case Next::idle:
         case Next::suspended: return true;

@@ -1,4 +1,4 @@
-// CPU events, and waits, also for streams of other kinds.
+// CPU events, and waits for streams of all kinds of devices.
 #include <chrono>
 
 #include <cstring>
@@ -38,8 +38,8 @@ void relay(const CompletionRef& from, CompletionRef to) {
     else relay->wake(*relay.release(), *from);
 }
 
-/// In the child of a fork, refuses to wait for a record made by the parent: its threads do not
-/// exist here.
+/// Throws in the child of a fork if the record was made by the parent, whose threads do not exist
+/// here.
 void refuse_of_parent(const EventState& event, const char* call, const SourceLocation& where) {
     if (event.stream == nullptr || !event.stream->has(stream_flag::forked) ||
         event.stream->id.load() != event.stream_id)
@@ -86,9 +86,9 @@ void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLoc
 }
 
 namespace {
-/// Enqueues a wait. If the stream has joined a batch since the caller looked at its flags, that
-/// batch is sent first, and the wait comes after it: the batch's work need not wait, and what the
-/// caller enqueues next must.
+/// Enqueues a wait. If the stream has joined a batch since the caller checked its flags, flushes
+/// that batch first and enqueues the wait after it. The batch's work need not wait, but the
+/// caller's next work must.
 void push_wait(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     Queue& queue = queue_of(waiter);
     while (!queue.push_wait_unless_joined(done, where)) [[unlikely]]

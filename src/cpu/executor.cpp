@@ -30,7 +30,7 @@ Executor::Executor(int workers) : worker_count_(workers) {
         }
     } catch (...) {
         closed_.store(true, std::memory_order_release);
-        ended_.wait(lock, [&] { return running_ == 0; });  // the workers already started use *this
+        ended_.wait(lock, [&] { return running_ == 0; });  // workers that have started use *this
         throw;
     }
 }
@@ -107,15 +107,15 @@ bool Executor::run_one() noexcept {
 }
 
 namespace {
-/// The executor whose worker the calling thread is, or null.
+/// The executor whose worker is the calling thread, or null.
 constinit thread_local const Executor* executor_of_this = nullptr;
 }  // namespace
 
 void Executor::work() {
     executor_of_this = this;
     // Spinning briefly before sleeping saves the wake-up (20 to 60 µs) when work arrives in a
-    // stream of small pieces. On machines with few cores the spin is short: other threads need the
-    // core.
+    // stream of small pieces. On machines with few cores the spin is short, because other threads
+    // need the core.
     const std::int64_t usual_ns = std::thread::hardware_concurrency() > 2 ? 40'000 : 5'000;
     std::unique_lock lock(mutex_);
     while (!closed_.load(std::memory_order_relaxed)) {
@@ -182,7 +182,7 @@ const ForkRegistration executor_registered{ForkOrder::executor, instance_mutex};
 Executor& executor() {
     Executor* made = instance.load(std::memory_order_acquire);
     if (made == nullptr) [[unlikely]] {
-        // Outside the lock: it may report, which calls the user's hook.
+        // Outside the lock, because it may call the user's report hook.
         const int workers = configured_workers();
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);

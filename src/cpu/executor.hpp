@@ -14,19 +14,19 @@ namespace heddle::detail::cpu {
 /// urgent). Level 0 is the most urgent.
 inline constexpr int levels = 6;
 
-/// Something a worker can run. Its owner keeps it; the executor's lists only link it.
+/// An item that a worker can run. Its owner keeps it; the executor's lists only link it.
 class Runnable {
 public:
     explicit Runnable(int level) noexcept : level_(level), own_level_(level) {}
     Runnable(const Runnable&) = delete;
     Runnable& operator=(const Runnable&) = delete;
 
-    /// Called on a worker after this was removed from the lists. *this may be destroyed before it
-    /// returns.
+    /// Runs the item. Called on a worker after the item was removed from the lists. *this may be
+    /// destroyed before it returns.
     virtual void run() noexcept = 0;
-    /// The level that it has now. Executor::set_level() changes it.
+    /// Returns its current level, which Executor::set_level() changes.
     int level() const noexcept { return level_.load(std::memory_order_relaxed); }
-    int own_level() const noexcept { return own_level_; }  ///< without what others lend it
+    int own_level() const noexcept { return own_level_; }  ///< without lent levels
 
     virtual ~Runnable() = default;
 
@@ -66,10 +66,10 @@ public:
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
     }
 
-    /// Returns whether no worker runs anything, and nothing is ready.
+    /// Returns whether no worker runs anything and nothing is ready.
     bool is_resting() noexcept;
 
-    /// What is ready that is as urgent as a level, or more so.
+    /// Whether equally or more urgent work than that of a level is ready.
     enum class Rivals : std::uint8_t { none, equal, more_urgent };
     Rivals rivals(int level) const noexcept {
         const std::uint32_t ready = ready_.load(std::memory_order_relaxed) & ((2u << level) - 1);
@@ -82,10 +82,10 @@ public:
     /// close().
     bool run_one() noexcept;
     bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-    /// Called at exit: workers finish the item they are running and end; items still ready stay in
-    /// their lists. Waits at most 2 seconds for the workers, so that work that never ends does not
-    /// keep the process alive; a worker that calls it, in a host function that calls exit(), does
-    /// not wait for itself. Returns whether the workers have ended, but for that one.
+    /// Ends the workers at exit. Each finishes its current item; items that are still ready stay in
+    /// their lists. Waits at most 2 seconds, so that endless work does not keep the process alive.
+    /// A worker that calls it (a host function calls exit()) does not wait for itself. Returns
+    /// whether all other workers have ended.
     bool close() noexcept;
 
 private:
@@ -113,8 +113,8 @@ private:
     std::atomic<bool> closed_{false};
 };
 
-/// Returns the process's executor, with HEDDLE_CPU_THREADS workers, or by default one for each core
-/// that the process may use. Starts it on the first call; throws NativeError if a thread cannot be
+/// Returns the process's executor. It has HEDDLE_CPU_THREADS workers, by default one for each core
+/// that the process may use. The first call starts it, and throws NativeError if a thread cannot be
 /// started. Never destroyed; a forked child starts a new one.
 Executor& executor();
 Executor* executor_if_made() noexcept;

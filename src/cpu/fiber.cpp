@@ -1,4 +1,4 @@
-// Compiled without instrumentation: what it does itself is not for ThreadSanitizer to see.
+// Compiled without instrumentation, so that ThreadSanitizer does not see its own accesses.
 #include "cpu/fiber.hpp"
 
 #include <linux/futex.h>
@@ -39,7 +39,8 @@ namespace {
 
 constexpr unsigned no_order = 1;  // a flag of switch_to_fiber(): switching orders nothing
 
-/// What this thread does while the object lives counts as the fiber's.
+/// Makes ThreadSanitizer attribute the calling thread's accesses to a fiber while the object
+/// exists.
 class As {
 public:
     explicit As(void* fiber) noexcept : before_(current_fiber()) {
@@ -53,7 +54,7 @@ private:
     void* before_;
 };
 
-/// A spin lock that ThreadSanitizer does not see. Trivial, for it may be held at a fork.
+/// A spin lock that ThreadSanitizer does not see. Trivial, because it may be held at a fork.
 class HiddenLock {
 public:
     void lock() noexcept {
@@ -68,11 +69,11 @@ private:
 constinit HiddenLock lock;
 // Guarded by the lock:
 Fiber* free_fibers = nullptr;  // their memory is never freed
-void* blank = nullptr;         // ThreadSanitizer's: new fibers are created as it
-void* frees = nullptr;         // ThreadSanitizer's: blocks are freed as it
+void* blank = nullptr;         // ThreadSanitizer's fiber that creates new fibers
+void* frees = nullptr;         // ThreadSanitizer's fiber that frees blocks
 
-/// Returns the fiber of ThreadSanitizer's that creates others and their threads: they are ordered
-/// after their creator, and this one is ordered after next to nothing. Call with the lock held.
+/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. They are ordered
+/// after their creator, so it is one that is ordered after almost nothing. Call with the lock held.
 void* creator() noexcept {
     if (blank == nullptr) blank = create_fiber(0);
     return blank;
@@ -99,13 +100,13 @@ Fiber* Fiber::make(const char* name) noexcept {
     void* created = nullptr;
     {
         const As self(creator());
-        order = std::malloc(1);  // fresh for each fiber
+        order = std::malloc(1);  // a fresh address for each fiber
         created = create_fiber(0);
     }
     lock.unlock();
     if (fiber == nullptr) fiber = static_cast<Fiber*>(std::malloc(sizeof(Fiber)));
     if (fiber == nullptr) {
-        destroy_fiber(created);  // `order` is lost
+        destroy_fiber(created);  // `order` leaks
         return nullptr;
     }
     ::new (fiber) Fiber;
@@ -147,8 +148,8 @@ void Fiber::start_thread() noexcept {
         const As self(creator());
         pthread_t thread;
         has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
-        // Not created detached: ThreadSanitizer would not forget its number, which a thread in the
-        // child of a fork may get too.
+        // Not created detached: ThreadSanitizer would not forget the thread's id, and a thread in
+        // the child of a fork may get the same id.
         if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();
@@ -157,7 +158,7 @@ void Fiber::start_thread() noexcept {
 void* Fiber::serve(void* self) noexcept {
     Fiber& fiber = *static_cast<Fiber*>(self);
     prctl(PR_SET_NAME, "heddle-fiber");
-    // Its thread_local variables are made by now.
+    // The thread's thread_local variables have been constructed by now.
     tsan::release(fiber.order_);
     fiber.acquire(fiber.order_);
     for (;;) {
@@ -169,7 +170,7 @@ void* Fiber::serve(void* self) noexcept {
         }
         set(fiber.is_called_, 0);
     }
-    // The destructors of its thread_local variables follow.
+    // The destructors of the thread's thread_local variables run after this.
     fiber.release(fiber.order_);
     tsan::acquire(fiber.order_);
     fiber.has_thread_ = false;
@@ -188,7 +189,7 @@ bool Fiber::call(Call what, const OpType& type, void* self) noexcept {
         set(is_called_, 1);
         wait_while(is_called_, 1);
     } else {
-        const As own(fiber_);  // there can be no more threads: on this one, with its stack
+        const As own(fiber_);  // no more threads can be created: runs on this one, with its stack
         make_call();
     }
     return has_thrown_;
@@ -216,7 +217,8 @@ void Fiber::run_work() {
     took_ns_ = decision_ns() - start;
 }
 
-/// Orders both ways: the exception, and thrown_, are memory that both sides use.
+/// Rethrows the exception of the last call. Orders both ways, because both sides use the exception
+/// and thrown_.
 void Fiber::rethrow() {
     release(order_);
     tsan::acquire(order_);

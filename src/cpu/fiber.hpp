@@ -1,5 +1,5 @@
-// What ThreadSanitizer takes for a thread: the work of one CPU stream, whichever worker runs it. So
-// it finds races between streams also if one worker happened to run both. (docs/adr/0031)
+// A thread as ThreadSanitizer sees it: the work of one CPU stream, whichever worker runs it. So it
+// finds races between streams even if one worker ran both. (docs/adr/0031)
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,34 @@
 
 namespace heddle::detail::cpu {
 
-/// Work that runs one after the other. One thread at a time may use it.
+/// Runs work sequentially. One thread at a time may use it.
 ///
-/// User code runs on a machine thread of the fiber's own, with a stack and thread_local variables
-/// that no other fiber has: on the worker's, which all streams share, ThreadSanitizer would report
-/// every address that two of them use. The caller blocks meanwhile.
+/// User code runs on a system thread of the fiber's own, with its own stack and thread_local
+/// variables. On a worker, all streams would share these, and ThreadSanitizer would report every
+/// address that two streams use. The caller blocks meanwhile.
 ///
-/// acquire() and release() are those of core/base/thread_sanitizer.hpp, for the fiber instead of
-/// the calling thread. Using a fiber orders it neither after nor before that thread.
+/// acquire() and release() are as in core/base/thread_sanitizer.hpp, but for the fiber. Using a
+/// fiber does not order it with the calling thread.
 class Fiber {
 public:
     /// Returns null without ThreadSanitizer, or if out of memory.
     static Fiber* make(const char* name) noexcept;
-    /// Ends it. Does not block.
+    /// Ends the fiber. Does not block.
     void end() noexcept;
 
     void acquire(const void* address) noexcept;
     void release(const void* address) noexcept;
-    /// Calls type.run(). What that throws, this throws: the calling thread is ordered after it.
+    /// Calls type.run(). Rethrows its exception; the calling thread is then ordered after the call.
     void run(const OpType& type, void* self, std::size_t begin, std::size_t end);
-    /// Returns how long the last run() took, by the clock of decisions, without what it takes to
-    /// get there. Not inline: the sanitizer would see the caller read what another thread has made.
+    /// Returns the duration of the last run() by the decision clock, in ns, without the switch to
+    /// the fiber. Not inline: ThreadSanitizer would see the caller read memory that another thread
+    /// wrote.
     std::int64_t took_ns() const noexcept;
-    /// Calls type.complete(). Orders like run(), and if there is a failure both ways.
+    /// Calls type.complete(). Orders as run() does; with a failure, orders both ways.
     void complete(const OpType& type, void* self, std::exception_ptr failure);
     /// Destroys a closure made by box(), and frees it.
     void destroy(const OpType& type, void* self) noexcept;
-    /// Loads an int atomically; acquires.
+    /// Loads an int atomically, with acquire order.
     int load(const int* value) noexcept;
 
 private:
@@ -51,10 +52,10 @@ private:
     void run_work();
     void rethrow();
 
-    void* fiber_ = nullptr;  ///< ThreadSanitizer's
-    void* order_ = nullptr;  ///< the address for order between it and the calling thread
+    void* fiber_ = nullptr;  ///< ThreadSanitizer's fiber
+    void* order_ = nullptr;  ///< the address for order between the fiber and the calling thread
     bool has_thread_ = false;
-    std::uint32_t is_called_ = 0;  ///< a futex: 1 while the fiber's thread has a call to make
+    std::uint32_t is_called_ = 0;  ///< a futex: 1 while the fiber's thread has a call to run
     Call call_ = Call::none;
     const OpType* type_ = nullptr;
     void* self_ = nullptr;
@@ -68,7 +69,7 @@ private:
     Fiber* next_free_ = nullptr;
 };
 
-/// Runs [begin, end) of a closure on the fiber, or on the calling thread if it is null.
+/// Runs [begin, end) of a closure on the fiber, or on the calling thread if `fiber` is null.
 inline void run_on(Fiber* fiber, const OpType& type, void* self, std::size_t begin,
                    std::size_t end) {
     if (fiber == nullptr) [[likely]]
@@ -76,20 +77,20 @@ inline void run_on(Fiber* fiber, const OpType& type, void* self, std::size_t beg
     fiber->run(type, self, begin, end);
 }
 
-/// The same for type.complete().
+/// Calls type.complete() on the fiber, or on the calling thread if `fiber` is null.
 inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::exception_ptr failure) {
     if (fiber == nullptr) [[likely]]
         return type.complete(self, std::move(failure));
     fiber->complete(type, self, std::move(failure));
 }
 
-/// Moves a closure to a block of its own, and releases the block. The memory of a queue is used
-/// again under locks of heddle's, and to ThreadSanitizer these are no order between streams. Ends
-/// the program if out of memory, as ThreadSanitizer does.
+/// Moves a closure to a block of its own, and releases the block. Queues reuse their memory under
+/// heddle's locks, and ThreadSanitizer does not count these as order between streams. Ends the
+/// program if out of memory, as ThreadSanitizer does.
 void* box(const OpType& type, void* self) noexcept;
 
-/// Frees memory that streams have used. `acquire_for_frees` tells whose work is ordered before all
-/// later frees; the calling thread is not ordered after that work.
+/// acquire_for_frees() orders all later free_block() calls after the work released at `address`,
+/// but not the calling thread. free_block() frees memory that streams have used.
 void acquire_for_frees(const void* address) noexcept;
 void free_block(void* block) noexcept;
 

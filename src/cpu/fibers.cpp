@@ -39,7 +39,7 @@ TakenFiber::TakenFiber(Fibers* fibers) noexcept : fibers_(fibers) {
     try {
         fiber_ = fibers->take();
     } catch (const std::bad_alloc&) {
-        // Runs without one. ThreadSanitizer then may report what is no race.
+        // Continues without a fiber. ThreadSanitizer may then report false races.
     }
 }
 

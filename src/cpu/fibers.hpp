@@ -1,4 +1,4 @@
-// The fibers of one CPU stream, under ThreadSanitizer alone (see fiber.hpp).
+// The fibers of one CPU stream, under ThreadSanitizer only (see fiber.hpp).
 #pragma once
 
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace heddle::detail::cpu {
 
-/// One for the stream's operations, and others for what runs side by side with them: parts of a
-/// kernel, branches of a graph. All have the stream's name.
+/// Owns one fiber for the stream's operations, and more for concurrent parts: pieces of a kernel,
+/// branches of a graph. All have the stream's name.
 class Fibers {
 public:
     explicit Fibers(const StreamRecord& stream);
@@ -21,9 +21,9 @@ public:
     Fibers& operator=(const Fibers&) = delete;
 
     Fiber& main() noexcept { return *main_; }
-    /// Takes a fiber that is not in use. Thread-safe.
+    /// Acquires a fiber that is not in use. Thread-safe.
     Fiber* take();
-    void give(Fiber* fiber) noexcept;  ///< thread-safe
+    void give(Fiber* fiber) noexcept;  ///< releases a fiber; thread-safe
 
 private:
     std::string name_;
@@ -32,7 +32,7 @@ private:
     std::vector<Fiber*> free_;  ///< guarded by lock_
 };
 
-/// A fiber that is taken while the object lives; null without `fibers`, or if out of memory.
+/// Holds a fiber while the object exists. The fiber is null without `fibers`, or if out of memory.
 class TakenFiber {
 public:
     explicit TakenFiber(Fibers* fibers) noexcept;

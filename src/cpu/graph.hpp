@@ -25,8 +25,8 @@ struct Branch {
     std::vector<std::shared_ptr<const Plan>> bodies;
     std::size_t index;  ///< position among the plan's conditional nodes
 
-    /// Returns the body that the current value selects, or null if it selects none. `fiber`: of the
-    /// node, or null.
+    /// Returns the body that the current value selects, or null if it selects none. `fiber` is the
+    /// node's fiber, or null.
     const std::shared_ptr<const Plan>* chosen(Fiber* fiber) const noexcept;
 };
 
@@ -46,12 +46,12 @@ struct Plan {
         std::uint32_t first_successor = 0;
         std::uint32_t successors = 0;
         std::uint32_t told_as = 0;  ///< the node's index for observers
-        std::uint32_t lane = 0;     ///< tasks with the same one are on a path (graph_order.hpp)
+        std::uint32_t lane = 0;     ///< tasks with the same lane are on one path (graph_order.hpp)
         SourceLocation where;
         /// The node's name, for failures. Null if it has none.
         std::shared_ptr<const std::string> name;
     };
-    /// Trivially copyable closures, in node order: scattered over the heap, each would cost a cache
+    /// Trivially copyable closures, in node order. Scattered over the heap, each would cost a cache
     /// miss. Never modified, so copies of the plan share the block.
     std::shared_ptr<std::byte[]> closures;
     std::vector<Task> tasks;
@@ -61,11 +61,11 @@ struct Plan {
     std::uint32_t lanes = 0;            ///< 0 without ThreadSanitizer
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
-    /// The number of runs that use it. shared_ptr::use_count() does not serve: it does not order
-    /// what the last run did before it released the plan.
+    /// The number of runs that use the plan. shared_ptr::use_count() does not suffice: it does not
+    /// order the last run's accesses before its release of the plan.
     mutable std::atomic<int> runs{0};
 
-    /// The address at which ThreadSanitizer is told of the runs.
+    /// The address at which runs are released to ThreadSanitizer.
     const void* order() const noexcept { return &branches; }
 
     Plan() = default;
@@ -76,17 +76,18 @@ struct Plan {
           has_priorities(other.has_priorities) {}
 };
 
-/// Defined in graph_plan.cpp. `told_as` is the first node's index for observers; see told_nodes().
+/// Makes a plan (graph_plan.cpp). `told_as` is the first node's index for observers; see
+/// told_nodes().
 std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as = 0);
 void set_task(Plan& plan, const NodeData& node);
 
 /// One launch of a graph, or one pass through the body of a conditional node. Workers join while
-/// there is work for them. The thread that drops the last reference deletes it.
+/// they find work in it. The thread that drops the last reference deletes it.
 ///
-/// A task that fails takes the tasks with it that come after it, and no others but loops.
+/// If a task fails, the tasks that depend on it fail too. Of the other tasks, only loops stop.
 class GraphRun final : public Runnable {
 public:
-    /// At the end, completes `over`, if not null, without the run's failure, and `done` with it.
+    /// At the end, completes `over` (unless null) without the run's failure, and `done` with it.
     /// Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
@@ -98,31 +99,32 @@ public:
         CompletionRef done;
     };
     std::vector<Record> records() const;
-    /// Lets observers know what the run's host functions enqueue, and if they want times when the
-    /// run and its tasks ran, as the graph launch with this id. A pass through a body belongs to
-    /// the launch, and is not told itself. Call it before start().
+    /// Makes the run report to observers, as the graph launch with this id. It reports the work
+    /// that its host functions enqueue. With `is_timed`, it also reports when the run and its tasks
+    /// ran. Passes through bodies belong to the launch and are not reported separately. Call before
+    /// start().
     void tell_observers(std::uint64_t id, bool is_timed) noexcept {
         launch_id_ = id;
         is_timed_ = is_timed;
     }
-    /// Tells ThreadSanitizer that the run comes after what the calling thread has done.
+    /// Orders the run after the calling thread, for ThreadSanitizer.
     void order_after_caller() const noexcept;
 
-    /// Makes it the run of a batch. Copies what it needs. Call it before start(). `done` then
-    /// completes with the failure of the first part.
+    /// Makes it the run of a batch. Copies the parts. `done` then completes with the failure of the
+    /// first part. Call before start().
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
-    /// Notes what looks follow. Call it after set_parts(), before the run is enqueued.
+    /// Records the facts that looks follow. Call after set_parts(), before the run is enqueued.
     void note_facts() noexcept;
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
     void run() noexcept override;  ///< called on a worker that joins the run
-    /// Does the same. Returns false if it has left tasks for others' sake.
+    /// As run(). Returns false if it left tasks because other work takes precedence.
     bool take_part() noexcept;
 
-    /// Adds to `to` what its tasks wait for.
+    /// Adds to `to` the completions that its tasks wait for.
     void add_awaited(std::vector<Completion*>& to) const;
-    /// Returns one of those that has not completed, or null.
+    /// Returns an awaited completion that is pending, or null.
     CompletionRef first_awaited() const noexcept;
 
 private:
@@ -138,10 +140,11 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers want to know
+        std::int64_t from_ns = 0;         ///< when the task began, if observers ask for times
         Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
 
-        /// Where ThreadSanitizer is told that it has begun, and that pieces are done.
+        /// The addresses at which the beginning, and finished pieces, are released to
+        /// ThreadSanitizer.
         const void* begin_order() const noexcept { return &task; }
         const void* end_order() const noexcept { return &grain; }
         std::size_t left() const noexcept { return (end - next + grain - 1) / grain; }
@@ -189,13 +192,14 @@ private:
     };
     struct TaskState {
         std::atomic<std::int32_t> waits_for{0};
-        /// Which failure it has, counted from 1; 0: none. Set before the task arrives at its
+        /// The number of its failure, counted from 1, or 0. Set before the task arrives at its
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// What looks follow, without a lock. It stays as it is while `serial` does. That is 0 until
-    /// the run begins, while an operation of the queue has its address; then the queue has noted
-    /// both. If it is another one the run is gone.
+    /// The facts that looks follow without a lock. They do not change while `serial` does not.
+    /// `serial` is 0 until the run begins; until then an operation of the queue has the run's
+    /// address. Then the queue notes the address and the serial. If the queue's serial differs,
+    /// the run no longer exists.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key
@@ -218,19 +222,19 @@ private:
     bool take_piece(Ready& ready) noexcept;     ///< call with lock_ held
     void run_piece(const Piece& piece, Ready& ready) noexcept;
     void run_item(std::uint32_t task, Ready& ready) noexcept;
-    /// Returns the fiber of a task that runs; null without ThreadSanitizer.
+    /// Returns the fiber of a running task, or null without ThreadSanitizer.
     Fiber* fiber(std::uint32_t task) const noexcept;
-    /// Returns what ThreadSanitizer is told of the run; null without it.
+    /// Returns the order of the tasks for ThreadSanitizer, or null without it.
     RunOrder* order() const noexcept { return tsan::is_compiled_in ? order_.get() : nullptr; }
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
-    /// Both return false if the task is not finished: it continues in pieces, or later.
+    /// Both run a task. They return false if it is not finished: it continues in pieces, or later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
-    /// Returns false if the completion of the pass will continue the node.
+    /// Starts a pass. Returns false if the completion of the pass will continue the node.
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
     /// Returns the completion of the event that a task records or waits for.
     CompletionRef& record_of_task(std::uint32_t task) noexcept;
-    /// Returns whether the task, or one before it, has failed. Call it once those before it are
+    /// Returns whether the task, or a task ordered before it, has failed. Call it once those are
     /// done.
     bool is_failed(std::uint32_t task) const noexcept {
         return states_[task].cause.load(std::memory_order_relaxed) != 0;
@@ -240,7 +244,8 @@ private:
     Failure failure_beside() noexcept;
     Failure failure_of_cause(std::uint32_t cause) noexcept;
     Failure past_failure(std::size_t part) noexcept;
-    /// Returns the first failure of the run, or of what a part's further work comes after.
+    /// Returns the first failure of the run, or null. With a part: of the tasks that the part's
+    /// later work is ordered after.
     Failure first_failure() noexcept;
     Failure first_failure(const Part& part) noexcept;
     void start_failed() noexcept;
@@ -250,7 +255,7 @@ private:
     void arrive(std::uint32_t task, Ready& ready) noexcept;
     void arrive(Ready& ready) noexcept;  ///< publishes the arrivals held back in `ready`
     void settle(Ready& ready) noexcept;
-    /// Returns whether this thread has more to do. If not, everything it finished has been
+    /// Returns whether this thread has more work. If not, everything it finished has been
     /// published.
     bool has_more(Ready& ready) noexcept;
     void run_next(Ready& ready) noexcept;
@@ -263,9 +268,9 @@ private:
     }
     void fail(std::uint32_t task, Failure failure) noexcept;
     void release() noexcept;
-    /// Returns the time if observers want it, else 0.
+    /// Returns the time if observers ask for times, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
-    /// Tell observers when a task ran, and when the whole run.
+    /// Report to observers when a task ran, and when the whole run did.
     void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
         tell_times(plan_->tasks[task].told_as, from_ns, workers);
     }
@@ -276,7 +281,7 @@ private:
     CompletionRef done_;
     CompletionRef over_;
     GraphRun* parent_;
-    // Guarded by StreamRecord::life: the others that run on the stream.
+    // Guarded by StreamRecord::life: links to the stream's other runs.
     GraphRun* next_run_ = nullptr;
     GraphRun* previous_run_ = nullptr;
     std::unique_ptr<TaskState[]> states_;
@@ -302,15 +307,15 @@ private:
     /// Threads inside, the place in the executor's lists, and events waited for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
-    // Guarded by lock_: the failures in the order in which they came. The first takes no memory.
+    // Guarded by lock_: the failures, oldest first. The first allocates no memory.
     Failure first_failure_;
     std::vector<Failure> more_failures_;
-    // Of a batch; else empty.
+    // Of a batch; otherwise empty.
     std::vector<Part> parts_;
     std::vector<PartBegin> begins_;
-    std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch, if observers want to know; else 0
-    bool is_timed_ = false;        ///< whether they want times, too
-    std::int64_t timed_from_ = 0;  ///< when it began
+    std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch if observers need it; else 0
+    bool is_timed_ = false;        ///< whether observers ask for times too
+    std::int64_t timed_from_ = 0;  ///< when the run began
     Facts facts_;
 };
 

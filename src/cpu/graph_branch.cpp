@@ -1,4 +1,4 @@
-// Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own; no
+// Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own. No
 // thread blocks until it is done.
 #include "cpu/graph_order.hpp"
 
@@ -28,7 +28,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     for (int passes = 0;; ++passes) {
         if (is_failed(index)) return true;
         if (branch.kind == ConditionalKind::while_loop) {
-            // A loop may wait for what has failed beside it.
+            // A loop may wait for a task outside it that has failed.
             fail(index, failure_beside());
             if (is_failed(index)) return true;
         }
@@ -72,7 +72,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     inner.release()->start();
     if (!pass.one_is_done.exchange(true, std::memory_order_acq_rel)) return false;
     pass.one_is_done.store(false, std::memory_order_relaxed);
-    // Not the last reference: this thread holds one.
+    // Not the last reference, because this thread holds one.
     references_.fetch_sub(1, std::memory_order_relaxed);
     if (order() != nullptr) fiber(pass.task)->acquire(done->order());
     return true;

@@ -1,4 +1,4 @@
-// Failures of graph runs: a failure belongs to a task, and spreads along the edges.
+// Failures of graph runs. A failure belongs to a task, and propagates along the edges.
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -10,9 +10,9 @@
 
 namespace heddle::detail::cpu {
 
-/// Lets tasks fail whose streams had failed before the run.
+/// Fails the tasks whose streams had failed before the run.
 void GraphRun::start_failed() noexcept {
-    if (parent_ != nullptr) return;  // or the conditional node would not have run
+    if (parent_ != nullptr) return;  // else the conditional node would not have run
     for (const PartBegin& one : begins_) fail(one.node, past_failure(one.part));
     if (!parts_.empty() || !stream_.has(stream_flag::poisoned)) return;
     const Failure before = stream_.known_failure();
@@ -31,7 +31,7 @@ void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
         try {
             if (known == more_failures_.end()) more_failures_.push_back(std::move(failure));
         } catch (...) {
-            --cause;  // no memory: it counts as the one before
+            --cause;  // out of memory: it shares the number of the previous failure
         }
     }
     std::uint32_t none_yet = 0;
@@ -39,7 +39,7 @@ void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
     failed_.store(true, std::memory_order_release);
 }
 
-/// Call it with lock_ held.
+/// Returns a failure by its number. Call with lock_ held.
 Failure GraphRun::failure_of_cause(std::uint32_t cause) noexcept {
     return cause == 1 ? first_failure_ : more_failures_[cause - 2];
 }
@@ -78,7 +78,7 @@ Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());
-    // No user function runs here.
+    // No user function runs here, so it can only be out of memory.
     return failure_for_want_of_memory(stream_, "launch", task.where);
 }
 

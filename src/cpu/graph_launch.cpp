@@ -1,4 +1,4 @@
-// What a launch of a graph has: made before its tasks run, and completed after them.
+// State of a graph launch: made before its tasks run, and completed after them.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
     if (plan_->has_priorities) heap_.reserve(plan_->tasks.size());
-    // Events are resolved at the launch: a wait targets the record that is newest now, and a record
+    // Events are resolved at the launch: a wait targets the current newest record, and a record
     // becomes the event's newest one now.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
         const Plan::Task& task = plan_->tasks[plan_->events[i]];
@@ -34,7 +34,7 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
 }
 
 GraphRun::~GraphRun() {
-    (void)facts_.serial.exchange(0);  // before anything that a look has followed is freed
+    (void)facts_.serial.exchange(0);  // before the memory that looks follow is freed
     plan_->runs.fetch_sub(1, std::memory_order_release);
 }
 
@@ -100,7 +100,7 @@ std::vector<GraphRun::Record> GraphRun::records() const {
     return all;
 }
 
-/// Called when all tasks are done.
+/// Ends the run. Called when all tasks are done.
 void GraphRun::end() noexcept {
     if (parent_ == nullptr) tell_times(-1, timed_from_);
     if (order() != nullptr) order()->end();
@@ -114,7 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // `done_` lets the stream go on, and looks find both only while it waits: so `over_` is first.
+    // Completing `done_` lets the stream continue, and looks find both completions only while the
+    // stream waits. So `over_` completes first.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

@@ -1,4 +1,4 @@
-// How graphs on CPU devices become plans, and how they are launched.
+// Makes plans from graphs on CPU devices, and launches them.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -19,7 +19,7 @@ constinit std::atomic<int> batches_being_sent{0};
 
 namespace {
 
-/// `told_as` is the conditional node's index for observers.
+/// Prepares a conditional node. `told_as` is the node's index for observers.
 std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::size_t index,
                                           std::uint32_t told_as) {
     auto branch = std::make_shared<Branch>();
@@ -42,7 +42,8 @@ struct StartOp {
     }
 };
 
-/// Until the launch is enqueued, nothing promises what a batch's other streams wait for.
+/// Marks, while it exists, that a batch's other streams wait for completions that no enqueued
+/// operation promises yet.
 class SendsBatch {
 public:
     explicit SendsBatch(int count) noexcept : count_(count) {
@@ -60,7 +61,7 @@ private:
 
 }  // namespace
 
-// Runs on failed streams too: the run has to end, although its nodes do nothing then.
+// Also runs on failed streams: the run must end, although its nodes do nothing then.
 const OpType start_type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
 
 void set_task(Plan& plan, const NodeData& node) {
@@ -73,7 +74,7 @@ void set_task(Plan& plan, const NodeData& node) {
     task.priority = node.priority;
     const bool has_no_bytes = node.kind != NodeKind::kernel && node.has_no_work();
     switch (has_no_bytes ? NodeKind::empty : node.kind) {
-    case NodeKind::empty:  // it may have had some
+    case NodeKind::empty:  // the task may have had work before
         task.type = nullptr;
         task.closure = nullptr;
         task.count = 0;
@@ -100,7 +101,7 @@ void set_task(Plan& plan, const NodeData& node) {
     }
     task.self = task.closure.get();
     plan.has_priorities |= node.priority != 0;
-    plan.tasks[node.index] = std::move(task);  // no exception is thrown after this point
+    plan.tasks[node.index] = std::move(task);  // no exception is thrown after this line
 }
 
 namespace {
@@ -177,7 +178,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                                 std::span<PartMark>, const SourceLocation& where) {
     StreamRecord& stream = *parts.front().stream;
-    // The waits come first, since they can be taken back if the launch throws.
+    // The waits are enqueued first, because they can be completed at once if the launch throws.
     const auto others = parts.subspan(1);
     const SendsBatch mark(others.empty() ? 0 : 1);
     try {
@@ -188,7 +189,7 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
         launch(stream, parts, begins, where);
         for (StreamPart& one : others)
             one.first_given = stream.submissions.load(std::memory_order_acquire);
-        // They wait already, and had nobody to lend to.
+        // These streams already wait, and so far had no stream to lend a level to.
         for (const StreamPart& one : others)
             if (one.after && one.stream != nullptr) lend_from(*one.stream, *one.after);
     } catch (...) {
@@ -221,9 +222,9 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
         while (!queue.push_all_unless_joined(entries))
             if (!make_way(stream, where)) return queue.push_all(entries);
     };
-    // Enqueues all entries or none. A launch waits for the one before, also on another stream,
-    // because nodes may rely on not running concurrently with themselves. This orders only: a
-    // failure of the earlier launch stays with its stream.
+    // Enqueues all entries or none. A launch waits for the previous one, even on another stream,
+    // because nodes may rely on not running concurrently with themselves. This is order only: a
+    // failure of the previous launch stays on its stream.
     if (last && (tsan::is_here() || !last->is_done()))
         push({{Step::wait, wait_type, &last, where},
               {Step::work, start_type, &op, where},
@@ -241,7 +242,7 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
 }
 
 bool CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
-    // A launch in progress keeps the plan it was launched with.
+    // A launch in progress keeps the plan that it was launched with.
     if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
     else tsan::acquire(plan_->order());
     set_task(*plan_, node);

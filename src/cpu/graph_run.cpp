@@ -24,8 +24,8 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 }
 
 namespace {
-/// Has `waiter` woken by `awaited`, and lends `level` until then. Returns false if it has
-/// completed.
+/// Registers `waiter` to be woken by `awaited`, and lends `level` to the stream of `awaited` until
+/// then. Returns false if `awaited` has completed.
 bool park(Completion& awaited, Waiter& waiter, int level) noexcept {
     if (!awaited.add(waiter)) return false;
     if (level < levels - 1) lend(awaited, level);
@@ -126,7 +126,7 @@ void GraphRun::run_next(Ready& ready) noexcept {
         index = std::exchange(ready.first, links_[ready.first]);
         --ready.size;
     }
-    // Arrivals are held back only while further tasks have the same successor.
+    // Arrivals are held back only while the next tasks have the same successor.
     const Plan::Task& task = plan_->tasks[index];
     if (ready.arrivals != 0 &&
         (task.successors != 1 || plan_->successors[task.first_successor] != ready.successor))
@@ -142,8 +142,8 @@ void GraphRun::leave(Ready& ready) noexcept {
     ask_for_help();
 }
 
-/// Publishes what this thread has finished. In one step rather than task by task, because many
-/// threads write to the same places.
+/// Publishes the tasks that this thread has finished. Does it in one step instead of task by task,
+/// because many threads write to the same places.
 void GraphRun::settle(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);
@@ -330,11 +330,11 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
     auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}, from_ns};
     if (wide == nullptr) {
-        run_on(own, *task.type, task.self, done, task.count);  // run all of it here
+        run_on(own, *task.type, task.self, done, task.count);  // runs all of it here
         return true;
     }
     if (own != nullptr) own->release(wide->begin_order());
-    // All pieces are shared: this thread takes its next piece like any other.
+    // All pieces are shared; this thread takes its next piece as any other thread does.
     share(ready, 0);
     bool list = false;
     {
@@ -384,8 +384,8 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
 void GraphRun::release() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (left_.load(std::memory_order_acquire) == 0) delete this;
-    // Otherwise no thread is inside, and an awaited event or a scheduled place in the executor's
-    // lists will bring one: each holds a reference of its own.
+    // Otherwise no thread is inside. An awaited event, or a scheduled place in the executor's
+    // lists, will bring one; each holds a reference.
 }
 
 }  // namespace heddle::detail::cpu

@@ -1,4 +1,4 @@
-// Threads that wait for CPU streams run the ready work that comes before what they wait for.
+// Threads that wait for CPU streams run the ready work that is ordered before the end of the wait.
 #include <chrono>
 #include <mutex>
 #include <new>
@@ -13,15 +13,17 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Runs what is ready of the work before a completion. Follows one chain of waits at a time, from
-/// the completion to the stream that will complete it, to what that stream waits for, and so on.
+/// Runs the ready work before a completion. Follows one chain of waits at a time: from the
+/// completion to the stream that will complete it, to the completion that this stream waits for,
+/// and so on.
 class Help final : public WhileBlocked {
 public:
     explicit Help(Completion& until) noexcept : until_(until) {}
 
-    /// Returns when nothing is ready, `until` has completed, or others come first.
+    /// Runs work until none is ready, `until_` has completed, or other work takes precedence.
+    /// Returns the pause before the next call.
     std::chrono::milliseconds run() noexcept override;
-    /// Returns what completes next, as far as is known, on the way to `until`.
+    /// Returns the completion known to be next on the way to `until_`.
     CompletionRef next() const noexcept { return CompletionRef(&top()); }
 
 private:
@@ -31,19 +33,19 @@ private:
     Completion& top() const noexcept { return path_.empty() ? until_ : *path_.back(); }
 
     Completion& until_;
-    /// Each is awaited by the stream that will complete the one before; the first one's that of
-    /// `until_`.
+    /// Each completion is awaited by the stream that will complete the one before it. The first is
+    /// awaited by the stream that will complete `until_`.
     std::vector<CompletionRef> path_;
     bool has_given_way_ = false;
 };
 
-// How soon it looks again. What it waits for may become ready while all workers are busy.
+// The pause between two attempts. The awaited work may become ready while all workers are busy.
 constexpr std::chrono::milliseconds usual_pause{100};
 constexpr auto one_turn =
     std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(Slice::ns));
 
 std::chrono::milliseconds Help::run() noexcept {
-    // It has let others go first, for a turn. They may have got no worker.
+    // The last run yielded to other work for a turn. The queue may still have no worker.
     bool insists = std::exchange(has_given_way_, false);
     for (;;) {
         while (!path_.empty() && path_.back()->is_done()) path_.pop_back();
@@ -52,7 +54,7 @@ std::chrono::milliseconds Help::run() noexcept {
         try {
             found = go_on(std::exchange(insists, false));
         } catch (const std::bad_alloc&) {
-            // It waits for the last one on the path.
+            // Then waits for the last completion on the path.
         }
         if (found == Found::nothing) return usual_pause;
         if (found == Found::others_first) {
@@ -73,7 +75,7 @@ Help::Found Help::go_on(bool insists) {
     {
         const std::lock_guard life(by->life);
         if (next.is_done()) return Found::some;
-        // While it has not completed, the stream has its queue. Once taken, that cannot end.
+        // While `next` is pending, the stream has its queue. A queue that was taken cannot end.
         if (by->native == nullptr) return Found::nothing;
         Queue& all = queue_of(*by);
         if (executor().unschedule(all)) queue = &all;
@@ -82,8 +84,8 @@ Help::Found Help::go_on(bool insists) {
     }
     if (queue != nullptr) return queue->drain(&next, insists) ? Found::some : Found::others_first;
     if (run != nullptr) return run->take_part() ? Found::some : Found::others_first;
-    if (!is_awaited) return Found::nothing;             // another thread runs its work
-    if (awaited->is_done()) std::this_thread::yield();  // the stream is about to go on
+    if (!is_awaited) return Found::nothing;             // another thread runs the stream's work
+    if (awaited->is_done()) std::this_thread::yield();  // the stream is about to continue
     else path_.push_back(std::move(awaited));
     return Found::some;
 }

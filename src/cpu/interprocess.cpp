@@ -50,8 +50,8 @@ void Shared::give_back(Kept& memory) noexcept {
 }  // namespace
 
 Allocated CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
-    // A file can have any size: without this check, missing memory would surface as a signal at
-    // some later write.
+    // A file can have any size. Without this check, missing memory would cause a signal at a later
+    // write.
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
                     {"shareable", where, Access::device(DeviceKind::cpu, device)},

@@ -34,7 +34,7 @@ bool Queue::borrow(int level, std::uint32_t until) noexcept {
     if (own_level() <= level || !Loans::is_ahead(until, done()) || !loans_.add(level, until))
         return false;
     has_loans_.store(true);
-    // If the draining thread has not seen that, it had done so many before.
+    // If the draining thread missed has_loans_, it had already completed these operations.
     loans_.remove_until(done());
     use_level();
     return true;
@@ -59,10 +59,10 @@ void Queue::end_loans() noexcept {
 
 bool Queue::park(Completion& done) noexcept {
     StreamRecord& own = stream_;
-    // A thread that lends this stream a level sees it, or this one sees the level.
+    // Either a thread that lends this stream a level sees awaited_, or this thread sees the level.
     awaited_.store(&done, std::memory_order_relaxed);  // add() is the barrier
     if (!done.add(waiting_)) return false;
-    // The queue may be gone.
+    // The queue may no longer exist.
     if (const int now = own.level.load(); now < levels - 1) [[unlikely]]
         lend(done, now);
     return true;
@@ -96,30 +96,30 @@ GraphRun* Queue::take_run() noexcept {
 bool Queue::hold_awaited(CompletionRef& to) const noexcept {
     Completion* const own = awaited();
     if (own == nullptr) return false;
-    // A queue that waits for its own run goes on after what that waits for.
+    // A queue that waits for its own run continues after the event that the run waits for.
     for (const GraphRun* run = runs_; run != nullptr; run = run->next_run_) {
         to = run->first_awaited();
         if (to) return true;
     }
     to = CompletionRef::try_from(own);
-    // The queue forgets what it waited for before it gives its reference back.
+    // The queue clears awaited() before it releases its reference.
     return to && awaited() == own;
 }
 
 namespace {
-/// Lends to one stream. Adds to `to` what that waits for.
+/// Lends to one stream. Adds to `to` the completions that the stream waits for.
 void lend(Completion& awaited, int level, std::vector<Completion*>& to) {
     StreamRecord* const by = awaited.promised_by();
     if (by == nullptr || by->has(stream_flag::forked)) return;
     const std::lock_guard life(by->life);
-    // While it has not completed, the stream has its queue.
+    // While `awaited` is pending, the stream has its queue.
     if (awaited.is_done() || awaited.promised_by() != by || by->native == nullptr) return;
     Queue& queue = queue_of(*by);
     if (queue.borrow(level, awaited.promised_at())) queue.add_awaited(to);
 }
 }  // namespace
 
-// Completions are never freed, only used again.
+// Completions are never freed, only reused.
 void lend(Completion& awaited, int level) noexcept {
     try {
         std::vector<Completion*> next{&awaited};
@@ -129,7 +129,7 @@ void lend(Completion& awaited, int level) noexcept {
             lend(*one, level, next);
         }
     } catch (const std::bad_alloc&) {
-        // What is left keeps its own priority.
+        // The remaining streams keep their own priority.
     }
 }
 

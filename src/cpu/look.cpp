@@ -7,22 +7,22 @@
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
 
-// offsetof is standard for plain structs only, and compilers have it for all.
+// offsetof is standard only for standard-layout types, but compilers support it for all.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace heddle::detail::cpu {
 
-// A completion's reference is its address, and an atomic word is a word.
+// A CompletionRef is represented as an address, and an atomic word as a word.
 static_assert(sizeof(CompletionRef) == sizeof(void*));
 static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
 static_assert(sizeof(std::atomic<const GraphRun*>) == sizeof(const GraphRun*));
 static_assert(sizeof(Chunk) == sizeof(Chunk*) + sizeof(std::size_t));
-// What completes something begins with its reference, without padding before it.
+// The closure of an operation that completes something begins with the reference, without padding.
 static_assert(alignof(CompletionRef) <= sizeof(void*) && alignof(Signal) <= sizeof(void*) &&
               alignof(Recovery) <= sizeof(void*));
 static_assert(offsetof(Signal, done) == 0 && offsetof(Recovery, done) == 0);
 
-/// Reads copies of what is private to queues and runs of graphs.
+/// Reads copies of the private state of queues and graph runs.
 class QueueLook {
 public:
     QueueLook(StreamRecord& stream, PeekFunction read) noexcept : stream_(stream), read_(read) {}
@@ -33,15 +33,15 @@ public:
         return looked;
     }
 
-    /// Whether the stream has launched a graph.
+    /// Returns whether the stream has launched a graph.
     bool has_run() const noexcept { return words_.run != nullptr; }
 
     Looked look(StreamLook& to) {
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. What it has behind the place, and the second has before it,
-        // was there together with the place.
+        // The first copy may be torn. The members that it has after the place, and the second copy
+        // has before it, are consistent with the place.
         Words again;
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
@@ -54,7 +54,7 @@ public:
         if (!look_at_run(to) || (!is_idle && !has_stayed())) return Looked::moved;
         if (words_.completing != nullptr) {
             to.promises.push_back({words_.completing, 0});
-            // Its thread has yet to get to the wait, and wakes others until then.
+            // The draining thread has not reached the wait yet, and wakes others before it does.
             if (to.at == StreamAt::wait) to.at = StreamAt::ready;
         }
         to.promises.push_back({words_.final, to.pending});
@@ -62,9 +62,9 @@ public:
     }
 
 private:
-    /// Where the thread that drains is. Each is written by that thread, in any case before memory
-    /// is used again that is before this place. While all are the same, what lies between here and
-    /// the operation number `pushed` does not change, but for closures.
+    /// The position of the draining thread. That thread writes each member before memory that
+    /// precedes the position is reused. While all members are unchanged, the operations from here
+    /// to number `pushed` do not change, except for closures.
     struct Place {
         std::uint64_t key = 0;
         const void* queue = nullptr;
@@ -84,14 +84,14 @@ private:
         const void* final = nullptr;
     };
 
-    /// Returns `moved` if the stream has no queue any more, or not yet.
+    /// Copies the members. Returns `moved` if the stream has no queue (yet, or any more).
     Looked copy(Words& to) noexcept {
         to = {};
         to.place.key = stream_.key.load(std::memory_order_acquire);
         if (!read_(reinterpret_cast<const void*>(&stream_.native),
                    reinterpret_cast<void*>(&to.place.queue), sizeof(void*)))
             return Looked::refused;
-        // Copies begin at the lowest address.
+        // Copies are read from the lowest address upwards.
         static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
                       offsetof(Queue, done_) < offsetof(Queue, worked_));
         PeekedBytes<Queue> queue;
@@ -109,11 +109,12 @@ private:
         to.final = queue.at<const void*>(offsetof(Queue, final_));
         return to.counts.done <= to.counts.pushed ? Looked::seen : Looked::moved;
     }
-    /// Whether what has been copied since copy() is whole.
+    /// Returns whether all copies since copy() are consistent.
     bool has_stayed() noexcept {
         Words now;
         const bool has = copy(now) == Looked::seen && now.place == words_.place;
-        words_.completing = now.completing;  // the newest: it may have left its closure meanwhile
+        // Takes the newest value: the completion may have left its closure meanwhile.
+        words_.completing = now.completing;
         return has;
     }
     /// Copies memory of the queue. Returns false if the queue has moved.
@@ -132,7 +133,7 @@ private:
                Completion::is_done(state);
     }
 
-    /// A part of a chunk, whole.
+    /// A consistent copy of a part of a chunk.
     struct Window {
         const Chunk* chunk = nullptr;
         std::size_t size = 0;  ///< Chunk::size
@@ -154,7 +155,8 @@ private:
         std::memmove(w.bytes, w.bytes + sizeof(Chunk), w.to);
         return w.size >= ChunkPool::standard;
     }
-    /// Returns so many bytes of the chunk. Returns null if it has no such, or the queue has moved.
+    /// Returns `bytes` bytes of the chunk at `offset`. Returns null if they are out of range, or if
+    /// the queue has moved.
     const std::byte* at(std::size_t offset, std::size_t bytes) noexcept {
         Window& w = window_;
         if (offset > w.size || bytes > w.size - offset) return nullptr;
@@ -168,12 +170,13 @@ private:
         return w.bytes + (offset - w.from);
     }
 
-    /// An operation of the queue, and the completion that it begins with if it is not work.
+    /// An operation of the queue and, unless it is work, the completion at the start of its
+    /// closure.
     struct Found {
         Operation operation;
         const void* completion = nullptr;
     };
-    /// Copies the operation at this offset. Returns false if there is none.
+    /// Copies the operation at this offset. Returns false if there is no valid operation.
     bool read_operation(std::size_t offset, Found& to) noexcept {
         const std::byte* bytes = at(offset, sizeof(Operation));
         if (bytes == nullptr) return false;
@@ -204,12 +207,12 @@ private:
         if (op.step() != Step::wait) return;
         to.awaited = found.completion;
         if (batches_being_sent.load() != 0) to.is_whole = false;
-        // It has none while the thread steps over it.
+        // The completion is null while the thread steps over the operation.
         const bool is_over = to.awaited == nullptr || is_done(to.awaited);
         to.at = words_.is_queued || is_over ? StreamAt::ready : StreamAt::wait;
     }
 
-    /// Goes through the operations, as the draining thread would. Returns false if the queue has
+    /// Visits the operations in the order in which they are drained. Returns false if the queue has
     /// moved.
     bool walk(StreamLook& to) {
         constexpr std::size_t most = 1 << 16;
@@ -226,13 +229,13 @@ private:
             if (!read_operation(offset, found)) return false;
             const Operation& op = found.operation;
             if (op.step() == Step::next_chunk) {
-                // No chunk but the first may be left without an operation.
+                // Only the first chunk may have no operation left.
                 if (!std::exchange(may_go_on, false) || !open(window_.next)) return false;
                 offset = 0;
                 continue;
             }
             may_go_on = true;
-            // What an observer wants of the work behind it is part of that.
+            // A time step belongs to the work behind it.
             if (!has_first && op.step() != Step::time) {
                 has_first = true;
                 set_first(to, found);
@@ -244,7 +247,8 @@ private:
         return true;
     }
 
-    /// Adds what the operation promises, and counts it. Returns false if the queue has moved.
+    /// Adds the completions that the operation promises, and counts it. Returns false if the queue
+    /// has moved.
     bool count_in(const Found& found, std::size_t offset, StreamLook& to) {
         const Operation& op = found.operation;
         const bool completes = op.step() == Step::signal || op.step() == Step::recover;
@@ -256,7 +260,7 @@ private:
         return true;
     }
 
-    /// A run that has not begun promises what it will complete. Returns false if the queue has
+    /// Adds the completions promised by a run that has not begun. Returns false if the queue has
     /// moved.
     bool look_at_start(std::size_t offset, StreamLook& to) {
         const std::byte* const bytes = at(offset, sizeof(Operation) + sizeof(void*));
@@ -265,15 +269,15 @@ private:
         std::memcpy(reinterpret_cast<void*>(&run), bytes + sizeof(Operation), sizeof(void*));
         Facts facts;
         const bool is_known = read_facts(run, facts) && facts.key == words_.place.key;
-        // Once it has begun look_at_run() follows it.
+        // Once the run has begun, look_at_run() follows it.
         if (is_known && facts.serial == 0) promise(to, facts, to.pending);
         else if (to.pending != 0) return false;
         return has_stayed();
     }
 
-    /// Returns false if the queue has moved.
+    /// Follows the newest graph run. Returns false if the queue has moved.
     bool look_at_run(StreamLook& to) {
-        // Its tasks run within the operation that starts it, and behind that.
+        // Its tasks run during the operation that starts it, and after that.
         const bool starts = to.type == &start_type;
         const GraphRun* const address = words_.run;
         PeekedBytes<GraphRun> run;
@@ -281,8 +285,8 @@ private:
         const bool is_known =
             is_there(address) && run.read(read_, address) && copy_facts(address, facts);
         if (!is_known || (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
-            if (starts) to.at = StreamAt::ready;  // it is about to begin, or has ended
-            if (is_known) to.is_whole = false;    // it ends, and completes more
+            if (starts) to.at = StreamAt::ready;  // the run is about to begin, or has ended
+            if (is_known) to.is_whole = false;    // the run is ending, and completes more
             return true;
         }
         to.graph.is_there = true;
@@ -293,7 +297,7 @@ private:
         return is_there(address);
     }
 
-    /// GraphRun::Facts, copied.
+    /// A copy of GraphRun::Facts.
     struct Facts {
         std::uint64_t serial, key;
         const void *done, *over;
@@ -316,7 +320,7 @@ private:
     bool copy_facts(const GraphRun* run, Facts& to) noexcept {
         return read_facts(run, to) && to.serial == words_.run_serial && to.key == words_.place.key;
     }
-    /// Whether the run is the one that the queue has noted, and has not gone.
+    /// Returns whether the run is the one that the queue has noted, and still exists.
     bool is_there(const GraphRun* run) noexcept {
         Facts facts;
         return copy_facts(run, facts);
@@ -328,7 +332,8 @@ private:
 
     static constexpr std::size_t most_parts = 256, most_events = 1024;
 
-    /// Promises all that the run completes. A batch's other streams wait for their parts.
+    /// Adds all completions of the run to the promises. A batch's other streams wait for their
+    /// parts.
     void promise(StreamLook& to, const Facts& facts, std::size_t after) {
         to.promises.push_back({facts.done, after});
         to.promises.push_back({facts.over, after});
@@ -343,7 +348,7 @@ private:
     }
     void look_at_waits(StreamLook& to, const Facts& facts) {
         for_each_event(facts, [&](NodeKind kind, std::uint32_t index, const void* completion) {
-            // One arrival is left: the event's. The tasks before it are done.
+            // Only the event's arrival is missing: the tasks before it are done.
             std::int32_t waits_for = 0;
             if (kind == NodeKind::wait_event && !is_done(completion) &&
                 read_(address_of(facts.states, index) + offsetof(GraphRun::TaskState, waits_for),
@@ -385,7 +390,7 @@ Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
         const StreamCounts counts = to.counts;
         to = {};
         to.counts = counts;
-        to.is_whole = !has_run;  // runs of graphs complete more than is counted
+        to.is_whole = !has_run;  // graph runs complete more than is counted
     }
     return looked;
 }

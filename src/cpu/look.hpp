@@ -1,4 +1,4 @@
-// Looks at CPU streams as a debugger does: in copies of their memory, without a lock.
+// Looks at CPU streams as a debugger does: reads copies of their memory, without a lock.
 #pragma once
 
 #include "core/base/peek.hpp"
@@ -6,10 +6,10 @@
 
 namespace heddle::detail::cpu {
 
-/// Tells what the stream has pending. What is read is followed only once the stream is known not to
-/// have moved meanwhile: then it was whole (docs/adr/0055). `read` copies the memory.
+/// Describes the stream's pending work. A copied pointer is followed only once the stream is known
+/// not to have moved: the copy was then consistent (docs/adr/0055). `read` copies the memory.
 Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read = &peek);
-/// Tells how far the stream has come.
+/// Returns the progress of the stream in `to`.
 Looked count_queue(StreamRecord& stream, StreamCounts& to, PeekFunction read = &peek) noexcept;
 
 }  // namespace heddle::detail::cpu

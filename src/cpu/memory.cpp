@@ -17,11 +17,11 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// As CUDA aligns its memory: what relies on that works here, too. Costs 192 bytes an array more
-/// than cache lines would.
+/// The alignment of CUDA's memory, so that code which relies on it works here too. Costs 192 bytes
+/// per array more than cache-line alignment.
 constexpr std::size_t array_alignment = 256;
 
-/// Gives back what streams of all CPU devices keep.
+/// Frees the memory cached by streams of all CPU devices. Returns whether there was any.
 bool give_all_memory_back() noexcept {
     bool was_any = false;
     for (int i = 0; i < cpu_backend().device_count(); ++i)
@@ -36,9 +36,9 @@ struct alignas(array_alignment) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    // Not to pages: glibc then returned the end of the heap to the system and took it anew for
-    // every block: 7 µs for 1 MB. std::aligned_alloc() would need a size that is a multiple, and
-    // sanitizers would not see the array's end.
+    // Not page alignment: glibc then returned the end of the heap to the system and requested it
+    // again for every block (7 µs for 1 MB). Not std::aligned_alloc(): it would need a size that is
+    // a multiple of the alignment, and sanitizers would not see the array's end.
     const auto try_allocate = [bytes]() -> void* {
         void* made = nullptr;
         if (bytes > SIZE_MAX - sizeof(Header) ||
@@ -57,7 +57,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
 }
 Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }
 
-/// Bytes held by the arrays of a CPU device.
+/// Bytes in use by the arrays of a CPU device.
 struct Usage {
     std::atomic<std::size_t> used{0};
     std::atomic<std::size_t> high{0};
@@ -70,7 +70,7 @@ struct Usage {
 };
 Usage usages[max_devices];
 
-/// Frees memory when its last user is done. Deletes itself.
+/// Frees memory once its last user is done. Deletes itself.
 class LaterFree {
 public:
     LaterFree(Kept& memory, std::size_t users)
@@ -172,8 +172,8 @@ struct FillOp {
             std::memset(to, std::to_integer<int>(value[0]), count);
             return;
         }
-        // Doubles the filled part up to 16 KiB, which stays in the first-level cache, then copies
-        // that block.
+        // Doubles the filled part up to 16 KiB, which stays in the L1 cache, then copies that
+        // block.
         std::size_t done = std::min(size, count);
         std::memcpy(to, value, done);
         const std::size_t block = std::max<std::size_t>(1, 16384 / size) * size;
@@ -222,11 +222,11 @@ void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
     push_work(stream, SnapshotOp::type, &later, parts, where);
 }
 
-/// The most bytes of snapshots that one copy has in flight, if it can wait and no row has more.
+/// The most snapshot bytes that one copy has in flight, if it may wait and no row is longer.
 constexpr std::size_t snapshot_bytes = 64 << 20;
 
-/// The same in parts, of which two are in flight at most: waits for a part before it reads the one
-/// after the next.
+/// As copy_snapshot(), in parts. At most two are in flight: it waits for a part before it reads the
+/// part after the next.
 void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const std::size_t all = to.rows == 1 ? to.bytes : to.rows;
@@ -253,11 +253,11 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) {
     const bool fills_now = to.place.kind == MemoryKind::pageable;
     const bool reads_now = from.place.kind == MemoryKind::pageable;
-    // Checked before a copy is enqueued that could write there later.
+    // Checked before a copy that could write there later is enqueued.
     if (fills_now) check_may_wait("copy (to pageable memory)", where);
     const bool may_wait = !thread_states.in_host_function;
-    // A pageable source is read now, whatever earlier work the stream has: the caller may change it
-    // once this returns. A stream without work runs the copy at once, without a snapshot.
+    // A pageable source is read now, even if work is pending on the stream, because the caller may
+    // change it after the return. An idle stream runs the copy at once, without a snapshot.
     if (reads_now && !(may_wait && queue_of(stream).is_idle())) {
         const bool in_parts = may_wait && from.total() > snapshot_bytes;
         (in_parts ? copy_snapshots : copy_snapshot)(stream, to, from, where);
@@ -321,7 +321,7 @@ Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& w
 
 namespace {
 
-/// Frees the memory after these completions. If it throws, nothing has happened.
+/// Frees the memory after these completions. If it throws, it has no effect.
 void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     if (pending.empty()) return memory.give_back(memory);
     auto* later = new LaterFree(memory, pending.size());

@@ -55,7 +55,7 @@ void Queue::add_chunk(std::size_t bytes) {
     if (chunk == nullptr) chunk = chunks().take(wanted);
     chunk->next = nullptr;
     if (tail_ == nullptr) {
-        head_ = chunk;  // nothing was ever pushed, so no thread drains yet
+        head_ = chunk;  // nothing was pushed before, so no thread drains yet
     } else {
         tail_->next = chunk;
         ::new (tail_->data() + tail_offset_) Operation(Step::next_chunk, 0, no_closure, 1, {});
@@ -70,7 +70,7 @@ inline std::byte* Queue::reserve(std::size_t bytes) {
     std::byte* const room = tail_->data() + tail_offset_;
     tail_offset_ += bytes;
     // The cache lines ahead were last read by the core that drained this chunk before. Prefetching
-    // moves them here while the current one is written.
+    // moves them to this core while the current line is written.
     constexpr std::size_t ahead = 384;
     if (tail_offset_ + ahead < tail_->size) prefetch_to_write(tail_->data() + tail_offset_ + ahead);
     return room;
@@ -179,7 +179,7 @@ bool Queue::push_timed_unless_joined(TimeWish wish, const OpType& type, void* se
         if (is_joined()) [[unlikely]]
             return false;
         make_fibers();
-        // Both or none, side by side.
+        // Appends both or neither, one directly after the other.
         const std::size_t first = padded(Operation::size_for(time_type, 1));
         const std::size_t second = padded(Operation::size_for(type, count));
         std::byte* const room = reserve(first + second);
@@ -232,7 +232,7 @@ void Queue::retire() noexcept {
     if (schedule) advance();
 }
 
-// For debuggers.
+// For debuggers, which read it.
 struct QueueOffsets {
     static constexpr std::uint32_t worked = offsetof(Queue, worked_);
 };

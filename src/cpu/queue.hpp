@@ -1,4 +1,4 @@
-// A CPU stream: a queue of operations. One thread at a time takes it and drains it (drain.cpp).
+// A CPU stream: a queue of operations. One thread at a time drains it (drain.cpp).
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,8 @@ namespace heddle::detail::cpu {
 
 /// The type of the operation that starts a graph (graph_plan.cpp).
 extern const OpType start_type;
-/// How many batches are being sent whose streams wait already for what is not yet enqueued.
+/// The number of batches in submission: their streams already wait for completions that no enqueued
+/// operation promises yet.
 extern std::atomic<int> batches_being_sent;
 
 enum class Step : std::uint8_t {
@@ -28,13 +29,13 @@ enum class Step : std::uint8_t {
     signal,   ///< complete a Completion
     wait,     ///< continue when a Completion is done
     recover,  ///< clear the failure, in the queue and in the stream's record
-    time,     ///< an observer wants to know when the work behind it runs
+    time,     ///< an observer asks when the work behind it runs
     next_chunk,
 };
 
-/// The header of an operation in a chunk. The count, if it is not 1, and the closure follow it.
-/// Kept small: a trivial operation costs mostly the transfer of its cache lines from the pushing
-/// core to the draining one.
+/// The header of an operation in a chunk. The count (unless 1) and the closure follow it. Kept
+/// small: the cost of a trivial operation is mostly the transfer of its cache lines from the
+/// pushing core to the draining core.
 class Operation {
 public:
     Operation(Step step, std::size_t bytes, const OpType& type, std::size_t count,
@@ -47,14 +48,15 @@ public:
     /// Returns the bytes of header, count and closure together, including padding.
     static std::size_t size_for(const OpType& type, std::size_t count) noexcept {
         const std::size_t head = sizeof(Operation) + (count != 1 ? sizeof count : 0);
-        // A closure that needs more alignment than the chunk provides gets padding of its own.
+        // A closure that needs more alignment than the chunk provides has padding of its own.
         return head + type.size + (type.align > sizeof(void*) ? type.align : 0);
     }
 
     Step step() const noexcept { return static_cast<Step>(tag_ >> 1 & 0x7f); }
     std::size_t bytes() const noexcept { return bytes_; }  ///< as passed to the constructor
     const OpType& type() const noexcept { return *type_; }
-    /// The same, also of a copy that may be torn: to compare, not to follow.
+    /// Returns the type's address, also in a copy that may be torn: compare it, but do not
+    /// dereference it.
     const OpType* type_address() const noexcept { return type_; }
     SourceLocation where() const noexcept { return {file_, tag_ >> 8}; }
     bool is_counted() const noexcept { return (tag_ & 1) != 0; }
@@ -91,17 +93,17 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a time step: what observers want to know of the work behind it.
+/// The closure of a time step: an observer's request about the work behind it.
 struct TimeWish {
     std::uint64_t id;  ///< OpInfo::id
-    bool is_timed;     ///< when it runs; else only what it enqueues
+    bool is_timed;     ///< whether to report times; else only the work that it enqueues
 };
 
 class GraphRun;
 
-/// Not 0 while a CPU stream has nothing to do, and nobody waits for it: what looks ask first. The
-/// queue, which may go at any time, changes it under its lock. A stream that has launched a graph
-/// always has 0: the run ends behind the operations.
+/// Non-zero while a CPU stream is idle and no thread waits for it. Looks check this first, because
+/// the queue may end at any time. The queue changes it under its lock. Always 0 for a stream that
+/// has launched a graph, because the run ends after the operations.
 inline std::atomic<std::uint64_t>& at_rest(StreamRecord& stream) noexcept {
     return stream.seen_complete;
 }
@@ -115,15 +117,17 @@ public:
     /// Thread-safe.
     void push(Step step, const OpType& type, void* self, std::size_t count,
               const SourceLocation& where, bool counts);
-    /// Appends work, or returns false if the stream has the flag `joined`.
+    /// Appends work. Returns false if the stream has the flag `joined`.
     bool push_unless_joined(const OpType& type, void* self, std::size_t count,
                             const SourceLocation& where);
-    /// The same, and observers are told of it when it runs.
+    /// Appends work together with a time step that makes it report to observers. Returns false if
+    /// the stream has the flag `joined`.
     bool push_timed_unless_joined(TimeWish wish, const OpType& type, void* self, std::size_t count,
                                   const SourceLocation& where);
-    /// Waits until every push that has begun has ended.
+    /// Blocks until all pushes in progress have ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
-    /// Is called before anybody can wait for final(): from then on the queue has that to complete.
+    /// Marks the queue as closing. Called before any thread can wait for final(), which the queue
+    /// then promises to complete.
     void begin_to_close() noexcept {
         const std::lock_guard lock(lock_);
         closes_ = true;
@@ -132,11 +136,12 @@ public:
     }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
-    /// The same, or returns false and leaves `done` if the stream has the flag `joined`.
+    /// Appends a wait. Returns false, and leaves `done` unchanged, if the stream has the flag
+    /// `joined`.
     bool push_wait_unless_joined(CompletionRef& done, const SourceLocation& where);
-    /// Appends a signal without running anything, for callers that hold locks. Returns true if the
-    /// queue was idle: the caller then has to release its locks and call advance(). Until then the
-    /// queue is not destroyed.
+    /// Appends a signal without running any operation, for callers that hold locks. Returns true if
+    /// the queue was idle: the caller then has to release its locks and call advance(). The queue
+    /// is not destroyed before that.
     [[nodiscard]] bool add_signal(CompletionRef done);
     /// Like add_signal(), but clears the stream's failure. `done` completes with the failure that
     /// was cleared.
@@ -148,29 +153,30 @@ public:
         void* self;  ///< closure to move from
         SourceLocation where;
     };
-    /// Appends all entries or, if it throws, none. They count as submissions.
+    /// Appends all entries. If it throws, none is appended. They count as submissions.
     void push_all(std::initializer_list<Entry> entries);
-    /// Like push_all(), or returns false if the stream has the flag `joined`.
+    /// As push_all(). Returns false if the stream has the flag `joined`.
     bool push_all_unless_joined(std::initializer_list<Entry> entries);
-    /// Closes the queue: nothing is pushed after this. When all operations are done, final()
-    /// completes and the queue deletes itself. Does not allocate.
+    /// Closes the queue; no push may follow. When all operations are done, final() completes and
+    /// the queue deletes itself. Does not allocate.
     void retire() noexcept;
     CompletionRef& final() noexcept { return final_; }
 
-    /// Returns whether everything pushed is done.
+    /// Returns whether all pushed operations are done.
     bool is_idle() const noexcept {
         return done_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
     }
-    /// Return how many operations, of all sorts, have been pushed, and are done.
+    /// Return the number of operations, of all kinds, pushed and done.
     std::uint64_t pushed() const noexcept { return pushed_.load(std::memory_order_acquire); }
     std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
     void run() noexcept override;  ///< called on a worker
     void resume() noexcept;        ///< called when the awaited Completion is done
-    /// Drains the queue as far as it goes, but not beyond `until`. Call it after the executor has
-    /// removed the queue from its lists. Returns false if it went back there for others' sake.
-    /// `insists`: whether it runs an operation also if something more urgent is ready.
+    /// Drains the queue as far as possible, but not beyond `until`. With `insists`, runs its first
+    /// operation even if more urgent work is ready. Returns false if it rescheduled the queue
+    /// because other work takes precedence. Call after the executor has removed the queue from its
+    /// lists.
     bool drain(const Completion* until, bool insists = false) noexcept;
-    /// Executes signals and waits on the calling thread, whichever it is, and leaves work to a
+    /// Executes signals and waits on the calling thread, whichever it is, and schedules work for a
     /// worker. Waking a worker costs far more than such a step.
     void advance() noexcept;
     /// Called by the last thread of a spread kernel.
@@ -180,7 +186,8 @@ public:
     Fibers* fibers() const noexcept {
         return tsan::is_compiled_in ? fibers_.load(std::memory_order_acquire) : nullptr;
     }
-    /// Makes them if there are none. Only under ThreadSanitizer. Thread-safe.
+    /// Returns the stream's fibers; creates them on the first call. Call only under
+    /// ThreadSanitizer. Thread-safe.
     Fibers& made_fibers() {
         const std::lock_guard lock(lock_);
         make_fibers();
@@ -191,12 +198,12 @@ public:
         Fibers* const all = fibers();
         return all != nullptr ? &all->main() : nullptr;
     }
-    /// Tells ThreadSanitizer that the calling thread goes on after all that is done. Call it after
-    /// is_idle() has returned true, or done().
+    /// Orders the calling thread after all completed work, for ThreadSanitizer. Call after
+    /// is_idle() has returned true, or after done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
-    /// Notes which run of a graph the stream starts, for looks. The run may be gone later. Returns
-    /// its serial, which no other run of the stream has. Call only on the draining thread.
+    /// Records for looks which graph run the stream starts. The run may be destroyed later. Returns
+    /// the run's serial, which is unique in the stream. Call only on the draining thread.
     std::uint64_t note_run(const GraphRun* run) noexcept {
         const std::uint64_t serial = run_serial_.load(std::memory_order_relaxed) + 1;
         run_.store(run, std::memory_order_relaxed);
@@ -205,24 +212,25 @@ public:
     }
 
     // Call these with StreamRecord::life held:
-    /// Lends the queue a level until so many operations are done (the lower half of the number).
-    /// Returns false if it has that level until then anyway, or has done so many.
+    /// Lends the queue a level until it has done `until` operations (the lower half of the number).
+    /// Returns false if it has that level until then anyway, or has done them already.
     bool borrow(int level, std::uint32_t until) noexcept;
-    /// Adds to `to` what the queue waits for, and its runs of graphs.
+    /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;
     Completion* awaited() const noexcept { return awaited_.load(); }
-    /// Removes one of its runs of graphs from the executor's lists; the caller then has to run it.
-    /// Returns null if there is none.
+    /// Removes one of its graph runs from the executor's lists and returns it; the caller has to
+    /// run it. Returns null if none is listed.
     GraphRun* take_run() noexcept;
-    /// Sets `to` to what the queue, or one of its runs, waits for. Returns false if it moves on.
+    /// Sets `to` to the completion that the queue or one of its runs waits for. Returns false if it
+    /// does not wait.
     bool hold_awaited(CompletionRef& to) const noexcept;
 
-    /// Lets loans reach the run from now on. The run has to call remove() before the queue can go
-    /// on.
+    /// Makes loans apply to the run too. The run has to call remove() before the queue can
+    /// continue.
     void add(GraphRun& run) noexcept;
     void remove(GraphRun& run) noexcept;
 
-    Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
+    Failure failure() const;  ///< returns the failure that has poisoned the stream so far, or null
 
     StreamRecord& stream() noexcept { return stream_; }
 
@@ -234,9 +242,10 @@ private:
         Queue* queue;
     };
 
-    /// The address at which ThreadSanitizer is told of the work that is done.
+    /// The address at which completed work is released to ThreadSanitizer.
     const void* order() const noexcept { return &cost_; }
-    /// Whether ThreadSanitizer sees the work as a fiber's. heddle's own work runs on the worker.
+    /// Returns whether ThreadSanitizer attributes the work to a fiber. heddle's own work runs on
+    /// the worker.
     bool is_on_fiber(const OpType& type) const noexcept {
         return fibers() != nullptr && &type != &start_type;
     }
@@ -247,7 +256,8 @@ private:
         if (tsan::is_here() && fibers() == nullptr) [[unlikely]]
             fibers_.store(new Fibers(stream_), std::memory_order_release);
     }
-    /// Tells ThreadSanitizer that `done` is the work so far. The caller completes `done`.
+    /// Releases the work so far to ThreadSanitizer as ordered before `done`, which the caller
+    /// completes.
     void order_before(const Completion& done) noexcept;
     bool is_joined() const noexcept {
         return (stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0;
@@ -270,25 +280,25 @@ private:
     }
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
-    /// Steps over the operation, then completes.
+    /// Steps over the operation, then completes `done`.
     void step_over(Operation& op, const CompletionRef& done, Failure failure,
                    std::int64_t time_ns) noexcept;
     void end() noexcept;  ///< deletes the queue
-    /// Waits for `done` at a wait step. Returns false if it has completed; else the caller no
+    /// Waits for `done` at a wait step. Returns false if it has completed. Otherwise the caller no
     /// longer owns the queue.
     bool park(Completion& done) noexcept;
-    /// Ends the loans that are over. Call only on the draining thread.
+    /// Ends the loans that have expired. Call only on the draining thread.
     void end_loans() noexcept;
     void use_level() noexcept;  ///< call with StreamRecord::life held
-    /// Returns whether there is something to drain. Call only on the draining thread.
+    /// Returns whether there is an operation to drain. Call only on the draining thread.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
         if (done == seen_) seen_ = pushed_.load(std::memory_order_acquire);
         return done != seen_;
     }
     bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
-    /// Returns true if nothing is left; the caller then no longer owns the queue. Returns false if
-    /// more has been pushed.
+    /// Tries to release the queue. Returns true if no operation is left; the caller then no longer
+    /// owns the queue. Returns false if more has been pushed.
     bool is_done() noexcept;
     enum class Next : std::uint8_t { more, idle, suspended, work, timed_work };
     /// Executes the next step unless it is work. Returns `work` or `timed_work` if a worker has to
@@ -297,11 +307,11 @@ private:
     Operation& next_operation() noexcept {
         return *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     }
-    /// These return false if other threads will finish the work.
+    /// These run the operation. They return false if other threads will finish it.
     bool run_work(Operation& op) noexcept;
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
     bool execute(Operation& op, Failure& failure) noexcept;
-    /// Tells observers when the timed work ran, on so many workers.
+    /// Reports to observers when the timed work ran, and on how many workers.
     void tell_times() noexcept;
     bool run_many(Operation& op);
     void learn_cost() noexcept;
@@ -328,23 +338,24 @@ private:
     std::size_t head_offset_ = 0;
     /// Work and waits executed or dropped so far: counts as StreamState::submissions does.
     std::uint64_t worked_ = 0;
-    /// What a step that is over still has to complete. Looks would find it nowhere else.
+    /// The completion of a step that has been stepped over, until it completes. Looks find it only
+    /// here.
     std::atomic<const Completion*> completing_{nullptr};
-    /// Same as in the stream's record. Only the draining thread changes either, in stream order.
+    /// As in the stream's record. Only the draining thread changes either, in stream order.
     bool failed_ = false;
     std::atomic<bool> has_loans_{false};  ///< read by the draining thread; set under `life`
-    bool timed_is_spread_ = false;  ///< whether several threads may share what timed_id_ is of
+    bool timed_is_spread_ = false;  ///< whether several threads may share the work of timed_id_
     Waiting waiting_;
-    std::atomic<Completion*> awaited_{nullptr};  ///< by waiting_
+    std::atomic<Completion*> awaited_{nullptr};  ///< the completion that waiting_ waits for
     Spread spread_;
-    IndexCost cost_;  ///< of the last kernel over several indices
-    /// OpInfo::id of the work that runs, if observers want its times; else 0.
+    IndexCost cost_;  ///< of the last kernel with several indices
+    /// OpInfo::id of the running work if observers ask for its times; else 0.
     std::uint64_t timed_id_ = 0;
-    std::int64_t timed_from_ = 0;  ///< when it began
+    std::int64_t timed_from_ = 0;  ///< when that work began
 
     // Guarded by StreamRecord::life:
     Loans loans_;
-    GraphRun* runs_ = nullptr;  ///< those that run
+    GraphRun* runs_ = nullptr;  ///< those in progress
 
     std::atomic<const GraphRun*> run_{nullptr};
     std::atomic<std::uint64_t> run_serial_{0};
@@ -357,10 +368,10 @@ private:
 /// The type of a Step::wait, whose closure is a CompletionRef.
 extern const OpType wait_type;
 
-/// Returns the one type that operations of this step have; null for work, which may have any.
+/// Returns the type of operations of this step, or null for work, which may have any type.
 const OpType* type_of(Step step) noexcept;
 
-/// At the end of each chunk so much is free, for Step::next_chunk.
+/// The space kept free at the end of each chunk, for Step::next_chunk.
 inline constexpr std::size_t operation_alignment = 16;
 inline constexpr std::size_t link_bytes =
     (sizeof(Operation) + operation_alignment - 1) / operation_alignment * operation_alignment;

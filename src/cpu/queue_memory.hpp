@@ -1,4 +1,4 @@
-// The memory that operations in a queue lie in, and the pool of free chunks of it.
+// Memory for the operations of queues, and the pool of its free chunks.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) == 16);
 
-/// Free chunks of standard size, kept for reuse: memory fresh from the system costs a page fault
-/// per chunk.
+/// Caches free chunks of standard size, because memory fresh from the system costs a page fault per
+/// chunk.
 class ChunkPool {
 public:
     static constexpr std::size_t standard = Chunk::standard - sizeof(Chunk);
@@ -53,7 +53,7 @@ public:
         ::operator delete(chunk, std::align_val_t(64));
     }
 
-    /// Frees the chunks that no queue has.
+    /// Frees the chunks in the pool.
     void give_back() noexcept {
         Chunk* chunk = nullptr;
         {
@@ -74,7 +74,7 @@ private:
     int count_ = 0;
 };
 
-/// The pool of the process.
+/// Returns the pool of the process.
 ChunkPool& chunks() noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -33,14 +33,14 @@ struct RecordPlace {
     std::uint32_t lane = 0;
 };
 
-/// Records of one stream, which are reached in the order of their numbers. Once the newest is
+/// The records of one stream, which are reached in the order of their numbers. Once the newest is
 /// reached, any stream of any process may claim the lane.
 struct alignas(64) Lane {
     std::atomic<std::uint64_t> recorded;  ///< the newest record
-    /// The newest record that is reached.
+    /// The newest record that has been reached.
     std::atomic<std::uint64_t> reached;
-    /// The newest run of consecutive failed records, and the last failed one before it. 0 if there
-    /// is none.
+    /// The first and last of the newest run of consecutive failed records, and the last failed
+    /// record before that run. 0 if there is none.
     std::atomic<std::uint64_t> first_failed, last_failed, failed_before;
     std::atomic<std::uint64_t> recorder_began;  ///< Process::began
     std::atomic<std::int32_t> recorder;         ///< id of the process that makes these records
@@ -58,8 +58,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace
 
-/// The shared page. Initially all zeros. Sized generously because it cannot grow; untouched parts
-/// take no memory.
+/// The shared page. Initially all zeros. Sized generously, because it cannot grow; untouched parts
+/// use no memory.
 struct SharedEvent::Page {
     static constexpr int lane_bits = 10;
 
@@ -79,7 +79,7 @@ struct SharedEvent::Page {
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
     }
-    /// Sleeps until `changes` is no longer `seen`, at most for a second.
+    /// Sleeps until `changes` differs from `seen`, at most for a second.
     void sleep(std::uint32_t seen) noexcept {
         const timespec limit{1, 0};
         syscall(SYS_futex, &changes, FUTEX_WAIT, seen, &limit, nullptr, 0);
@@ -109,12 +109,12 @@ struct SharedEvent::Page {
     bool is_reached(const RecordPlace& place) const noexcept {
         return lanes[place.lane].reached.load() >= place.number;
     }
-    /// Returns whether the record is reached, or never will be.
+    /// Returns whether the record has been reached, or never will be.
     bool is_over(const RecordPlace& place) const {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
-        // Read last: a process that is gone has written by now what it reached.
+        // Read last: a process that has ended has written its reached records by now.
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.
@@ -124,8 +124,8 @@ struct SharedEvent::Page {
         if (!is_reached(place))
             return failure_elsewhere(
                 "the process that recorded this event has ended before it came to it");
-        // Only the newest run of failures is known exactly. A late query is told of too many
-        // failures rather than too few.
+        // Only the newest run of failures is known exactly. A late query may report a failure that
+        // did not happen, but never misses one.
         const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
         const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
                             place.number <= lane.failed_before.load();
@@ -145,8 +145,7 @@ const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex}
 /// The first of all Watches; guarded by the mutex.
 constinit SharedEvent::Watch* SharedEvent::watches = nullptr;
 
-/// The page, and what waits for it in this process. A thread polls the page while there are
-/// waiters.
+/// The page and its waiters in this process. A thread polls the page while there are waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
         RecordPlace place;
@@ -156,7 +155,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         std::uint64_t stream_id;
         RecordPlace place;  ///< place of its newest record
     };
-    /// A place, and what was newest in its lane before.
+    /// A place, and the record that was newest in its lane before.
     struct Claim {
         RecordPlace place;
         std::uint64_t before = 0;
@@ -166,12 +165,12 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     std::list<Waiting> waiting;
     std::vector<Recording> recordings;  ///< newest records of this process's streams
     Process recorder;                   ///< this process, once it has made a record
-    /// The process whose thread polls the page; 0 if none does. In the child of a fork it is still
-    /// the parent.
+    /// The process whose thread polls the page, or 0. In the child of a fork it is still the
+    /// parent.
     pid_t watcher = 0;
-    bool is_looking = false;  ///< its thread has taken the waiters aside
+    bool is_looking = false;  ///< its thread has moved the waiters to a list of its own
 
-    Watch* next_watch = nullptr;  ///< of all in this process
+    Watch* next_watch = nullptr;  ///< in the list of all watches of this process
     Watch* watch_before = nullptr;
 
     explicit Watch(SharedFile mapped) : file(std::move(mapped)) {
@@ -191,17 +190,17 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
         if (watcher != getpid()) {
-            waiting.clear();  // the parent's waiters, which its own thread serves
+            waiting.clear();  // the parent's waiters, which the parent's thread serves
             std::thread([self = shared_from_this()] { self->look(); }).detach();
             watcher = getpid();
         }
         waiting.push_back({place, done});
-        // The thread may have looked before this waiter was added.
+        // The thread may have checked the page before this waiter was added.
         if (page().is_reached(place)) page().wake();
         return done;
     }
 
-    /// Completes waiters on a thread of its own, where nobody would catch an exception.
+    /// Completes waiters. Runs on a thread of its own, where no caller would catch an exception.
     void look() noexcept {
         for (bool is_last = false; !is_last;) {
             const std::uint32_t seen = page().changes.load();
@@ -212,7 +211,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 is_looking = true;
             }
             Process asked;
-            bool gone = false;  // `asked` is; queried once for neighbours, because it is slow
+            // whether `asked` has ended; queried once for adjacent waiters, because it is slow
+            bool gone = false;
             for (auto one = looked_at.begin(); one != looked_at.end();) {
                 const auto next = std::next(one);
                 const Process whose = page().process_of(one->place);
@@ -233,7 +233,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (!is_last) page().sleep(seen);
         }
     }
-    /// Returns false also if there is no memory to find out: the next look may find it.
+    /// Returns whether the process has ended. Also returns false if out of memory: the next poll
+    /// may find it.
     static bool is_surely_gone(const Process& process) noexcept {
         try {
             return is_gone(process);
@@ -286,7 +287,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                           page().lanes.size());
     }
 
-    /// Takes back the newest claim of its lane, which has not been published.
+    /// Withdraws the newest claim of its lane, which has not been published.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
         std::uint64_t newest = claim.place.number;

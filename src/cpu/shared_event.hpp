@@ -1,4 +1,4 @@
-// Events of CPU devices shared between processes: a page that all of them map.
+// Events of CPU devices shared between processes through a mapped page.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class SharedRecord {
 public:
     SharedRecord() noexcept;
     SharedRecord(SharedRecord&&) noexcept;
-    /// If the record has not been made, takes its place back.
+    /// Withdraws the place if the record has not been made.
     ~SharedRecord();
     /// Makes it the event's newest record, reached when `done` completes. Call it once.
     void make(const CompletionRef& done) noexcept;
@@ -28,28 +28,29 @@ private:
     std::unique_ptr<Reached> reached_;
 };
 
-/// The state of a shared event in this process. Thread-safe, except that one event must not be
-/// recorded by two threads at once (as with all events).
+/// The state of a shared event in this process. Thread-safe, except that, as with all events, only
+/// one thread at a time may record an event.
 class SharedEvent {
 public:
     explicit SharedEvent(const SourceLocation& where);
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// Prepares a record that a submission of the stream makes. Records of one stream are reached
-    /// in the order in which they are prepared. Those of one submission may be reached in any
-    /// order, since only the last of them can be waited for. Throws Unsupported if records are
-    /// pending on too many streams.
+    /// Prepares a record that a submission of the stream makes. The records of one stream are
+    /// reached in the order of preparation. Those of one submission may be reached in any order,
+    /// because only the last one can be waited for. Throws Unsupported if records are pending on
+    /// too many streams.
     SharedRecord prepare(std::uint64_t stream_id);
-    /// Returns a completion of the newest record, made by any process. Returns null if there is
-    /// none, or it is reached and did not fail.
+    /// Returns a completion of the newest record, made by any process. Returns null if there is no
+    /// record, or if it was reached and did not fail.
     CompletionRef newest();
-    /// Returns whether the newest record is reached, or never will be because its process has
+    /// Returns whether the newest record has been reached, or never will be because its process has
     /// ended. failure() then returns its failure, or null.
     bool is_over() const;
     Failure failure() const;
 
-    /// Lists what this process waits for in all shared events. Returns false if their lock is held.
+    /// Lists the completions that this process waits for in all shared events. Returns false if the
+    /// list is in use by another thread.
     static bool list_waits(std::vector<SharedWait>& to);
 
 private:

@@ -19,7 +19,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Returns what follows a message, to say why the system refused.
+/// Returns the end of a message: the system's reason for an error.
 std::string why(int error) { return error != 0 ? formatted(": {}", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
@@ -31,7 +31,7 @@ constexpr const char* name_of_files = "heddle";
 /// Prevents truncation, which would kill the processes that map the file with SIGBUS.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// Returns whether SharedFile made this file. The other process may have any file open under that
+/// Returns whether SharedFile made this file. The other process may have opened any file under that
 /// descriptor.
 bool is_ours(int file, const std::string& path) noexcept {
     const int found = fcntl(file, F_GET_SEALS);
@@ -49,13 +49,13 @@ struct Descriptor {
     }
 };
 
-/// Returns a descriptor that only names the file (O_PATH), or -1 with errno set.
+/// Returns a descriptor that only identifies the file (O_PATH), or -1 with errno set.
 int find(const SharedFileName& name) {
     const std::string process = "/proc/" + std::to_string(name.process);
     const std::string file = "/fd/" + std::to_string(name.descriptor);
     int found = open((process + file).c_str(), O_PATH | O_CLOEXEC);
     if (found >= 0 || errno != ENOENT) return found;
-    // The process's first thread may have ended; its other threads still have its files.
+    // The process's first thread may have ended, but its other threads still have its files.
     std::error_code none;
     for (const auto& thread : std::filesystem::directory_iterator(process + "/task", none)) {
         found = open((thread.path().string() + file).c_str(), O_PATH | O_CLOEXEC);

@@ -13,7 +13,7 @@ namespace heddle::detail::cpu {
 struct SharedFileName {
     std::int32_t process = 0;
     std::int32_t descriptor = -1;
-    /// Tell another file with the same descriptor from this one.
+    /// Distinguish this file from others with the same descriptor.
     std::uint64_t device = 0, inode = 0;
 };
 
@@ -22,8 +22,8 @@ class SharedFile {
 public:
     /// Creates a file of zeros. Throws OutOfMemory, or NativeError if too many files are open.
     SharedFile(std::size_t bytes, const char* call, const SourceLocation& where);
-    /// Opens another process's file. Throws Unsupported if it is gone or cannot be opened,
-    /// OutOfMemory if it cannot be mapped. The message begins with `what`.
+    /// Opens another process's file. Throws Unsupported if it no longer exists or cannot be opened,
+    /// and OutOfMemory if it cannot be mapped. The message begins with `what`.
     SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
                const SourceLocation& where);
     SharedFile(SharedFile&& other) noexcept;
@@ -31,7 +31,8 @@ public:
     ~SharedFile();
 
     void* data() const noexcept { return data_; }
-    /// Throws UsageError if another process made the file.
+    /// Returns the file's name for other processes. Throws UsageError if another process made the
+    /// file.
     SharedFileName name(const char* call, const SourceLocation& where) const;
 
 private:

@@ -3,8 +3,8 @@
 namespace heddle::detail::cpu {
 
 namespace {
-/// Returns the ticks of the processor's counter, which takes less than half of the clock's time to
-/// read; 0 where it has none.
+/// Returns the processor's tick counter, or 0 if it has none. Takes less than half the time of
+/// reading the clock.
 std::uint64_t ticks() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc();
@@ -12,12 +12,12 @@ std::uint64_t ticks() noexcept {
     return 0;
 #endif
 }
-/// Less than 2 µs on any processor that has them.
+/// Less than 2 µs on any processor with a tick counter.
 constexpr std::uint64_t few_ticks = 2000;
 }  // namespace
 
 bool Slice::has_passed() noexcept {
-    // While operations take nanoseconds, the clock is read every few of them.
+    // While operations take nanoseconds, the clock is read only every few operations.
     const std::uint64_t now_ticks = ticks();
     if (begun_ns_ != none && now_ticks - asked_at_ < few_ticks && now_ticks != 0 &&
         DecisionClock::current() == nullptr)

@@ -1,4 +1,4 @@
-// How long a stream or a graph keeps a worker while others of its priority are ready.
+// The time that a stream or graph may keep a worker while others of its priority are ready.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 namespace heddle::detail::cpu {
 
 /// The time for which a thread may run the operations of one stream or graph while another one of
-/// the same priority is ready. It begins with the object if one is ready then, else when one
-/// becomes ready: until then no clock is read. Not thread-safe.
+/// the same priority is ready. It begins at construction if one is ready then, otherwise when one
+/// becomes ready. Until it begins, no clock is read. Not thread-safe.
 class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;
 
-    /// The time is that of `work`, whose level may change meanwhile.
+    /// Begins a slice of `work`, whose level may change meanwhile.
     explicit Slice(const Runnable& work) noexcept : work_(work) {
         if (executor().rivals(work.level()) == Executor::Rivals::equal) [[unlikely]]
             begun_ns_ = decision_ns();
     }
     /// Returns whether something more urgent is ready.
     bool is_urgent_ready() const noexcept { return executor().more_urgent_ready(work_.level()); }
-    /// Returns whether others come first now. Call it between two operations.
+    /// Returns whether other work takes precedence now. Call between two operations.
     bool is_over() noexcept {
         const Executor::Rivals rivals = executor().rivals(work_.level());
         if (rivals == Executor::Rivals::none) [[likely]] {

@@ -60,7 +60,7 @@ std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size
         run_on(fiber, type, closure, done, end);
         done = end;
         spent = fiber != nullptr ? spent + fiber->took_ns() : decision_ns() - start;
-        // Does not run far past enough_ns: the other threads wait meanwhile.
+        // Does not run far past enough_ns, because the other threads wait meanwhile.
         const double rate =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
         const double rest = rate * static_cast<double>(enough_ns - spent);
@@ -110,7 +110,7 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
 }
 
 void Spread::run() noexcept {
-    // Returns to the lists first, so that further workers find it: each wakes the next.
+    // Returns to the lists first, so that further workers find it. Each worker wakes the next.
     if (!exhausted_.load(std::memory_order_relaxed)) {
         inside_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
@@ -165,7 +165,7 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // Nothing is left, so it leaves the lists before another worker takes it in vain.
+    // No piece is left, so it leaves the lists before another worker takes it in vain.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

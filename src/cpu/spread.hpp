@@ -1,4 +1,4 @@
-// Runs the indices of one kernel on several threads. drain.cpp decides where that pays.
+// Runs the indices of one kernel on several threads. drain.cpp decides whether that pays.
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,16 @@ public:
     Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
     void run() noexcept override;  ///< called on a worker that joins
 
-    /// Runs the indices [begin, end) of the queue's current operation, `grain` at a time, with the
-    /// caller taking part. Returns true if all are done. Otherwise other threads are still running
-    /// them, and the last of those continues the queue. Call after prepare().
+    /// Runs the indices [begin, end) of the queue's current operation, `grain` at a time. The
+    /// calling thread takes part. Returns true if all are done. Otherwise other threads still run
+    /// some, and the last of those threads continues the queue. Call after prepare().
     bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
     bool prepare() noexcept;  ///< returns false if out of memory
     Failure take_failure() noexcept { return std::move(failure_); }
-    /// Tells ThreadSanitizer that the stream goes on after all parts.
+    /// Orders the stream after all parts, for ThreadSanitizer.
     void order_parts() noexcept;
-    /// Returns the nanoseconds per index, measured on the starting thread's first piece; 0 if that
-    /// thread got none. Valid once the kernel is done.
+    /// Returns the time per index in ns, measured on the starting thread's first piece. Returns 0
+    /// if that thread got no piece. Valid once the kernel is done.
     double index_ns() const noexcept { return index_ns_; }
 
 private:
@@ -54,7 +54,8 @@ private:
                  Fiber* fiber) noexcept;  ///< returns false if it has to leave
     void run_pieces(bool is_starter, Fiber* fiber) noexcept;
 
-    /// Where ThreadSanitizer is told that the kernel has begun, and that parts of it are done.
+    /// The addresses at which the kernel's beginning, and finished parts, are released to
+    /// ThreadSanitizer.
     const void* begin_order() const noexcept { return &count_; }
     const void* end_order() const noexcept { return &grain_; }
 
@@ -71,9 +72,9 @@ private:
     Failure failure_;
 };
 
-/// Runs and times the first indices, and all the others too if sharing them is not worthwhile.
-/// Returns how many are done. Sets `index_ns` to the nanoseconds per index.
-/// `fiber`: see run_on().
+/// Runs and times the first indices, and all others too if sharing them is not worthwhile. Returns
+/// how many are done. Sets `index_ns` to the time per index in ns.
+/// `fiber` is as in run_on().
 std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
                       double& index_ns);
 

@@ -1,4 +1,4 @@
-// Opening, closing and waiting for CPU streams; enqueuing work.
+// Opens, closes and waits for CPU streams; enqueues work.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace heddle::detail::cpu {
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     const int priority = std::clamp(stream.priority.load(), 1 - levels, 0);
     stream.priority.store(priority);
-    // Starts the workers now: that can fail for want of memory, and later calls must not fail.
+    // Starts the workers now: this can fail if out of memory, and later calls must not fail.
     (void)executor();
     auto queue = std::make_unique<Queue>(stream, levels - 1 + priority);
     const std::lock_guard life(stream.life);  // other threads visit all streams of a device
@@ -39,7 +39,7 @@ Queue* open_queue(StreamRecord& stream) noexcept {
 
 CompletionRef pending_work(const StreamUse& use) {
     StreamRecord& stream = *use.stream;
-    // A stream of the parent: even its lock may be held for ever.
+    // A stream of the parent process: even its lock may be held for ever.
     if (stream.has(stream_flag::forked)) return {};
     CompletionRef done = make_completion();
     Queue* idle = nullptr;
@@ -51,8 +51,8 @@ CompletionRef pending_work(const StreamUse& use) {
         }
         Queue* const queue = open_queue(stream);
         if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // closed
-        // Under ThreadSanitizer the caller must not be ordered after that work: it may ask for
-        // another stream.
+        // Under ThreadSanitizer the caller must not be ordered after that work, because it may be
+        // asking about another stream.
         if (queue->is_idle() && !stream.has(stream_flag::poisoned) && queue->fibers() == nullptr)
             return {};
         if (queue->add_signal(done)) idle = queue;
@@ -66,8 +66,8 @@ void CpuBackend::synchronize_use(const StreamUse& use, const SourceLocation&) {
 }
 
 bool CpuBackend::help_at_exit(const Completion& done) noexcept {
-    // The workers are ending. One that still runs an operation may leave work behind, so the caller
-    // asks again and again.
+    // The workers are ending. A worker that still runs an operation may leave work behind, so the
+    // caller polls this.
     Executor* const closed = executor_if_made();
     if (closed == nullptr || !closed->is_closed()) return false;
     while (!done.is_done() && closed->run_one()) {}
@@ -109,15 +109,16 @@ void CpuBackend::synchronize_device(int device, const SourceLocation&) {
     });
     for (const CompletionRef& done : pending) {
         wait_for(*done);
-        // The worker may let go of a closed stream's last completion later than this returns.
+        // The worker may release a closed stream's last completion after this function has
+        // returned.
         const Failure failure = done->failure();
-        const bool is_ours = failure.use_count() == 2;  // and `done` has it
+        const bool is_ours = failure.use_count() == 2;  // the second owner is `done`
         if (failure != nullptr && is_ours) report_untold(*failure);
     }
 }
 
-// A single step in stream order clears the failure. Work that other threads enqueue meanwhile is
-// ordered before or after that step, so no failure is half cleared.
+// A single step in stream order clears the failure. Work enqueued concurrently is ordered before or
+// after that step, so no failure is half cleared.
 Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const SourceLocation&) {
     if (!stream.has(stream_flag::poisoned)) return nullptr;
     const CompletionRef done = make_completion();
@@ -130,7 +131,7 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
     }
     if (idle != nullptr) idle->advance();
     wait_for(*done);
-    CompletionRef settled;  // of a batch that failed; it goes without the lock
+    CompletionRef settled;  // of a batch that failed; destroyed without the lock
     {
         const std::lock_guard lock(stream.life);
         settled = std::move(stream.settled);
