@@ -1,4 +1,4 @@
-// The library's access to the private parts of public classes.
+// Access to the private parts of public classes, for the library only.
 #pragma once
 
 #include <compare>
@@ -37,35 +37,36 @@ struct ModuleKernelData;
 struct NodeData;
 struct StreamState;
 
-/// Orders the states that two handles refer to: by address, which no handle outlives.
+/// Orders the states of two handles by address. A state keeps its address while a handle refers to
+/// it.
 inline std::strong_ordering order_of(const void* a, const void* b) noexcept {
     return reinterpret_cast<std::uintptr_t>(a) <=> reinterpret_cast<std::uintptr_t>(b);
 }
 
-/// What only the library does with public objects. It is their one friend; each function is defined
+/// The library's operations on public objects, and their only friend. Each function is defined
 /// beside the class that it concerns.
 struct Access {
-    /// Makes an object by a constructor that users do not have.
+    /// Makes an object by a private constructor.
     template <class T, class... A> static constexpr T make(A&&... arguments) {
         return T(std::forward<A>(arguments)...);
     }
-    /// Names a device without checking that it exists.
+    /// Returns a device without checking that it exists.
     static constexpr Device device(DeviceKind kind, int index) noexcept;
 
     static StreamRef stream(StreamState& state) noexcept;
     static StreamState& state(StreamRef stream) noexcept;
-    /// Throws UsageError naming `call` if the event was moved from.
+    /// Returns the event's state. Throws UsageError naming `call` if the event was moved from.
     static EventState& state(const Event& event, const char* call = "Event", Where where = {});
-    /// Returns null for an event that was moved from.
+    /// Returns the event's state, or null if the event was moved from.
     static EventState* state_or_null(const Event& event) noexcept;
     static const Event& event(const ProgrammaticEvent& event) noexcept;
 
-    /// The two throw UsageError if the node was moved from, or never made.
+    /// These two throw UsageError if the node was moved from or default-constructed.
     static NodeData& data(const GraphNode& node);
     static const std::shared_ptr<NodeData>& shared(const GraphNode& node);
-    /// Returns null for a node that was moved from, or never made.
+    /// Returns null if the node was moved from or default-constructed.
     static NodeData* data_or_null(const GraphNode& node) noexcept;
-    /// Throws UsageError if the graph is empty.
+    /// Returns the graph's data. Throws UsageError if the graph is empty.
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
@@ -74,7 +75,7 @@ struct Access {
     template <class Order> static auto& order(Order& by_data) noexcept { return *by_data.order_; }
 
     template <class T> static View<T> view(T* data, std::size_t size, Block* owner) noexcept;
-    /// The view that a View2D keeps, and that view alone.
+    /// Convert a view to the view inside a View2D, and back.
     template <class T> static View<T> in_rectangle(const View<T>& view) noexcept;
     template <class T> static View<T> alone(const View<T>& view) noexcept;
     template <class T> static Array<T> array(Block& block, std::size_t size) noexcept;

@@ -9,60 +9,62 @@
 
 namespace heddle {
 
-/// Where memory is. `device` is memory of its Device; the other two are host memory.
+/// The location of memory. `device` is memory of its Device; the other two are host memory.
 enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 
 namespace detail {
 
-/// Where memory comes from: a device's pool (or the host), a shareable allocation of this process,
-/// or another process.
+/// The origin of memory: a device's pool (or the host), a shareable allocation of this process, or
+/// another process.
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
 
 struct MemoryPiece;
 
-/// One allocation. Blocks keep their address for the life of the process and are reused, so that a
-/// View which outlives its Array finds `alive == false`, or other memory than its own. Their
-/// addresses are multiples of 128: see OwnerWord. What a launch needs is in the first 64 bytes.
+/// One allocation. Blocks keep their address for the life of the process and are reused. A View
+/// that outlives its Array therefore finds `alive == false`, or memory other than its own.
+/// Addresses are multiples of 128: see OwnerWord. The members that a launch reads are in the first
+/// 64 bytes.
 struct alignas(128) Block {
     static constexpr int inline_users = 4;
 
-    // The memory stays known until another allocation takes the record. They are changed by
-    // set_memory(), because a view that outlived its array may be looked at meanwhile.
+    // The memory stays recorded until another allocation reuses the block. set_memory() changes
+    // `data` and `bytes`, because other threads may read them through a view that outlived its
+    // array.
     void* data = nullptr;
     std::size_t bytes = 0;
     Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
     std::atomic<bool> alive{false};
-    /// A bit for each of `users` that may write the memory (all in the table may), and
-    /// `lost_users`.
+    /// One bit for each of `users` that may write the memory, and the bit `lost_users`. All users
+    /// in the table may write.
     std::atomic<std::uint8_t> writers{0};
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
-    /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
+    /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys, because
     /// a closed stream's record is reused for another stream, which is not a user.
     std::atomic<std::uint64_t> users[inline_users] = {};
-    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation for good; 0: none
+    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation; never reused; 0: none
     /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
     std::size_t offset = 0;
     Block* next_kept = nullptr;     ///< in a list of blocks that are freed later
     Block* next_listed = nullptr;   ///< in the list of new blocks (core/memory/block_records.hpp)
-    std::uintptr_t indexed_at = 0;  ///< where the index of addresses has it; 0: nowhere
+    std::uintptr_t indexed_at = 0;  ///< its address in the index of addresses; 0: not in it
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
-    /// Memory that its stream keeps when it is freed (core/memory/kept_memory.hpp), or null.
+    /// Memory that its stream caches when it is freed (core/memory/kept_memory.hpp), or null.
     MemoryPiece* piece = nullptr;
-    std::uint8_t pool = 0;  ///< of records, for good (core/memory/block_records.cpp)
+    std::uint8_t pool = 0;  ///< pool of this record; never changes (core/memory/block_records.cpp)
     bool is_listed = false;
 };
 static_assert(sizeof(Block) == 128);
 
-/// Sets a block's memory, which other threads may look at with holds().
+/// Sets a block's memory, which other threads may read by holds().
 inline void set_memory(Block& block, void* data, std::size_t bytes) noexcept {
     __atomic_store_n(&block.data, data, __ATOMIC_RELAXED);
     __atomic_store_n(&block.bytes, bytes, __ATOMIC_RELAXED);
 }
-/// Returns whether the bytes lie within the memory that the block has, or had last. A view is out
-/// of date if not.
+/// Returns whether the bytes lie within the block's current or last memory. If not, the view is out
+/// of date.
 inline bool holds(const Block& block, const void* data, std::size_t bytes) noexcept {
     const auto begin =
         reinterpret_cast<std::uintptr_t>(__atomic_load_n(&block.data, __ATOMIC_RELAXED));
@@ -71,16 +73,16 @@ inline bool holds(const Block& block, const void* data, std::size_t bytes) noexc
     return at <= size && bytes <= size - at;
 }
 
-/// Identifies the block's present allocation for good; 0 for none.
+/// Returns an id of the block's current allocation that is never reused, or 0 for none.
 inline std::uint64_t allocation_of(const Block* block) noexcept {
     return block != nullptr ? block->serial.load(std::memory_order_relaxed) : 0;
 }
 
 /// Slow path of note_use().
 void add_user(Block& block, StreamState& stream, bool writes);
-/// Frees the blocks that could not be freed before for want of memory.
+/// Frees the blocks that could not be freed earlier because memory ran out.
 void free_unfreed_blocks() noexcept;
-// `argument` is that of a launch, from 1, or 0 if it is not known.
+// `argument` is the index of a launch's argument, from 1, or 0 if unknown.
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where,
                                    int argument = 0);
 [[noreturn]] void throw_no_array(const char* call, Where where, int argument = 0);
@@ -88,8 +90,8 @@ void free_unfreed_blocks() noexcept;
                                      int argument = 0);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
-/// Adds `stream` to the users of `block`. Only reads a few words if it is one already. Work notes
-/// its uses by being admitted: see admit().
+/// Adds `stream` to the users of `block`. If it is a user already, only reads a few words.
+/// Admission of work calls this for its uses: see admit().
 inline void note_use(Block* block, StreamState& stream, bool writes = true) {
     if (block == nullptr) return;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);

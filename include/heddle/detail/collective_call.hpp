@@ -63,7 +63,7 @@ struct Part {
     Block* owner;
 };
 
-/// At most one entry per rank. If more than `max_ranks` were added, `count` says so; that error is
+/// At most one entry per rank. If more than `max_ranks` were added, `count` exceeds it, which is
 /// detected later.
 template <class E> struct PerRank {
     std::array<E, max_ranks> at;
@@ -105,7 +105,7 @@ struct CollectiveCall {
     bool streams_given = false;
 };
 
-/// One rank's share of a collective: all that this process knows of it.
+/// One rank's share of a collective, which is all that this process knows about it.
 struct RankCall {
     CollectiveKind kind;
     const char* call;
@@ -133,7 +133,7 @@ template <class T> Part part_of(View<T> v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), Access::block(v)};
 }
 
-/// These append the views that are read and the views that are written.
+/// Append the views that are read (add_sends) and written.
 template <class V> void add_sends(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>)
         call.send.add(part_of(as_source(views, to_string(call.kind), call.where)));
@@ -183,9 +183,9 @@ CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root
     return call;
 }
 
-/// In place of a view: the rank does not send, or does not receive.
+/// Stands for a view if the rank does not send, or does not receive.
 struct Nothing {};
-/// The call of one rank.
+/// Returns the call of one rank.
 template <class T, class Send, class Receive>
 RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, const Send& send,
                    Receive& receive, const SourceLocation& where) {

@@ -1,4 +1,4 @@
-// Views, and classes that name the views that they hold.
+// Views, and classes that list the views that they hold.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ template <class... T>
 inline constexpr bool is_tuple_of_views<std::tuple<T...>> =
     (ViewTraits<std::remove_cvref_t<T>>::is_view && ...);
 
-/// A class that names what it reaches, for kernels and their arguments: C++ cannot look into it.
+/// A kernel or argument class that lists its views in views(), because C++ has no reflection.
 template <class T>
 concept NamesMembers =
     std::is_class_v<T> && requires(const T& value) { requires is_tuple<decltype(value.views())>; };
@@ -37,7 +37,8 @@ concept HoldsViews = NamesMembers<T> && is_tuple_of_views<HeldViews<T>>;
 template <class T> inline constexpr bool is_rectangle = false;
 template <class T> inline constexpr bool is_rectangle<View2D<T>> = true;
 
-/// Whether an object may hold views that its type does not tell of. It must be aligned as they are.
+/// Returns whether an object may hold views that its type does not declare. Views are aligned, so
+/// the object has to be as well.
 template <class T> constexpr bool may_hold_views() {
     static_assert(!NamesMembers<T> || HoldsViews<T>,
                   "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "

@@ -27,11 +27,11 @@ struct OpType {
     const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
     const char* pretty;  ///< __PRETTY_FUNCTION__ of the type; kernel_name() extracts the name
     bool is_cleanup;     ///< runs on poisoned streams too
-    /// If not null, called in place of run() with the failure of earlier work, null if none failed
-    /// (heddle/stream/failures.hpp). May throw.
+    /// If not null, called in place of run() with the failure of earlier work, or with null if none
+    /// failed (heddle/stream/failures.hpp). May throw.
     void (*complete)(void* self, std::exception_ptr failure) = nullptr;
 
-    /// Whether it is a function of the user's that runs once on a host thread.
+    /// Returns whether it is a user's function that runs once on a host thread.
     bool is_host_function() const noexcept {
         return complete != nullptr || std::string_view(call) == "launch_host";
     }
@@ -65,8 +65,8 @@ constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool triv
             is_cleanup};
 }
 
-/// Holds a function whose move may throw, in memory of its own that need not be moved. (Moving a
-/// lambda copies what it captured as const.)
+/// Holds a function whose move may throw. It has memory of its own and need not be moved. (Moving a
+/// lambda copies its const captures.)
 template <class F> class Boxed {
 public:
     template <class G>
@@ -95,7 +95,7 @@ struct OpaquePart {
     std::int8_t argument;
 };
 
-/// Whether objects of type F hold anything that is aligned as pointers are.
+/// Whether objects of type F hold anything that is aligned like a pointer.
 template <class F>
 inline constexpr bool may_hold_words = !std::is_empty_v<F> && alignof(F) >= alignof(void*);
 

@@ -1,4 +1,4 @@
-// What the host does with arrays, told to a check: compiled into programs that are not released.
+// Reports the host's accesses to arrays to a check. By default only in builds without NDEBUG.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 #include <heddle/location.hpp>
 
-// Set it to 0 or 1 to decide it for a file. Files compiled either way link together.
+// Set it to 0 or 1 to override the default for a file. Files compiled either way link together.
 #if !defined(HEDDLE_HOST_ACCESSES)
 #ifdef NDEBUG
 #define HEDDLE_HOST_ACCESSES 0
@@ -21,10 +21,10 @@ namespace heddle::detail {
 
 struct Block;
 
-/// By which member of Array the host reaches the elements.
+/// The member of Array by which the host accesses the elements.
 enum class HostCall : std::uint8_t { none, element, begin, data };
 
-/// In one word, which the compiler makes.
+/// A host access packed into one word, which the compiler computes.
 class HostUse {
 public:
     constexpr HostUse(std::size_t element, HostCall call, bool only_reads) noexcept
@@ -39,13 +39,13 @@ private:
     std::uint64_t word_;
 };
 
-/// The place of a call, as Where. A type of its own, so that members which take it are not taken
-/// for those of files compiled without host accesses.
+/// The place of a call, as Where. A separate type, so that members that take it differ from those
+/// of files compiled without host accesses.
 struct HostPlace : SourceLocation {
     constexpr HostPlace(Where where = {}) noexcept : SourceLocation(where) {}
 };
 
-/// An index, and where it is used: operator[] has no room for a place.
+/// An index and the place of its use, because operator[] cannot take a place.
 struct HostIndex {
     template <class N>
         requires std::is_convertible_v<const N&, std::size_t>
@@ -55,15 +55,16 @@ struct HostIndex {
     SourceLocation where;
 };
 
-/// 0: nothing is checked. Else it grows with what may make a use by the host wrong.
+/// 0 if nothing is checked. Otherwise incremented whenever a correct use by the host may have
+/// become wrong.
 inline constinit std::atomic<std::uint64_t> host_use_epoch{0};
 
-/// Tells the check, unless this thread knows that the use is right.
+/// Reports a use to the check, unless this thread knows that it is correct.
 void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, HostUse use,
                    SourceLocation where) noexcept;
 
-/// Says that the host uses `bytes` bytes of a block from `offset` on. Costs one load if nothing is
-/// checked. Work of streams that calls it is ignored.
+/// Reports to the check that the host uses `bytes` bytes of a block from `offset` on. Costs one
+/// load if nothing is checked. Ignored if called by work of streams.
 [[gnu::always_inline]] inline void note_host_use(const Block* block, std::size_t offset,
                                                  std::size_t bytes, HostUse use,
                                                  SourceLocation where) noexcept {

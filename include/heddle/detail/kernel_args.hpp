@@ -42,8 +42,8 @@ template <class T> inline constexpr bool is_written<View<const T>> = false;
 template <class T> inline constexpr bool is_written<View2D<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
 
-/// The parameters of a call operator. This one is for kernels with several or templated call
-/// operators, where the types of the arguments decide.
+/// The parameters of a call operator. The primary template is for kernels with several or templated
+/// call operators, where the types of the arguments decide.
 template <class F> struct Parameters {
     static constexpr bool are_known = false;
     template <class A> static constexpr bool writes(std::size_t) noexcept { return is_written<A>; }
@@ -77,7 +77,7 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-/// The arrays and views among arguments of these types, and in them.
+/// The arrays and views among arguments of these types, and inside them.
 template <class... Types> struct MemoryArguments {
     static constexpr std::size_t most = (std::size_t{1} + ... + most_views<Types>());
     MemoryArgumentRoom<most> memory;
@@ -98,8 +98,8 @@ template <class... Types> struct MemoryArguments {
             add_members(kernel_argument(a), argument, writes);
         else add_members(kept, argument, writes);
     }
-    /// Adds the views that a kernel (argument -1) or an argument holds. If it is searched for them,
-    /// the bytes between its members are zeroed.
+    /// Adds the views inside a kernel (argument -1) or an argument. If its bytes are searched,
+    /// zeroes the padding between its members first.
     template <class T>
     void add_members([[maybe_unused]] T& value, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] bool writes) noexcept {
@@ -153,7 +153,7 @@ struct TakesArguments<K, std::index_sequence<I...>, P...> {
 template <class K, int N, class... A>
 concept KernelFor = TakesArguments<const K&, std::make_index_sequence<N>, KernelArg<A>...>::value;
 
-/// Whether a kernel would take an argument that has a fraction as an integer.
+/// Returns whether a kernel would convert a floating-point argument to an integer.
 template <class K, class... A> constexpr bool cuts_fractions(std::size_t indices) {
     if constexpr ((std::is_floating_point_v<A> || ...)) {
         std::size_t i = indices;
@@ -170,7 +170,7 @@ template <class K>
 concept PortableKernel = KernelObject<K> && is_copied_as_bytes<K>;
 
 /// Whether a kernel can be launched with N indices and these arguments. If not, why_not_launched()
-/// (heddle/detail/kernel_mistakes.hpp) says why.
+/// (heddle/detail/kernel_mistakes.hpp) names the reason.
 template <class K, int N, class... A>
 inline constexpr bool can_launch = PortableKernel<K> && (KernelArgument<A> && ...) &&
                                    KernelFor<K, N, A...> && !cuts_fractions<K, KernelArg<A>...>(N);

@@ -1,4 +1,4 @@
-// Closures of kernels: what a launch copies into a stream, a recording or a node.
+// Closures of kernels, which a launch copies into a stream, a recording or a node.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 namespace heddle::detail {
 
 template <class K, int N, class... P> struct PortableOp;
-/// Portable kernels and their arguments are copied as bytes, though nvcc's lambda wrappers are not
-/// declared noexcept.
+/// Portable kernels and their arguments are copied as bytes, although nvcc's lambda wrappers are
+/// not declared noexcept.
 template <class K, int N, class... P>
 inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
 
@@ -28,8 +28,8 @@ template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
 
 template <class T> inline constexpr bool may_hold_pointer<View2D<T>> = false;
 
-/// How many bytes of an object are its own. nvcc's class around a __host__ __device__ lambda ends
-/// with the address of a copy of the lambda, on the heap.
+/// The number of an object's bytes that belong to its value. nvcc's class around a __host__
+/// __device__ lambda ends with the address of a copy of the lambda on the heap.
 template <class P> inline constexpr std::size_t own_bytes = sizeof(P);
 #ifdef __CUDACC_EXTENDED_LAMBDA__
 template <class P>
@@ -37,7 +37,7 @@ template <class P>
 inline constexpr std::size_t own_bytes<P> = sizeof(P) - sizeof(void*);
 #endif
 
-/// How many parts of a closure are opaque, and one of them.
+/// The number of opaque parts of a closure, and a function that adds one.
 template <class... P>
 inline constexpr std::uint16_t opaque_parts =
     (std::uint16_t{0} + ... + (may_hold_pointer<P> ? 1 : 0));
@@ -59,8 +59,8 @@ template <class K, int N, class... P> struct PortableOp {
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
 
-    // Everything is copied to locals first. The kernel's writes cannot alias those, which lets the
-    // compiler vectorise the loop over the fastest index. One nest of loops for all dimensions:
+    // Copies everything to locals first. The kernel's writes cannot alias those, so the compiler
+    // can vectorise the loop over the fastest index. One nest of loops for all dimensions:
     // NOLINTNEXTLINE(readability-function-cognitive-complexity)
     static void run(void* self, std::size_t begin, std::size_t end) {
         const PortableOp& op = *static_cast<const PortableOp*>(self);
@@ -113,42 +113,43 @@ template <class K, int N, class... P> struct PortableOp {
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
-/// Whether others may look at what is written through these views.
+/// Whether other threads may read while the kernel writes through these views.
 template <class P> inline constexpr bool are_watched = false;
 template <class T> inline constexpr bool are_watched<View<T>> = is_watched<T>;
 template <class... V>
 inline constexpr bool are_watched<std::tuple<V...>> = (are_watched<std::remove_cvref_t<V>> || ...);
 template <HoldsViews P> inline constexpr bool are_watched<P> = are_watched<HeldViews<P>>;
-/// Whether a portable kernel may tell somebody that it runs.
+/// Whether a portable kernel may signal to the host, or to other work, that it runs.
 template <class K, class... P>
 inline constexpr Signals kernel_signals =
     are_watched<K> || (are_watched<P> || ...)             ? Signals::yes
     : may_hold_pointer<K> || (may_hold_pointer<P> || ...) ? Signals::on_host
                                                           : Signals::no;
 
-/// Its address identifies a kernel with N indices, whatever its arguments.
+/// Its address identifies a kernel with N indices, independent of the arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;
-/// The kernel that a node should have.
+/// The kernel that a node is expected to have.
 struct AskedKernel {
     const void* tag;  ///< the address of its kernel_tag
     int dimensions;
     const char* pretty;  ///< kernel_name() extracts the name
 };
 
-/// A kernel that is launched by a grid, and that grid.
+/// A kernel that is launched with a grid, and that grid.
 struct GridHead {
     void* kernel;  ///< the symbol of a __global__ function, or a ModuleKernelData
     Extents grid, block;
     std::size_t shared_bytes;
 };
 
-/// The same with its arguments, as the kernel takes them.
+/// A GridHead with the arguments, converted to the kernel's parameter types.
 template <class... P> struct GridOp {
     GridHead head;
     std::tuple<P...> args;
 
     static constexpr const char* pretty() noexcept { return "kernel of a grid"; }
-    static void run(void*, std::size_t, std::size_t) {}  // never called: for CUDA only
+    // Never called: grids run on CUDA devices only.
+    static void run(void*, std::size_t, std::size_t) {}
     static void addresses(void* self, void** to) {
         GridOp& op = *static_cast<GridOp*>(self);
         *to++ = &op.head;

@@ -1,4 +1,4 @@
-// Says why a launch does not compile. Nothing here is instantiated for a launch that does.
+// Explains why a launch does not compile. Nothing here is instantiated for a valid launch.
 //
 // Each explanation is a class whose use is an error: an undefined one of
 // heddle/detail/mistakes.hpp, or one with a static_assert.
@@ -18,12 +18,12 @@
 
 namespace heddle::detail {
 
-/// Returns null. The size of what it would point to is an error that names the mistake.
+/// Returns null. Taking the size of the type it points to is an error that names the mistake.
 template <class Mistake> constexpr Mistake* is_a() noexcept { return nullptr; }
-/// False. Some compilers show it, and the types.
+/// False. Some compilers show the name and the types.
 template <class... Types> inline constexpr bool is_launch = false;
 
-// What is wrong with the kernel.
+// Mistakes in the kernel.
 template <class K> struct KernelIsNoObject {
     static_assert(
         is_launch<K>,
@@ -41,7 +41,7 @@ template <class K> struct KernelIsNotConst {
                   "heddle: the kernel's operator() is not const: write `void operator()(...) const`"
                   ", or leave `mutable` out of a lambda");
 };
-// What is wrong with the launch.
+// Mistakes in the launch.
 template <class K> struct StreamIsNotFirst {
     static_assert(
         is_launch<K>,
@@ -78,18 +78,20 @@ template <class K, class S> struct ShapeIsMissing {
                                    "launch(stream, kernel, dim(n), args...)");
 };
 
-/// Whether the elements of a view are const, where another view's, of the same type, are not.
+/// Whether the elements of a passed view are const, but those of the parameter, which is otherwise
+/// the same, are not.
 template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
 template <class T> inline constexpr bool is_read_only<View2D<const T>, View2D<T>> = true;
 
-// nvcc shows the aliases by which a type was named, so types come here by partial specialisation.
+// nvcc shows the alias through which a type was named, so types are passed by partial
+// specialisation.
 template <int number, class A> struct ArgumentIs {
     using type = typename mistake::argument<number>::template is<A>;
 };
 template <int number, class A> struct ArgumentIs<number, A&> : ArgumentIs<number, A> {};
 
-/// P is the kernel's parameter.
+/// Explains why an argument cannot be passed for P, the kernel's parameter.
 template <int number, class A, class P> constexpr auto why_argument() {
     using Passed = KernelArg<A>;
     using Value = std::remove_cvref_t<P>;
@@ -108,7 +110,7 @@ template <int number, class A, class P> constexpr auto why_argument() {
     else return is_a<typename Is::template but_the_kernel_takes<P>>();
 }
 
-/// Says which argument is wrong first. Takes<A, P>::value is whether A may be passed for P.
+/// Explains the first wrong argument. Takes<A, P>::value is whether A may be passed for P.
 template <template <class, class> class Takes, int number, class Parameters, class... A>
 struct FirstWrong {
     static constexpr std::nullptr_t why() noexcept { return nullptr; }
@@ -122,7 +124,8 @@ struct FirstWrong<Takes, number, std::tuple<P, Parameters...>, A, More...> {
     }
 };
 
-/// P is the argument that a launch was prepared with.
+/// Explains why an argument cannot be replaced. P is the argument that the launch was prepared
+/// with.
 template <int number, class A, class P> constexpr auto why_not_set() {
     using Is = typename ArgumentIs<number, A>::type;
     if constexpr (std::is_convertible_v<KernelArg<A>, P>)
@@ -136,19 +139,19 @@ template <int number, class A> constexpr auto why_not_copied() {
     if constexpr (HostRange<Value>) return is_a<typename Is::host_memory_so_pass_a_View_of_it>();
     else return is_a<typename Is::not_trivially_copyable_as_an_argument_has_to_be>();
 }
-/// Says which of a kernel's arguments cannot be passed.
+/// Explains the first argument that cannot be passed to any kernel.
 template <int number, class A, class... More> constexpr auto why_not_passed() {
     if constexpr (!KernelArgument<A>) return why_not_copied<number, A>();
     else return why_not_passed<number + 1, More...>();
 }
 
-/// Whether a portable kernel takes an argument for its parameter P.
+/// Whether a portable kernel accepts an argument for its parameter P.
 template <class A, class P> struct IsTaken {
     static constexpr bool value =
         std::is_convertible_v<KernelArg<A>, P> &&
         !(std::is_floating_point_v<KernelArg<A>> && std::is_integral_v<std::remove_cvref_t<P>>);
 };
-/// The types without the first N.
+/// Removes the first N types.
 template <int N, class Types> struct Without {
     using type = Types;
 };
@@ -156,7 +159,8 @@ template <int N, class T, class... Types>
     requires(N > 0)
 struct Without<N, std::tuple<T, Types...>> : Without<N - 1, std::tuple<Types...>> {};
 
-/// For kernels with one call operator. P are its parameters, and N of them are indices.
+/// Explains a wrong call of a kernel with one call operator. P are its parameters, the first N of
+/// which are indices.
 template <class K, int N, class... A> constexpr auto why_call(std::tuple<>*) {
     return is_a<
         typename mistake::the_kernel_takes<0>::template parameters_but_the_launch_has_indices<
@@ -184,7 +188,7 @@ constexpr auto why_generic_call(std::index_sequence<I...>) {
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Says why `can_launch<K, N, A...>` is false.
+/// Explains why `can_launch<K, N, A...>` is false.
 template <class K, int N, class... A> constexpr auto why_not_launched() {
     if constexpr (!KernelObject<K>) return is_a<KernelIsNoObject<K>>();
     else if constexpr (!is_copied_as_bytes<K>) return is_a<KernelIsNotCopyable<K>>();

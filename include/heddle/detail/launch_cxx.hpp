@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 struct PortableCode;
 
-/// Whether what is compiled runs on host threads.
+/// Whether the code being compiled runs on host threads.
 inline constexpr bool runs_on_host = true;
 
 inline namespace compiled_by_cxx {
@@ -17,7 +17,7 @@ inline void trigger_dependents() noexcept {}
 
 template <class K> inline constexpr bool is_copied_as_bytes = std::is_trivially_copyable_v<K>;
 
-/// There is none.
+/// Null: there is no code for CUDA devices.
 template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = nullptr;
 

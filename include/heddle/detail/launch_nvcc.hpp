@@ -12,7 +12,7 @@
 
 namespace heddle::detail {
 
-/// Whether what is compiled runs on host threads.
+/// Whether the code being compiled runs on host threads.
 #ifdef __CUDA_ARCH__
 inline constexpr bool runs_on_host = false;
 #else
@@ -32,8 +32,8 @@ __host__ __device__ inline void trigger_dependents() noexcept {
 #endif
 }
 
-/// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device as bytes, though
-/// it is not trivially copyable on the host.
+/// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device as bytes,
+/// although it is not trivially copyable on the host.
 template <class K>
 inline constexpr bool is_copied_as_bytes =
     std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);

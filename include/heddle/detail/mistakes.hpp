@@ -1,20 +1,21 @@
-// What a compiler shows for a mistake: names that read as sentences, because C++20 has no other way
-// to bring types into a message. A wrong argument of a kernel is shown as an undefined class. A
-// deleted function has a parameter that says why it is deleted.
+// Names of mistakes in compiler messages. The names read as sentences, because C++20 has no other
+// way to put types into a message. A wrong argument of a kernel is shown as an undefined class. A
+// deleted function has a parameter whose type names the reason.
 #pragma once
 
-// Marks what a result refers to: clang warns of results that outlive it. (nvcc does not know it.)
+// Marks the object that a result refers to, so that clang warns if the result outlives it. (nvcc
+// does not support it.)
 #if defined(__clang__) && !defined(__CUDACC__)
 #define HEDDLE_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
 #define HEDDLE_LIFETIMEBOUND
 #endif
 
-// A cudaStream_t and a cudaEvent_t are their addresses.
+// A cudaStream_t and a cudaEvent_t are pointers to these.
 struct CUstream_st;
 struct CUevent_st;
 
-/// Names of mistakes, for the messages of compilers only.
+/// Names of mistakes, used only in compiler messages.
 namespace heddle::mistake {
 
 /// An argument of a launch, counted from 1 after the indices.
@@ -43,7 +44,7 @@ template <int number> struct index {
         template <class Parameter> struct but_the_kernel_takes;
     };
 };
-/// A kernel with so many parameters, or a `__global__` function.
+/// A kernel with this many parameters, or a `__global__` function.
 template <int parameters> struct the_kernel_takes {
     /// The indices are those of dim().
     template <int indices> struct parameters_but_the_launch_has_indices {
@@ -51,13 +52,13 @@ template <int parameters> struct the_kernel_takes {
     };
     template <int arguments> struct arguments_but_the_launch_has;
 };
-/// A kernel with an operator() that is a template, overloaded, or not public, or without one.
+/// A kernel whose operator() is a template, overloaded, not public, or missing.
 template <class Kernel> struct kernel {
     template <class... Arguments> struct has_no_public_const_operator_that_takes;
 };
 
-// Why functions are deleted: the type of a last parameter, or of the template parameter `Why` where
-// there is a pack. The names are short, so that they stay on the line that clang shows.
+// Reasons why functions are deleted: the type of a last parameter, or of the template parameter
+// `Why` if there is a pack. The names are short, so that they stay on the line that clang shows.
 struct a_Device_or_StreamOptions_with_a_name {};
 struct name_and_priority_are_in_StreamOptions {};
 struct use_wrap_stream {};
@@ -82,9 +83,9 @@ struct after_takes_nodes_use_wait_node_of_the_event {};
 struct after_takes_nodes_use_child_node_of_the_graph {};
 struct the_memory_ends_first {};
 struct the_destination_is_const {};
-/// Stands for the other arguments, too.
+/// Also accepts the remaining arguments.
 struct stream_ends_first {
-    /// Converts from them.
+    /// Converts from any arguments.
     template <class... More> constexpr stream_ends_first(const More&...) noexcept {}
 };
 struct write_View_of_pointer_and_size {};

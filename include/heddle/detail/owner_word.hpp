@@ -1,4 +1,4 @@
-// The third word of a view: its allocation, and enough to recognise the view by.
+// The third word of a view: its allocation, and a pattern by which the view is recognised.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +12,40 @@ namespace heddle::detail {
 
 struct Block;
 
-/// A word that says what a view refers to, so that a search of a closure's bytes finds it: from the
-/// lowest bit on const (1), a pattern that aligned pointers do not have (4), watched (1), rectangle
-/// (1), the address of the Block, which is a multiple of 128 (41), and the bytes of an element, or
-/// 0xffff for more (16). Without a Block there is neither address nor pattern. See docs/adr/0043.
+/// A word that describes the allocation of a view, so that a search of a closure's bytes finds it.
+/// From the lowest bit on: const (1), a pattern that aligned pointers do not have (4), watched (1),
+/// rectangle (1), the address of the Block, which is a multiple of 128 (41), and the bytes of an
+/// element, or 0xffff for more (16). Without a Block, address and pattern are zero. See
+/// docs/adr/0043.
 class OwnerWord {
 public:
     constexpr OwnerWord() noexcept = default;
-    /// The word of a View<T>.
+    /// Returns the word of a View<T>.
     template <class T> static OwnerWord of(const Block* block) noexcept {
         if (block == nullptr) return {};
         return OwnerWord(reinterpret_cast<std::uintptr_t>(block) | pattern | traits<T>);
     }
-    /// Any eight bytes.
+    /// Interprets any eight bytes as a word.
     HEDDLE_FN explicit constexpr OwnerWord(std::uint64_t word) noexcept : word_(word) {}
 
-    /// Returns the word of a View<T> with the same owner, in a rectangle if this one is.
+    /// Returns the word of a View<T> with the same owner. It is in a rectangle if this one is.
     template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
         return OwnerWord((word_ & (address | rectangle | pattern_mask)) | traits<T>);
     }
     /// Returns the word of the view in a View2D.
     constexpr OwnerWord in_rectangle() const noexcept { return OwnerWord(word_ | rectangle); }
-    /// The opposite.
+    /// Returns the word of a view that is not in a View2D.
     constexpr OwnerWord alone() const noexcept { return OwnerWord(word_ & ~rectangle); }
 
-    /// Returns the block, or null. Of any eight bytes: an address, unless may_be_owned() is false.
+    /// Returns the block, or null. For arbitrary bytes, an address that is valid only if
+    /// may_be_owned().
     Block* block() const noexcept { return reinterpret_cast<Block*>(word_ & address); }
-    /// Returns false for nearly all words that are not of a view with an owner.
+    /// Returns false for nearly all words that do not belong to a view with an owner.
     constexpr bool may_be_owned() const noexcept { return (word_ & pattern_mask) == pattern; }
-    /// Returns the bytes of an element; `large` for that many and more.
+    /// Returns the bytes of an element, or `large` for that many or more.
     constexpr std::size_t element() const noexcept { return word_ >> 48; }
-    /// Whether the elements are const, may be looked at while they are written (is_watched), and
-    /// whether the view is that of a View2D.
+    /// Return whether the elements are const, whether other threads may read them while they are
+    /// written (is_watched), and whether the view is inside a View2D.
     constexpr bool is_const() const noexcept { return (word_ & const_bit) != 0; }
     constexpr bool is_watched() const noexcept { return (word_ & watched) != 0; }
     constexpr bool is_rectangle() const noexcept { return (word_ & rectangle) != 0; }

@@ -1,5 +1,5 @@
-// The concepts of ranges that heddle needs, of what <iterator> has. <ranges> has them too, and
-// would be a tenth of what heddle/heddle.hpp costs a compiler.
+// The range concepts that heddle needs, made from <iterator>. <ranges> has them too, but would be a
+// tenth of the compile time of heddle/heddle.hpp.
 #pragma once
 
 #include <concepts>
@@ -18,21 +18,21 @@ template <class R> using RangeIterator = decltype(std::ranges::begin(std::declva
 template <class R> using RangeReference = std::iter_reference_t<RangeIterator<R>>;
 template <class R> using RangeValue = std::iter_value_t<RangeIterator<R>>;
 
-/// A range whose number of elements is known, and whose elements have an index.
+/// A range with a known size and random access.
 template <class R>
 concept IndexedRange = std::random_access_iterator<RangeIterator<R>> && requires(R& r) {
     std::ranges::end(r);
     std::ranges::size(r);
 };
 
-/// A range whose elements are one behind the other in memory.
+/// A range whose elements are contiguous in memory.
 template <class R>
 concept ContiguousRange = std::contiguous_iterator<RangeIterator<R>> && requires(R& r) {
     std::ranges::end(r);
     { std::ranges::data(r) } -> std::same_as<std::add_pointer_t<RangeReference<R>>>;
 };
 
-/// A range whose elements outlive the expression that it stands in.
+/// A range whose elements outlive the full expression.
 template <class R>
 concept Lasting =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;

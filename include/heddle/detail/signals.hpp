@@ -1,5 +1,5 @@
-// Whether work may tell somebody that it runs in a way that cannot be seen: by writing a flag that
-// the host polls, for example. As far as types say; see docs/adr/0032.
+// Whether work may signal that it runs, invisibly to heddle: by writing a flag that the host polls,
+// for example. Derived from types only; see docs/adr/0032.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace heddle::detail {
 
-/// Whether work may tell that it runs.
+/// Whether work may signal that it runs.
 enum class Signals : std::uint8_t {
     no,
     on_host,  ///< if it runs on a host thread
     yes,
 };
 
-/// Whether a host function may: it holds nothing through which it could, or says that it does not.
+/// Whether a host function may signal. It cannot if it holds nothing to signal through, or is
+/// declared quiet.
 template <class F>
 inline constexpr Signals host_signals =
     is_quiet<F> || (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) ? Signals::no
                                                                            : Signals::yes;
 
-/// Converts to numbers only; Member to other classes and unions than T, and Anything to whatever is
-/// asked for. Declared only.
+/// Number converts to numbers only, Member to classes and unions other than T, and Anything to any
+/// type. Declared only.
 struct Number {
     template <class T>
         requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
@@ -38,8 +39,8 @@ struct Anything {
     template <class T> operator T() const;
 };
 
-/// Whether the aggregate T consists of numbers and arrays of them: as many as it takes, nothing
-/// beyond, and no class or union in between.
+/// Returns whether the aggregate T consists of numbers and arrays of numbers, and nothing else: no
+/// class or union.
 template <class T, class... N> constexpr bool consists_of_numbers() {
     if constexpr (sizeof...(N) > 16 || requires { T{N()..., Member<T>()}; }) return false;
     else if constexpr (requires { T{N()..., Number()}; })
@@ -47,8 +48,8 @@ template <class T, class... N> constexpr bool consists_of_numbers() {
     else return sizeof...(N) != 0 && !requires { T{N()..., Anything()}; };
 }
 
-/// Whether an object of type T, which is copied as bytes, cannot hold a pointer or a reference. Of
-/// a closure only its alignment is known.
+/// Returns whether an object of type T, which is copied as bytes, cannot hold a pointer or a
+/// reference. For a closure, this depends on its alignment only.
 template <class T> constexpr bool holds_no_pointer() {
     if constexpr (std::is_empty_v<T> || std::is_arithmetic_v<T> || std::is_enum_v<T>) return true;
     else if constexpr (alignof(T) < alignof(void*)) return true;
@@ -58,7 +59,7 @@ template <class T> constexpr bool holds_no_pointer() {
     else return false;
 }
 
-/// Whether others may look at a T while it is written: it is an atomic, or volatile.
+/// Whether other threads may read a T while it is written: it is an atomic, or volatile.
 template <class T>
 inline constexpr bool is_watched =
     std::is_volatile_v<T> || (!std::is_const_v<T> && requires { T::is_always_lock_free; });

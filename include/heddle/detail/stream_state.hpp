@@ -1,5 +1,5 @@
-// The part of a stream's state that inline code reads. It decides what a call with a named stream
-// costs.
+// The part of a stream's state that inline code reads. It determines the cost of calls with a named
+// stream.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@ namespace stream_flag {
 inline constexpr std::uint32_t dead = 1u << 0;      ///< destroyed, moved from, or never a stream
 inline constexpr std::uint32_t poisoned = 1u << 1;  ///< its work failed: later work is dropped
 inline constexpr std::uint32_t forked = 1u << 2;    ///< belongs to the parent process
-/// Depends on work, such as host functions, whose failure becomes known late.
+/// Has work whose failure becomes known late, such as host functions.
 inline constexpr std::uint32_t fallible = 1u << 3;
 inline constexpr std::uint32_t capturing = 1u << 4;  ///< known to take part in a capture
-/// Others hold the native handle, so its work cannot be counted.
+/// Code outside heddle has the native handle, so the stream's work cannot be counted.
 inline constexpr std::uint32_t handed_out = 1u << 5;
-/// A branch of fork_join: the stream it was joined into reports its failure.
+/// A branch of fork_join. The stream that it was joined into reports its failure.
 inline constexpr std::uint32_t internal = 1u << 6;
 /// A capture or a batch of heddle's records its submissions.
 inline constexpr std::uint32_t recording = 1u << 7;
@@ -33,7 +33,7 @@ inline constexpr std::uint32_t captured = 1u << 8;
 /// Set with `recording`: the recorder is a batch that began on another stream, where the work runs.
 inline constexpr std::uint32_t joined = 1u << 10;
 
-/// Set with `dead`: no submission is pending any more.
+/// Set with `dead`: no submission is pending.
 inline constexpr std::uint32_t ended = 1u << 9;
 
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible | recording;
@@ -41,25 +41,25 @@ inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out
 }  // namespace stream_flag
 
 /// The state of one stream. It has a stable address and is never freed, so that a StreamRef that
-/// outlives its stream finds `dead` set, not freed memory.
+/// outlives its stream finds `dead` set instead of freed memory.
 struct StreamState {
     void* native = nullptr;  ///< cudaStream_t, or the CPU backend's queue
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);
-    unsigned processors = 1;  ///< of the device; how wide a launch should spread
+    unsigned processors = 1;  ///< of the device; determines how wide a launch is spread
     std::atomic<std::uint32_t> flags{stream_flag::dead};
-    /// Identifies this stream for good: its id and the slot of its record, in one word. 0: never a
-    /// stream.
+    /// Identifies this stream and is never reused: its id and the slot of its record, in one word.
+    /// 0: never a stream.
     std::atomic<std::uint64_t> key{0};
-    /// The number of submissions. It grows after the work has been enqueued. A wait is a
-    /// submission, and so is memory that is new to a GPU's stream; a record is not.
+    /// The number of submissions. Incremented after the work has been enqueued. A wait is a
+    /// submission, and so is memory that is new to a GPU stream; a record is not.
     std::atomic<std::uint64_t> submissions{0};
 };
 
 /// Returns the state of StreamRefs that refer to no stream.
 StreamState& null_stream() noexcept;
 
-/// What the caller does with a submission.
+/// How the caller handles a submission.
 enum class Admission : std::uint8_t {
     dropped,   ///< drop it: the stream has failed
     given,     ///< enqueue it on the stream

@@ -10,34 +10,37 @@ class ScopeOwner;
 inline constexpr int max_devices = 64;  ///< of each kind
 inline constexpr int max_scopes = 128;  ///< open at the same time on one thread
 
-/// What a scope (or set_stream, set_device) replaced, to be restored. Kept here and not in the
-/// scope object, so that scopes left on the wrong thread or out of order leave no dangling
-/// pointers.
+/// The state that a scope (or set_stream, set_device) replaced and will restore. Kept here instead
+/// of in the scope object, so that scopes left on the wrong thread or out of order leave no
+/// dangling pointers.
 struct SavedState {
     enum class Kind : std::uint8_t { closed, scope, set };
     Kind kind = Kind::closed;
     bool has_device = false;  ///< `device` and `device_set` are to be restored
     bool device_set = false;
     bool has_stream = false;  ///< `stream` is to be restored for `stream_device`
-    /// `entered` did not wait for what it replaced, of which observers had been told so much.
+    /// Whether `entered` did not wait for the stream that it replaced, and how many of that
+    /// stream's operations had been reported to observers by then.
     bool has_no_wait = false;
     std::uint64_t told_before = 0;
     Device device = Access::device(DeviceKind::cpu, 0);
     Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
-    std::uint64_t serial = 0;        ///< of the scope
-    StreamState* entered = nullptr;  ///< what the scope made current; null if it is of a device
-    const char* file = nullptr;      ///< where the scope was made
+    std::uint64_t serial = 0;  ///< of the scope
+    /// The stream that the scope made current. Null for a scope of a device.
+    StreamState* entered = nullptr;
+    const char* file = nullptr;  ///< where the scope was made
     unsigned line = 0;
 };
 
-/// Trivially destructible and constant-initialised, so that access needs no guard. All zero at
-/// first, so that a new thread copies nothing.
+/// Trivially destructible and constant-initialised, so that access needs no guard. All zero
+/// initially, so that a new thread copies nothing.
 struct ThreadState {
     bool device_set = false;
-    bool touched = false;  ///< something was set outside of any scope
+    bool touched = false;  ///< whether anything was set outside of scopes
     Device device = Access::device(DeviceKind::cpu, 0);
-    ScopeOwner* owner = nullptr;  ///< what other threads know of it; null until it enters a scope
+    /// The part that other threads see. Null until the thread enters a scope.
+    ScopeOwner* owner = nullptr;
     /// Current streams by kind and index of the device; null: its default stream.
     StreamState* streams[2][max_devices] = {};
     int depth = 0;
