@@ -162,7 +162,7 @@ public:
     /// already enqueued still complete.
     void reset() noexcept;
     /// Instantiates the graph if needed, and uploads it to the device in stream order, so that the
-    /// first launch is as fast as the later ones.
+    /// first launch is as fast as later ones.
     void upload(StreamRef stream, Where where = {});
 
     /// Returns a copy of the graph with nodes of its own. The copy is not instantiated.

@@ -31,8 +31,8 @@ void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 Device device_of(const Region& to, const Region* from, const SourceLocation& where);
 }  // namespace detail
 
-/// A node that copies between arrays, views and pinned memory: on one device, between host and
-/// device, or between two devices. Made by copy_node() and copy_2d_node().
+/// A node that copies between arrays, views and pinned memory, on or between devices and the host.
+/// Made by copy_node() and copy_2d_node(): `copy_node(y, x).after(start)`.
 ///
 /// Copying no elements has no effect. Throws UsageError for pageable memory, because the host could
 /// not know when it may change that memory again: use pinned().
@@ -176,7 +176,7 @@ HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {
 }
 
 /// A node that performs no work. Placed between two sets of nodes, it orders one after the other
-/// with fewer edges.
+/// with fewer edges: `empty_node().after(a, b, c)`.
 class EmptyNode : public NodeOf<EmptyNode> {
 private:
     friend detail::Access;
@@ -189,7 +189,7 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
 }
 
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
-/// wait_node(). It orders graphs on different streams.
+/// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
 /// A launch waits for the newest record made before it was enqueued. The event is of the graph's
 /// device, and must be alive at every launch.
@@ -210,7 +210,8 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
     return detail::Access::make<EventNode>(NodeKind::wait_event, event, where);
 }
 
-/// A node that runs another graph, copied when the node is made. Made by child_node().
+/// A node that runs another graph, copied when the node is made. Made by child_node():
+/// `child_node(graph).after(start)`.
 class ChildNode : public NodeOf<ChildNode> {
 private:
     friend detail::Access;
