@@ -89,16 +89,16 @@ struct ByDataStats {
 ///
 /// A call declares its arrays and views, those that its closure captures, and addresses within
 /// arrays that a kernel captures. References, and memory behind other pointers, are hidden.
-/// Closures that can hold only these do not compile; larger ones that name no memory throw
-/// UsageError.
+/// Closures that can hold only those do not compile. Larger ones throw UsageError unless they name
+/// memory.
 ///
 /// Errors: if an operation fails, operations that use the memory it should have written are
 /// dropped; others may be dropped too. to_host() and synchronize() throw the failure. The
 /// destructor poisons the current stream with it.
 ///
-/// Thread-safety: one thread makes and uses it, outside host functions (UsageError). Construction,
-/// join() and destruction fail if the device's current stream is in a native capture, or in a
-/// capture or batch of this thread. Those of other threads may be open.
+/// Thread-safety: one thread makes and uses it, outside host functions (UsageError). Construction
+/// and join() throw UsageError if the device's current stream is in a native capture, or in a
+/// capture or batch of this thread; the destructor reports it. Other threads' may be open.
 class order_by_data {
 public:
     /// Makes its streams on `device`, by default the current one. Throws UsageError for a negative

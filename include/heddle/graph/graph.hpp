@@ -40,8 +40,9 @@ enum class NodeKind : std::uint8_t {
 const char* to_string(NodeKind kind) noexcept;
 
 /// A handle to one operation, in a graph or not yet in one. Made by kernel_node(), copy_node() and
-/// others (heddle/graph/nodes.hpp). Copies refer to the same node. Thread-safety: one thread at a
-/// time may change a node, and none while its graph is being launched.
+/// others (heddle/graph/nodes.hpp). Copies refer to the same node. Errors: members throw UsageError
+/// if the handle refers to no node. Thread-safety: one thread at a time may change a node, and none
+/// while its graph is being launched.
 class GraphNode {
 public:
     GraphNode() noexcept = default;
@@ -97,8 +98,7 @@ inline detail::NodeData* detail::Access::data_or_null(const GraphNode& node) noe
     return node.data_.get();
 }
 
-/// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
-/// does.
+/// Builds one graph of several end nodes and all their predecessors. Throws as node.build() does.
 Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 
 /// A description of one node of a graph, as Graph::nodes() returns it.

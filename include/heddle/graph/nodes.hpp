@@ -192,7 +192,7 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
 /// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
 /// A launch waits for the newest record made before it was enqueued. The event is of the graph's
-/// device, and must be alive at every launch.
+/// device, and must exist at every launch.
 class EventNode : public NodeOf<EventNode> {
 private:
     friend detail::Access;
@@ -210,8 +210,7 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
     return detail::Access::make<EventNode>(NodeKind::wait_event, event, where);
 }
 
-/// A node that runs another graph, copied when the node is made. Made by child_node():
-/// `child_node(graph).after(start)`.
+/// A node that runs a copy of another graph. Made by child_node(): `child_node(graph).after(a)`.
 class ChildNode : public NodeOf<ChildNode> {
 private:
     friend detail::Access;
