@@ -98,7 +98,7 @@ struct ByDataStats {
 ///
 /// Thread-safety: one thread makes and uses it, outside host functions (UsageError). Construction
 /// and join() throw UsageError if the device's current stream is in a native capture, or in a
-/// capture or batch of this thread; the destructor reports it. Other threads' may be open.
+/// capture or batch of this thread. The destructor reports that. Other threads' may be open.
 class order_by_data {
 public:
     /// Makes its streams on `device`, by default the current one. Throws UsageError for a negative

@@ -23,8 +23,8 @@ struct PipelineOptions {
     /// if there is no input or no output.
     std::size_t depth = 0;
     /// Maximum input elements of a piece (output elements if there is no input), at least 1. By
-    /// default 8 MB on CUDA devices, where copies reach their full rate, and 512 KB to 8 MB on CPU
-    /// devices, to fit the caches.
+    /// default 8 MB on CUDA devices, where copies reach their full rate. On CPU devices 512 KB to 8
+    /// MB, to fit the caches.
     std::optional<std::size_t> piece = {};
     /// Maximum output elements of a piece, at least 1. By default the number of its input elements.
     std::optional<std::size_t> out_piece = {};
