@@ -18,7 +18,7 @@ namespace detail {
 struct ModuleState;
 struct ProgramState;
 
-/// A kernel of a loaded module. Lives until the process ends, as modules do.
+/// A kernel of a loaded module. Exists until the process ends, as modules do.
 struct ModuleKernelData {
     std::string name;      ///< mangled, as in the code
     std::string readable;  ///< "my::scale<float>"
@@ -30,17 +30,17 @@ struct ModuleKernelData {
 };
 }  // namespace detail
 
-/// A handle to a kernel of a module, from Module::kernel(). The size of a pointer, and valid until
-/// the process ends.
+/// A handle to a kernel of a module, returned by Module::kernel(). It has the size of a pointer,
+/// and is valid until the process ends.
 class ModuleKernel {
 public:
     /// Returns the readable name, "my::scale<float>".
     const std::string& name() const noexcept { return data_->readable; }
-    /// Returns the device that its code is on.
+    /// Returns the device on which its code is loaded.
     Device device() const noexcept { return data_->device; }
     /// Returns the size of each parameter in bytes.
     std::span<const std::size_t> parameters() const noexcept;
-    /// Returns the CUfunction, for launches by other means.
+    /// Returns the CUfunction, for launches outside heddle.
     void* native_handle() const noexcept { return data_->native; }
     bool operator==(const ModuleKernel&) const = default;
 
@@ -54,7 +54,7 @@ inline detail::ModuleKernelData& detail::Access::data(ModuleKernel kernel) noexc
     return *kernel.data_;
 }
 
-/// A handle to code on a device, from Program::load() or from an image. Copies refer to the same
+/// A handle to code on a device, made from an image or by Program::load(). Copies refer to the same
 /// module.
 ///
 ///     Module code = Module::from_file(device, "scale.ptx");
@@ -62,10 +62,11 @@ inline detail::ModuleKernelData& detail::Access::data(ModuleKernel kernel) noexc
 ///     launch(stream, scale, grid(4, 256), x, 2.0f, 1000);
 ///
 /// A launch takes grid(), or dim(): one thread for each index, rounded up along the first extent to
-/// blocks of 256 (or LaunchOptions::block), so that the kernel must check that its index is in
-/// range. There must be as many arguments as parameters, each of its parameter's size, or
-/// UsageError is thrown. Types are not checked: a double for a `long` parameter goes unnoticed. An
-/// Array or View may be passed for a pointer.
+/// blocks of 256 (or LaunchOptions::block). With dim() the kernel must check that its index is in
+/// range. An Array or View may be passed for a pointer.
+///
+/// Errors: a launch throws UsageError unless it has as many arguments as parameters, each of its
+/// parameter's size. Types are not checked: a double for a `long` parameter is not detected.
 ///
 /// Lifetime: the code stays loaded until the process ends. Unloading would wait for the device, and
 /// streams and graphs may need it. Thread-safe.
@@ -75,10 +76,10 @@ public:
     /// image is none of them, and Unsupported if it is for other GPUs or the device is a CPU.
     /// Throws CompileError, with the log of the driver's compiler, for PTX that does not compile.
     static Module from_image(Device device, std::span<const std::byte> image, Where where = {});
-    /// The same for a file. Throws NativeError if it cannot be read.
+    /// Loads an image from a file. Throws as from_image(), and NativeError if it cannot be read.
     static Module from_file(Device device, const std::string& path, Where where = {});
 
-    /// Returns the device that the code is on, or will be.
+    /// Returns the device on which the code is, or will be, loaded.
     Device device() const noexcept;
     /// Returns whether loading has ended, in success or failure (Program::load_when_idle()). Never
     /// blocks.
@@ -89,7 +90,7 @@ public:
 
     /// Returns a kernel by its name: "scale", "my::scale<float>", "_Z5scalePf", or one of
     /// ProgramOptions::names as written there. Blocks and throws as wait() does. Throws UsageError,
-    /// which lists the names, if none or several match.
+    /// which lists the names, unless exactly one matches.
     ModuleKernel kernel(const std::string& name, Where where = {}) const;
     /// Returns the names of all kernels. Blocks and throws as wait() does.
     std::vector<std::string> kernel_names(Where where = {}) const;
@@ -103,8 +104,8 @@ private:
 
 namespace detail {
 
-/// Whether an argument of type T fits a parameter of so many bytes. An array or view stands for a
-/// pointer to its elements, or is passed as a View, which begins with that pointer.
+/// Returns whether an argument of type T fits a parameter of `bytes` bytes. An array or view is
+/// passed as a pointer to its elements, or as a View, which begins with that pointer.
 template <class T> inline constexpr bool fits(std::size_t bytes) noexcept {
     return bytes == sizeof(T) || (ViewTraits<T>::is_view && bytes == sizeof(void*));
 }
@@ -115,7 +116,7 @@ static_assert(std::is_standard_layout_v<View<float>>);
 [[noreturn]] void throw_argument_size(const ModuleKernelData& kernel, std::size_t index,
                                       std::size_t given, const SourceLocation& where);
 
-/// Kernels of modules.
+/// Launches of kernels of modules.
 template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A> static constexpr bool can_launch = (KernelArgument<A> && ...);
     template <class... A> static constexpr auto why() { return why_not_passed<1, A...>(); }
@@ -139,7 +140,7 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
         (check_size(fits<KernelArg<A>>(data.parameters[i]), sizeof(KernelArg<A>)), ...);
         return {{&data, grid.grid, grid.block, grid.shared_bytes}, {kernel_argument(args)...}};
     }
-    /// The code does not say which parameters it writes through.
+    /// Returns whether the argument may be written. The code does not state it.
     template <class A> static constexpr bool writes(std::size_t) noexcept {
         return is_written<KernelArg<A>>;
     }
@@ -171,7 +172,7 @@ template <int N> LaunchGrid grid_for(const Dim<N>& d) {
             d.how.options.shared_bytes};
 }
 
-/// dim() has one thread for each index, so that the kernel must check that its index is in range.
+/// Launches with dim(): one thread for each index, so that the kernel must check the range.
 template <int N>
 struct LaunchTraits<ModuleKernel, Dim<N>> : LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A> static auto closure(ModuleKernel kernel, const Dim<N>& d, A&... args) {

@@ -17,19 +17,19 @@ struct ProgramOptions {
     /// Options of the compiler (NVRTC): "-I/usr/local/cuda/include", "--use_fast_math", "-DN=4".
     /// Without a "-std" the source is C++20.
     std::vector<std::string> options = {};
-    /// Headers that the source can `#include`, besides files: names, each once, and texts.
+    /// Headers that the source can `#include`, besides files, as pairs of unique name and text.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// Template instances to compile, as the source would name them: "my::scale<float>". Kernels
-    /// that are not templates are always compiled.
+    /// Template instances to compile, as named in the source: "my::scale<float>". Kernels that are
+    /// not templates are always compiled.
     std::vector<std::string> names = {};
-    /// The target. "sm_90" makes code for these GPUs. "compute_90" makes PTX for these and newer
-    /// ones, which the driver compiles at load. Empty selects the device's own, or PTX of an older
-    /// one if the compiler does not know it.
+    /// The target. "sm_90" generates code for these GPUs. "compute_90" generates PTX for these and
+    /// newer GPUs, which the driver compiles at load. Empty selects the device's own architecture,
+    /// or PTX for an older one if the compiler does not support it.
     std::string architecture = {};
     /// Caches results on disk, in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
     /// ~/.cache/heddle. The folder holds at most $HEDDLE_CACHE_MIB MiB (1024 if unset); the least
-    /// recently used results are removed first. Reads only folders and files that belong to this
-    /// user or root and that no one else may write to.
+    /// recently used results are removed first. Reads only folders and files that are owned by this
+    /// user or root, and writable by no one else.
     bool cache = true;
     /// The name of the source in the compiler's log.
     std::string name = "program.cu";
@@ -57,7 +57,7 @@ public:
     /// Returns the compiler's log, including warnings. Blocks and throws as wait() does, except for
     /// CompileError.
     std::string log(Where where = {}) const;
-    /// Returns whether the result came from the cache on disk. Blocks and throws as wait() does.
+    /// Returns whether the result was read from the cache on disk. Blocks and throws as wait().
     bool was_cached(Where where = {}) const;
     /// Returns the compiled code, a cubin or PTX, for Module::from_image(). Blocks and throws as
     /// wait() does.
@@ -68,13 +68,13 @@ public:
 
     /// Loads the code on the program's device (the current one if it has none). Later calls return
     /// the same module, unless it failed to load. Blocks and throws as wait() does. Loading then
-    /// blocks this call, and other calls to CUDA, until the device is idle: load before there is
+    /// blocks this call, and other calls to CUDA, until the device is idle: load before enqueuing
     /// work, or use load_when_idle().
     Module load(Where where = {}) const;
-    /// Returns at once. A background thread loads the code when it is compiled and all of heddle's
-    /// streams of the device are idle: on a device that is never idle, never. The module's members
-    /// throw the errors of compiling and loading. Work enqueued in the microseconds between the
-    /// check and the load still delays the load.
+    /// Returns a module at once. A background thread loads the code when it is compiled and all of
+    /// heddle's streams of the device are idle. If the device is never idle, the code is never
+    /// loaded. The module's members throw the errors of compiling and loading. Work enqueued in the
+    /// microseconds between the check and the load still delays the load.
     Module load_when_idle(Where where = {}) const;
 
 private:
@@ -85,12 +85,12 @@ private:
 };
 
 /// Starts to compile CUDA C++ source for `device`, and returns at once. Throws Unsupported for CPU
-/// devices and in builds without CUDA. Throws UsageError if ProgramOptions::options name an
+/// devices and in builds without CUDA. Throws UsageError if ProgramOptions::options names an
 /// architecture, or if ProgramOptions::architecture is not "sm_..." or "compute_...".
 [[nodiscard]] Program compile(Device device, std::string source, ProgramOptions options = {},
                               Where where = {});
-/// The same for the current device. With ProgramOptions::architecture, compiles for no device in
-/// particular, which needs no GPU.
+/// Starts to compile for the current device. With ProgramOptions::architecture, compiles for no
+/// particular device, which requires no GPU.
 [[nodiscard]] Program compile(std::string source, ProgramOptions options = {}, Where where = {});
 
 }  // namespace heddle

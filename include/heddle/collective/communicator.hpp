@@ -24,17 +24,17 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
 /// string if it can. Loads NCCL on the first call.
 std::string nccl_unavailable_reason();
 
-/// Identifies a communicator. One rank makes it, and the program passes its bytes to all others (by
+/// Identifies a communicator. One rank makes it, and the program sends its bytes to all others (by
 /// MPI, a file, a socket).
 struct CommunicatorId {
-    /// To be passed on unchanged.
+    /// The bytes to send, unchanged.
     std::array<std::byte, 128> bytes{};
-    /// Throws Unsupported if NCCL is not available.
+    /// Makes a new id. Throws Unsupported if NCCL is not available.
     static CommunicatorId make(Where where = {});
     bool operator==(const CommunicatorId&) const = default;
 };
 
-/// One GPU, as a *rank* among GPUs of any processes and hosts. For the GPUs of one process alone,
+/// A *rank*: one GPU among GPUs of any processes and hosts. For the GPUs of one process alone,
 /// DeviceGroup is simpler.
 ///
 ///     Communicator world(id, rank, ranks);  // id: CommunicatorId::make() on one rank
@@ -43,18 +43,18 @@ struct CommunicatorId {
 ///     world.check();
 ///
 /// All ranks must call the same collectives in the same order, with matching sizes. This cannot be
-/// checked locally: a mismatch hangs. Views are memory of the device. Types and operations are
-/// those of DeviceGroup, but NCCL adds in an order of its own.
+/// checked locally: a mismatch hangs. Views must be memory of the device. Types and operations are
+/// those of DeviceGroup, but NCCL uses its own order of additions.
 ///
 /// Order: collectives are enqueued on the stream passed, or else on the device's current one, and
-/// do not block. Kernels that wait for other ranks block threads that load code meanwhile, so call
-/// preload_all() first.
+/// do not block. While its kernels wait for other ranks, threads that load code are blocked, so
+/// call preload_all() first.
 ///
 /// In a capture, collectives become part of the graph; capture them on all ranks or none. Destroy
 /// such graphs before the communicator.
 ///
-/// Errors: UsageError for mistakes that are visible on this rank. NativeError, with NCCL's code and
-/// name, for errors of NCCL, after which only abort() and the destructor are useful. On a poisoned
+/// Errors: UsageError for mistakes that this rank can detect. NativeError, with NCCL's code and
+/// name, for errors of NCCL; after that, only abort() and the destructor are useful. On a poisoned
 /// stream, collectives throw its failure: if they were dropped, the other ranks would hang.
 ///
 /// Thread-safety: one thread at a time. Another thread may call abort() if no thread is in a
@@ -62,8 +62,8 @@ struct CommunicatorId {
 class Communicator {
 public:
     /// Blocks until all `size` ranks have joined. Use one thread for each rank of a process: a
-    /// thread that makes several would wait for itself. Throws Unsupported if NCCL is not
-    /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
+    /// thread that makes several would deadlock. Throws Unsupported if NCCL is not available, and
+    /// for CPU devices. Throws UsageError unless `rank` is less than `size`.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
                  Device device = Device(), Where where = {});
     Communicator(Communicator&&) noexcept;
@@ -78,11 +78,11 @@ public:
     /// Returns this rank's GPU.
     Device device() const noexcept { return device_; }
 
-    /// Throws NativeError if a collective has failed meanwhile, for example because a rank went
-    /// away. Does not wait for collectives.
+    /// Throws NativeError if a collective has failed, for example because another rank has ended.
+    /// Does not wait for collectives.
     void check(Where where = {}) const;
-    /// Ends the pending collectives on this rank. Nothing can be enqueued afterwards. Destroy
-    /// graphs that captured its collectives first: abort() and the destructor wait for that.
+    /// Ends the pending collectives on this rank. No collective can be enqueued afterwards. Destroy
+    /// graphs that captured its collectives first: abort() and the destructor block until then.
     void abort() noexcept;
 
     /// Copies the root's view to the views of all other ranks, which have the same size.

@@ -21,8 +21,8 @@ const char* to_string(ReduceOp op) noexcept;
 
 /// How a DeviceGroup moves and reduces elements.
 enum class Transport : std::uint8_t {
-    /// NCCL if it is available and there are two GPUs or more, else copies. If NCCL does not start,
-    /// its error goes to the report hook, and copies are used.
+    /// NCCL if it is available and there are two GPUs or more, else copies. If NCCL fails to start,
+    /// its error is passed to the report hook, and copies are used.
     automatic,
     copies,  ///< heddle's own copies and kernels
     nccl,    ///< NCCL; throws Unsupported, with the reason, if it cannot be used
@@ -33,11 +33,11 @@ const char* to_string(Transport transport) noexcept;
 
 /// Options of a DeviceGroup.
 struct DeviceGroupOptions {
-    /// Enables pool access among the devices (heddle/device/memory_access.hpp) if they can reach
-    /// each other, permanently, so that kernels read other ranks' arrays in place. Without it, they
-    /// are first copied to scratch memory. With NCCL it is enabled in any case.
+    /// Permanently enables pool access among the devices (heddle/device/memory_access.hpp) if they
+    /// can reach each other. Kernels then read other ranks' arrays in place; otherwise these are
+    /// first copied to scratch memory. With NCCL access is enabled in any case.
     bool access = true;
-    /// How elements are moved; `automatic` is decided when the group is made.
+    /// How elements are transferred; `automatic` is resolved when the group is made.
     Transport transport = Transport::automatic;
 };
 
@@ -48,12 +48,12 @@ struct DeviceGroupOptions {
 ///     group.broadcast(streams, 0, parts);            // streams[i]: a stream of device i
 ///
 /// A collective takes one view for each rank: a range of arrays or views, in rank order, each in
-/// memory of its rank's device. It runs on one stream for each rank: those passed first, or else
-/// the devices' current ones. Collectives only enqueue; they never block.
+/// memory of its rank's device. It runs on one stream for each rank: the streams passed as the
+/// first argument, or else the devices' current ones. Collectives only enqueue; they never block.
 ///
 /// Order: per rank, the collective starts after all work already enqueued on the rank's stream, and
-/// completes before any work enqueued later. From then on no other rank accesses this rank's views.
-/// Ranks that exchange nothing do not wait for each other. A failure propagates along the waits.
+/// completes before any work enqueued later. After that no other rank accesses this rank's views.
+/// Ranks that exchange no data do not wait for each other. A failure propagates along the waits.
 ///
 /// In place: `send` may be `receive`, or the rank's own part of it. For scatter and reduce_scatter,
 /// `receive` may be the rank's own part of `send`. Views must not overlap otherwise.
@@ -62,21 +62,21 @@ struct DeviceGroupOptions {
 /// in size. Empty parts are skipped.
 ///
 /// Reductions by copies combine the ranks in their order, ((x0 op x1) op x2) op ..., for every size
-/// and algorithm: all ranks get the same bits, every time. NCCL has an order of its own.
+/// and algorithm: the result has the same bits on all ranks, every time. NCCL uses its own order.
 ///
 /// Types of reductions: float, double, signed and unsigned integers of 8, 32 and 64 bits, and
-/// 16-bit floating-point types (half_kind), which are added as floats and rounded once per eight
-/// ranks. Other collectives take any type.
+/// 16-bit floating-point types (half_kind). These are added as floats, and rounded once per eight
+/// ranks. Other collectives accept any type.
 ///
 /// In a capture: streams that do not take part yet join it for the collective and rejoin at its
-/// end. NCCL is not used in captures and batches, for parts of different sizes, and on failed
+/// end. NCCL is not used in captures and batches, for parts of different sizes, or on failed
 /// streams.
 ///
-/// Errors: invalid calls throw UsageError before anything is enqueued. Thread-safety: one
+/// Errors: invalid calls throw UsageError before any work is enqueued. Thread-safety: one
 /// collective of a group at a time; groups are independent of each other.
 class DeviceGroup {
 public:
-    /// `devices`: 1 to 64 devices of one kind, each once, or UsageError is thrown. Throws
+    /// Makes a group of 1 to 64 different devices of one kind; throws UsageError for others. Throws
     /// Unsupported if Transport::nccl cannot be used.
     explicit DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options = {},
                          Where where = {});
@@ -172,8 +172,8 @@ public:
                                                receive, where));
     }
 
-    /// Reduces all ranks' `send` to every rank's `receive`. All have the same size. With one range
-    /// of views: in place.
+    /// Reduces all ranks' `send` to every rank's `receive`. All have the same size. With a single
+    /// range of views, reduces in place.
     template <detail::RankRange Send, detail::RankRange Receive>
     void all_reduce(ReduceOp op, const Send& send, Receive&& receive, Where where = {}) {
         run(detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, send, receive,

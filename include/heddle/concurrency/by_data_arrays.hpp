@@ -1,4 +1,4 @@
-// Arrays that are made through an order_by_data, and reading them on the host.
+// Making arrays through an order_by_data, and reading them on the host.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 namespace heddle {
 
 namespace detail {
-/// `call` is the public call, which errors name.
+/// Allocates an array. Errors name `call`, the public call.
 template <class T>
 Array<T> make_array(order_by_data& order, std::size_t size, const char* call, Where where) {
     return Access::array<T>(allocate_by_data(order, size, sizeof(T), call, where), size);
 }
 }  // namespace detail
 
-/// Allocates `size` elements, not initialised, of the device of `order`, for what is given to
-/// `order` from now on. Like all arrays it is freed after its last use, without blocking: a
-/// temporary may go out of scope while `order` still works on it.
+/// Allocates `size` uninitialised elements on the device of `order`, for later operations of
+/// `order`. Like all arrays, the result is freed after its last use, without blocking: a temporary
+/// may be destroyed while operations on it are pending.
 template <class T>
 [[nodiscard]] Array<T> empty(order_by_data& order, std::size_t size, Where where = {}) {
     return detail::make_array<T>(order, size, "empty", where);
 }
-/// Allocates `size` elements as empty() does and sets them to `value`.
+/// Allocates `size` elements as empty() does, and sets them to `value`.
 template <class T, class V = T>
 [[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, const V& value,
                             Where where = {}) {
@@ -36,14 +36,14 @@ template <class T, class V = T>
     fill(order, array, value, where);
     return array;
 }
-/// Allocates `size` elements as empty() does and sets their bytes to zero.
+/// Allocates `size` elements as empty() does, and sets their bytes to zero.
 template <class T>
 [[nodiscard]] Array<T> zeros(order_by_data& order, std::size_t size, Where where = {}) {
     Array<T> array = detail::make_array<T>(order, size, "zeros", where);
     fill_zero(order, array, where);
     return array;
 }
-/// Returns a new array with the elements of a host range or host array: see copy().
+/// Returns a new array with the elements of a host range or host array, copied as by copy().
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(order_by_data& order, const R& range, Where where = {}) {
     const View<const T> from(range);
@@ -56,7 +56,7 @@ template <class T>
                                  Where where = {}) {
     return from_host(order, std::span<const T>(values.begin(), values.size()), where);
 }
-/// Returns a new array of the device of `order` with the elements of an array or view.
+/// Returns a new array on the device of `order` with the elements of an array or view.
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(order_by_data& order, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
@@ -66,8 +66,9 @@ template <detail::ArrayOrView A>
     return to;
 }
 
-/// Returns the elements as a std::vector. Blocks until what wrote them has completed, and for
-/// nothing else that was given to `order`. Throws what failed.
+/// Returns the elements as a std::vector. Blocks until the operations of `order` that wrote them
+/// have completed. Also waits for earlier work on other streams that uses the array, but not for
+/// other operations of `order`. Throws the failure if that work failed.
 template <detail::Source A>
 [[nodiscard]] auto to_host(order_by_data& order, const A& array, Where where = {}) {
     auto source = detail::as_source(array, "to_host", where);

@@ -16,15 +16,15 @@ namespace heddle {
 
 namespace detail {
 
-// An order_by_data is no kernel: the calls below are its own.
+// Excludes order_by_data from launch() for kernels: it has the overloads below.
 template <> inline constexpr bool is_prepared<order_by_data> = true;
 
-/// Whether a kernel or host function can hold addresses, but no view: all that it uses is hidden.
+/// Whether a kernel or host function can hold addresses but no view, which hides all its memory.
 template <class F>
 inline constexpr bool hides_memory =
     std::is_class_v<F> && !std::is_empty_v<F> && !holds_no_pointer<F>() && !HoldsViews<F> &&
     own_bytes<F> == sizeof(F) && sizeof(F) < sizeof(View<char>);
-/// Whether an argument is an address, of which nobody knows how much memory it stands for.
+/// Whether an argument is an address, which does not state how much memory is used.
 template <class A>
 inline constexpr bool is_address =
     std::is_pointer_v<KernelArg<A>> && !std::is_function_v<std::remove_pointer_t<KernelArg<A>>>;
@@ -47,10 +47,11 @@ struct SubmitByData {
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on a stream that `order` chooses, after everything given to `order` that it
-/// conflicts with. Otherwise the same as launch() with a stream: portable kernels, `__global__`
-/// functions and kernels of modules. What touching() and concurrent() say is not used: the whole
-/// array counts, as written unless the kernel can only read it.
+/// Launches a kernel on a stream that `order` chooses, after all conflicting operations of `order`.
+/// Operations conflict if they use the same memory and at least one writes it. Otherwise as
+/// launch() with a stream: accepts portable kernels, `__global__` functions and kernels of modules.
+/// Ignores touching() and concurrent(): the whole array counts, as written unless the kernel can
+/// only read.
 template <class K, class S, class... A>
 void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
@@ -60,12 +61,12 @@ void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) 
         detail::describe_launch<Kernel>(kernel, shape, detail::SubmitByData{order}, args...);
     else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
 }
-/// For calls without a shape: says that it is missing.
+/// Rejects calls without a shape: does not compile, and names the mistake.
 template <detail::NotPrepared K> void launch(order_by_data&, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
 
-/// Launches a prepared launch in the same way. Throws UsageError if it was prepared for another
+/// Enqueues a prepared launch in the same way. Throws UsageError if it was prepared for another
 /// device.
 template <class K, int N, class... P>
 void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
@@ -83,10 +84,10 @@ void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where wh
 
 }  // namespace HEDDLE_COMPILED_BY
 
-/// Calls function() once on a host thread, after everything given to `order` that conflicts with
-/// what reads() and writes() declare; views that the function captures count too. Otherwise the
-/// same as launch_host() with a stream. For a function that uses no memory of arrays but holds
-/// something, use order_by_data::task({}, ...).
+/// Calls function() once on a host thread, after all conflicting operations of `order`. It uses the
+/// memory declared by reads() and writes(), and the views that it captures. Otherwise as
+/// launch_host() with a stream. Use order_by_data::task({}, ...) for a function that holds
+/// references or addresses but uses no array.
 ///
 ///     launch_host(order, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
@@ -97,7 +98,7 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, memory,
                                 first.where());
 }
-/// The same for a function that captures the views it uses.
+/// Does the same for a function that captures the views it uses.
 template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
     static_assert(
@@ -109,9 +110,9 @@ void launch_host(order_by_data& order, F&& function, Where where = {}) {
                                 where);
 }
 
-/// Copies on a stream that `order` chooses, after everything given to `order` that it conflicts
-/// with. Otherwise the same as copy() with a stream. For pageable memory the host waits for what
-/// conflicts with the copy, and for nothing else.
+/// Copies on a stream that `order` chooses, after all conflicting operations of `order`. Otherwise
+/// as copy() with a stream. For pageable memory the host waits for conflicting operations, and for
+/// no others.
 template <detail::Destination To, detail::Source From>
 void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, "copy", where);
@@ -121,14 +122,14 @@ void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
                   "heddle::copy: both sides must have the same element type");
     detail::copy_by_data(order, detail::region(destination), detail::region(source), where);
 }
-/// Copies a rectangle in the same way: see copy_2d() with a stream.
+/// Copies a rectangle in the same way. Otherwise as copy_2d() with a stream.
 template <class T, detail::SameElement<T> S>
 void copy_2d(order_by_data& order, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_by_data(order, detail::region(to), detail::region(from), where);
 }
 
-/// Sets all elements on a stream that `order` chooses, after everything given to `order` that it
-/// conflicts with. Otherwise the same as fill() with a stream.
+/// Sets all elements on a stream that `order` chooses, after all conflicting operations of `order`.
+/// Otherwise as fill() with a stream.
 template <detail::Destination To, class V>
 void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
@@ -136,20 +137,20 @@ void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
     const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(destination), &element, sizeof element, where);
 }
-/// The same for the elements of a rectangle, and no others.
+/// Sets only the elements of a rectangle.
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where = {}) {
     const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
 }
-/// Sets every byte to zero; otherwise the same as fill().
+/// Sets every byte to zero. Otherwise as fill().
 template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_by_data(order, detail::region(detail::as_destination(to, "fill_zero", where)),
                          &zero, 1, where);
 }
-/// The same for a rectangle.
+/// Sets every byte of the elements of a rectangle to zero.
 template <class T>
     requires(!std::is_const_v<T>)
 void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
@@ -157,10 +158,11 @@ void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
     detail::fill_by_data(order, detail::region(to), &zero, 1, where);
 }
 
-/// Blocks until everything given to `order` that conflicts with the host's use of the memory has
-/// completed, and returns the view. Without reads() or writes() the host may write it, unless the
-/// elements are const. Waits for nothing else. Throws what failed. The host has to be done before
-/// the next call that uses it.
+/// Blocks until all operations of `order` that conflict with the host's use have completed, and
+/// returns the view. Also waits for earlier work on other streams that uses the array, but not for
+/// other operations of `order`. Without reads() or writes() the host may write the memory, unless
+/// the elements are const. The host must finish using the memory before the next call that uses it.
+/// Throws the failure if the awaited work failed.
 ///
 ///     for (float value : on_host(order, reads(result))) use(value);
 template <class T> View<T> on_host(order_by_data& order, DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {

@@ -14,16 +14,16 @@ namespace heddle {
 
 namespace detail {
 
-/// The branches of one fork_join: streams from a pool per device, ordered after `base`. join()
-/// orders `base` after them.
+/// The branches of one fork_join: pooled streams, ordered after `base`. join() orders `base` after
+/// them.
 class Fork {
 public:
     explicit Fork(StreamRef base, std::size_t branches, Where where);
-    ~Fork();  ///< joins if join() was not called; reports errors
+    ~Fork();  ///< joins if join() was not called; passes errors to the report hook
     Fork(const Fork&) = delete;
     Fork& operator=(const Fork&) = delete;
     StreamRef branch(Device device);
-    StreamRef taken(std::size_t i) const noexcept;  ///< what the i-th call of branch() returned
+    StreamRef taken(std::size_t i) const noexcept;  ///< the result of the i-th call of branch()
     void join();
 
 private:
@@ -49,7 +49,7 @@ template <class F> void run_branch(Fork& fork, Device device, F& f, Where where)
     else f();
 }
 
-/// Wraps `f` as a function of the stream that passes `i`, and the stream too if `f` takes it.
+/// Wraps `f` as a function of the stream. Passes `i` to `f`, and the stream too if `f` takes it.
 template <class F> auto numbered(F& f, std::size_t i) {
     return [&f, i](StreamRef stream) {
         if constexpr (std::invocable<F&, std::size_t, StreamRef>) f(i, stream);
@@ -59,7 +59,7 @@ template <class F> auto numbered(F& f, std::size_t i) {
 
 }  // namespace detail
 
-/// A callable that takes nothing, or the stream of its branch.
+/// A callable that takes no arguments, or the stream of its branch.
 template <class F>
 concept BranchFunction = std::invocable<F&> || std::invocable<F&, StreamRef>;
 
@@ -69,9 +69,10 @@ concept BranchFunction = std::invocable<F&> || std::invocable<F&, StreamRef>;
 ///     fork_join([&] { fill(x, 1); },
 ///               [&](StreamRef branch) { fill(branch, y, 2); });
 ///
-/// All branches are ordered after `base`, and `base` is ordered after all of them. The call does
-/// not wait for their work. If a callable throws, later ones are not called, the branches are
-/// joined, and the exception is rethrown. Branch streams are reused, so keep no StreamRef to them.
+/// Order: all branches are ordered after `base`, and `base` is ordered after all of them. The call
+/// does not wait for their work. Lifetime: branch streams are reused, so keep no StreamRef to them.
+/// Errors: if a callable throws, later ones are not called, the branches are joined, and the
+/// exception is rethrown.
 template <BranchFunction... F>
     requires(sizeof...(F) > 0)
 void fork_join(detail::ForkBase base, F&&... branches) {
@@ -80,7 +81,7 @@ void fork_join(detail::ForkBase base, F&&... branches) {
     (detail::run_branch(fork, device, branches, base.where), ...);
     fork.join();
 }
-/// The same with the current stream as `base`. Its errors cannot name the caller's location.
+/// Does the same with the current stream as `base`. Its errors cannot name the caller's location.
 template <BranchFunction F, BranchFunction... Rest> void fork_join(F&& first, Rest&&... rest) {
     fork_join(detail::ForkBase(current_stream(), SourceLocation()), first, rest...);
 }
@@ -104,8 +105,8 @@ template <class F> void fork_join_n(std::size_t count, F&& f, Where where = {}) 
 /// devices[i] and the branch's stream on it are current; `f` may take the stream as its second
 /// argument. A device may occur several times; CPU and CUDA devices can be mixed.
 ///
-/// All branches are ordered after `base`, on whatever device it is, and `base` is ordered after all
-/// of them. Exceptions are handled as in fork_join().
+/// Order: all branches are ordered after `base`, which may be on any device, and `base` is ordered
+/// after all of them. Exceptions are handled as in fork_join().
 ///
 /// The current streams of the other devices are not ordered: a branch does not wait for work
 /// already enqueued on them, and they do not wait for the branch. Before they use a branch's arrays
@@ -137,15 +138,14 @@ void fork_join_devices(std::span<const Device> devices, F&& f, Where where = {})
 
 /// Options of fork_join_each().
 struct ForkEachOptions {
-    std::size_t streams = 16;  ///< branches, at least 1 (UsageError); at most one per call is used
+    std::size_t streams = 16;  ///< number of branches, at least 1 (UsageError); at most `count`
 };
 
-/// Calls f(0), f(1), ... f(count - 1) in `streams` branches, in turn. For many small pieces of
-/// work. `f` may take the stream as its second argument. Order and exceptions are those of
-/// fork_join().
+/// Calls f(0), f(1), ... f(count - 1), distributed round-robin over `streams` branches. `f` may
+/// take the stream as its second argument. Order and exceptions are those of fork_join().
 ///
-/// A launch takes host time, so with fork_join_n() the last of many branches starts late. Here all
-/// branches are busy from the start (docs/measurements.md).
+/// Use it for many small operations. A launch takes host time, so with fork_join_n() the last of
+/// many branches starts late. Here all branches are busy from the start (docs/measurements.md).
 template <class F>
 void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {},
                     Where where = {}) {

@@ -22,27 +22,27 @@ struct PipelineOptions {
     /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
     /// if there is no input or no output.
     std::size_t depth = 0;
-    /// Maximum input elements of a piece (output elements if there is no input), at least 1. Chosen
-    /// by default: 8 MB on CUDA devices, where copies reach their full rate, and what fits the
-    /// caches on CPU devices.
+    /// Maximum input elements of a piece (output elements if there is no input), at least 1. By
+    /// default 8 MB on CUDA devices, where copies reach their full rate. On CPU devices 512 KB to 8
+    /// MB, to fit the caches.
     std::optional<std::size_t> piece = {};
-    /// Maximum output elements of a piece, at least 1. By default as many as it has input elements.
+    /// Maximum output elements of a piece, at least 1. By default the number of its input elements.
     std::optional<std::size_t> out_piece = {};
     int copy_priority = 0;  ///< of the streams that copy
     int work_priority = 0;  ///< of the stream that runs the work
-    /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
+    /// On CPU devices, lets the work use the host's buffers without copies. CUDA devices always
     /// copy, from and to pinned memory.
     bool in_place = true;
     std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
-    /// Called on the calling thread when a piece is done (with output: when its result is taken).
-    /// Receives the pieces done so far, and their input elements (output elements if there is no
-    /// input). An exception from it stops the pipeline.
+    /// Called on the calling thread when a piece has completed (with output: when it is popped).
+    /// Receives the numbers of pieces completed, and of their input elements (output elements if
+    /// there is no input). Its exceptions stop the pipeline.
     std::function<void(std::uint64_t pieces, std::uint64_t elements)> progress = {};
 };
 
 namespace detail {
 
-/// The memory that the work on a piece uses, without its types.
+/// The memory that the work on a piece uses, untyped.
 struct PieceMemory {
     const void* in;
     std::size_t in_count;
@@ -52,13 +52,13 @@ struct PieceMemory {
     Block* out_owner;
 };
 
-/// Enqueues the work on a piece. Returns the number of outputs it will have.
+/// Enqueues the work on a piece. Returns the number of outputs that it will have.
 using EnqueueWork = std::size_t(void* work, StreamRef stream, const PieceMemory& memory);
 
-/// The implementation of Pipeline, without its types.
+/// The implementation of Pipeline, untyped.
 class PipelineCore {
 public:
-    /// Takes element sizes in bytes; 0 means no input or no output.
+    /// Makes a pipeline for element sizes in bytes; 0 means no input or no output.
     PipelineCore(Device device, std::size_t in_size, std::size_t out_size, PipelineOptions options,
                  Where where);
     ~PipelineCore();
@@ -88,7 +88,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// T, or std::byte in place of void, so that spans and views of it can be named.
+/// T, or std::byte in place of void, so that spans and views of it are valid types.
 template <class T> using Element = std::conditional_t<std::is_void_v<T>, std::byte, T>;
 template <class T> constexpr std::size_t element_size = std::is_void_v<T> ? 0 : sizeof(Element<T>);
 
@@ -135,9 +135,8 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 }  // namespace detail
 
 /// Copies pieces of In to a device, processes them there, and returns pieces of Out, in order.
-/// Copying in, work and copying out have a stream each, so that they overlap with each other and
-/// with the host, which fills the next piece. In or Out may be void: no input, or no output.
-/// Elements must be trivially copyable.
+/// Copying in, work and copying out have a stream each, and overlap with each other and the host.
+/// In or Out may be void: no input, or no output. Elements must be trivially copyable.
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
 ///     Pipeline<float> pipeline(Device{}, work);
@@ -145,22 +144,21 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
-/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece is done and,
-/// with output, until its result has been taken. The caller has to wait only if all are in use.
+/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece has completed
+/// and, with output, until its result has been popped. acquire() blocks only if all are in use.
 ///
 /// The work is work(stream, in, out) with View<const In> and View<Out>, without the one that is
-/// void. It is called in submit() and enqueues on `stream`. During the call that is the current
-/// stream, ordered after the one that was current before. The work returns the number of outputs.
-/// If it returns void, a piece has as many outputs as inputs, at most `out_piece`.
+/// void. submit() calls it to enqueue on `stream`. During the call `stream` is the current stream,
+/// ordered after the previous current stream. The work returns the number of outputs. If it returns
+/// void, a piece has as many outputs as inputs, at most `out_piece`.
 ///
-/// Errors, of a call or of enqueued work, stop the pipeline. It waits for all pieces in flight
-/// and throws the first error, which all later calls throw again. Only misuse of a call (its own
-/// UsageError) changes nothing.
+/// Errors of a call or of enqueued work stop the pipeline. It waits for all pieces in flight and
+/// throws the first error, which all later calls throw again. Misuse of a call (its own UsageError)
+/// leaves the pipeline unchanged.
 ///
-/// The destructor drops pieces not submitted and results not taken, and waits for the rest. A
-/// failure of work that no call has thrown goes to the report hook, as for streams.
-/// Thread-safety: as a variable; two pipelines are independent. A call throws UsageError while
-/// another thread is in one.
+/// Lifetime: the destructor drops pieces not submitted and results not popped, and waits for the
+/// rest. It passes failures of work that no call has thrown to the report hook. Thread-safety: as a
+/// variable; a call throws UsageError while another thread is in one.
 template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;
     using OutElement = detail::Element<Out>;
@@ -171,8 +169,9 @@ template <class In, class Out = void> class Pipeline {
         "heddle::Pipeline: elements are copied as bytes, so they must be trivially copyable");
 
 public:
-    /// Slots are allocated when first used. Throws UsageError for a depth or a piece that is too
-    /// large, for pieces of 0 elements, and if the device's current stream is capturing.
+    /// Makes a pipeline; allocates slots at first use. Throws UsageError for a depth or a piece
+    /// that is too large, for pieces of 0 elements, and if the device's current stream is
+    /// capturing.
     template <detail::PieceWork<In, Out> Work>
     [[nodiscard]] Pipeline(Device device, Work work, PipelineOptions options = {},
                            Where where = {}) try
@@ -184,7 +183,7 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
-    /// Deleted: the work has to take work(stream, in, out) with View<const In> and View<Out>.
+    /// Deleted: the work must take (stream, in, out) with View<const In> and View<Out>.
     template <class Work>
         requires(!detail::PieceWork<Work, In, Out>)
     Pipeline(Device, Work, mistake::work_takes_stream_View_const_In_View_Out = {}) = delete;
@@ -193,12 +192,12 @@ public:
     Pipeline(Device, Work, PipelineOptions, mistake::work_takes_stream_View_const_In_View_Out = {},
              Where = {}) = delete;
 
-    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted. Throws
-    /// UsageError before that if called again. If all slots are in use it blocks, or throws
-    /// UsageError if only pop() can free one.
+    /// Returns the next slot's host memory: `piece()` elements, to be filled and submitted. If all
+    /// slots are in use, blocks, or throws UsageError if only pop() can free one. Throws UsageError
+    /// if a slot is already acquired.
     ///
     /// If another stream fills the slot, make copy_in_stream() wait for it before submit(). Without
-    /// a submit(), the fill must be done before the pipeline is destroyed.
+    /// a submit(), the fill must have completed before the pipeline is destroyed.
     std::span<InElement> acquire(Where where = {})
         requires has_in
     {
@@ -211,9 +210,9 @@ public:
     {
         core_.submit(count, enqueue_, work_.get(), where);
     }
-    /// Submits at most `piece()` elements from where they are, without acquire(); an acquired slot
-    /// is released. Pinned memory is read directly, pageable memory through heddle's staging. The
-    /// elements must not change until the piece is done. Waits and throws as acquire() does.
+    /// Submits at most `piece()` elements from their own memory, without acquire(). Releases a slot
+    /// that was acquired. Reads pinned memory directly, pageable memory through staging. The
+    /// elements must not change until the piece has completed. Blocks and throws as acquire().
     void submit(View<const InElement> elements, Where where = {})
         requires has_in
     {
@@ -222,8 +221,8 @@ public:
             detail::Access::view(data, elements.size_bytes(), detail::Access::block(elements)),
             enqueue_, work_.get(), where);
     }
-    /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
-    /// all if there is no output, else as many as fit before a result has to be taken.
+    /// Copies elements into slots and submits them, piece by piece. Returns the number submitted:
+    /// all if there is no output, else as many as fit before a result must be popped.
     std::size_t push(std::span<const InElement> elements, Where where = {})
         requires(has_in && !has_out)
     {
@@ -234,8 +233,8 @@ public:
     {
         return push_pieces(elements, where);
     }
-    /// Without input: calls the work for the next piece. Returns the number of its elements; with
-    /// 0, nothing is submitted.
+    /// Calls the work for the next piece of a pipeline without input. Returns the number of its
+    /// elements. Submits no piece if that is 0.
     std::size_t submit(Where where = {})
         requires(!has_in)
     {
@@ -243,9 +242,9 @@ public:
         return core_.submit(piece(), enqueue_, work_.get(), where);
     }
 
-    /// Waits for the oldest result and returns it, or nullopt if no piece is in flight. The result
-    /// is valid until the next call of acquire(), submit(), push() or pop(). Keep it in a variable
-    /// before you loop over it.
+    /// Waits for the oldest result and returns it. Returns nullopt if no piece is in flight. The
+    /// result is valid until the next call of acquire(), submit(), push() or pop(). Store it in a
+    /// variable before looping over it.
     std::optional<std::span<const OutElement>> pop(Where where = {})
         requires has_out
     {
@@ -261,22 +260,22 @@ public:
         return core_.is_ready(where);
     }
 
-    /// Ends the input and waits for all pieces. Results can still be taken.
+    /// Ends the input and waits for all pieces. Results can still be popped.
     void finish(Where where = {}) { core_.finish(where); }
     /// Waits for the pieces in flight and drops them. Later calls throw UsageError, or an earlier
     /// failure.
     void stop() noexcept { core_.stop(); }
 
-    /// Returns whether all slots are in use, as of the last call that looked. Does not poll.
+    /// Returns whether all slots were in use at the last call that checked. Does not poll.
     bool is_full() const noexcept { return core_.is_full(); }
-    /// Returns the number of pieces submitted and not yet taken (without output: not seen done).
+    /// Returns the number of pieces submitted and not popped (without output: not seen complete).
     std::size_t pending() const noexcept { return core_.pending(); }
     /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }
-    /// Returns how many elements a slot has.
+    /// Returns the number of elements of a slot.
     std::size_t piece() const noexcept { return core_.piece(); }
-    /// Returns the stream that copies to the device. Make it wait for other streams that fill a
-    /// slot, before submit().
+    /// Returns the stream that copies to the device. Before submit(), make it wait for other
+    /// streams that fill a slot.
     StreamRef copy_in_stream() const noexcept { return core_.stream(0); }
     /// Returns the stream on which the work is enqueued.
     StreamRef work_stream() const noexcept { return core_.stream(1); }
@@ -302,14 +301,14 @@ private:
     detail::PipelineCore core_;  // destroyed first; waits for the work
 };
 
-/// Runs all of an input through a Pipeline and returns when everything is done.
-/// - read(std::span<In>) fills host memory and returns how many elements; 0 ends the input.
+/// Runs an entire input through a Pipeline and blocks until all work has completed.
+/// - read(std::span<In>) fills host memory and returns the number of elements; 0 ends the input.
 /// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
-/// - write(std::span<const Out>) takes results, in order; not called for a piece without any.
+/// - write(std::span<const Out>) receives results, in order. It is not called for an empty result.
 ///
 /// read and write are called on the calling thread, which reads ahead while a slot is free and no
-/// result is ready. An error in one of the three, or in enqueued work, is thrown when nothing is
-/// running any more. Results not yet written are then dropped.
+/// result is ready. Errors: an error in one of the three, or in enqueued work, is thrown when all
+/// work has completed. Results not yet written are then dropped.
 template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
           detail::PieceWriter<Out> Write>
 void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},
@@ -329,7 +328,7 @@ void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOpt
     pipeline.finish(where);
 }
 
-/// The same without results: work(StreamRef, View<const In>).
+/// Runs an input through a Pipeline without results: work(StreamRef, View<const In>).
 template <class In, detail::PieceReader<In> Read, detail::PieceWork<In, void> Work>
 void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = {},
              Where where = {}) {
@@ -344,8 +343,8 @@ void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = 
     pipeline.finish(where);
 }
 
-/// The same without input, overlap<void, Out>: work(StreamRef, View<Out>) returns how many elements
-/// it makes; 0 ends the run.
+/// Runs a Pipeline without input, overlap<void, Out>: work(StreamRef, View<Out>) returns the number
+/// of elements that it makes; 0 ends the run.
 template <class In, class Out, detail::PieceWork<void, Out> Work, detail::PieceWriter<Out> Write>
     requires(std::is_void_v<In>)
 void overlap(Device device, Work&& work, Write&& write, PipelineOptions options = {},

@@ -14,15 +14,15 @@ struct StreamPoolOptions {
     int shared = 4;        ///< streams per priority that shared() returns in turn
 };
 
-/// Keeps streams of one device for reuse; makes them when first needed.
+/// A pool of reusable streams of one device, created on demand.
 ///
 ///     StreamPool pool{Device{}, {.max_streams = 16}};
 ///     StreamPool::Lease mine = pool.lease();  // exclusive until the lease ends
 ///     fill(mine, x, 1);
 ///     StreamRef anyone = pool.shared();       // others may use it too
 ///
-/// Leases may outlive the pool; streams of shared() may not. The constructor throws UsageError for
-/// options below 1. Thread-safe.
+/// Lifetime: leases may outlive the pool; streams of shared() may not. Errors: the constructor
+/// throws UsageError for options below 1. Thread-safe.
 class StreamPool {
 public:
     /// Makes an empty pool of `device`, by default the current one.
@@ -34,13 +34,14 @@ public:
     /// Exclusive use of a stream until the lease ends. Move-only.
     ///
     /// The stream's work may still be pending when the lease ends. The next lease prefers an idle
-    /// stream and takes a busy one only at max_streams, with the failure of its work if that fails.
-    /// A stream that has failed, or takes part in a capture, is destroyed instead of reused: no
-    /// lease starts in a capture.
+    /// stream. It reuses a busy one only at max_streams, and is then poisoned if the earlier work
+    /// fails. A stream is destroyed instead of reused if it has failed, takes part in a capture, or
+    /// its native handle is known outside heddle. Therefore no lease starts in a capture.
     ///
-    /// A lease used in an open batch lasts until the batch has sent its work, if the object goes
-    /// earlier; that of the batch's first stream, until the batch ends. At max_streams the batch's
-    /// own thread may lease such a stream again: its work is recorded after the earlier work.
+    /// A lease used in an open batch is held until the batch is flushed, even if the Lease object
+    /// is destroyed first. The lease of the batch's first stream is held until the batch ends. At
+    /// max_streams the batch's own thread may lease such a stream again: its work is recorded after
+    /// the earlier work.
     class Lease : public StreamRef {
     public:
         Lease() noexcept = default;
@@ -53,35 +54,35 @@ public:
         Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept;
         std::shared_ptr<void> pool_;
     };
-    /// Leases a stream of that priority, clamped to the device's range. Throws UsageError if all
-    /// `max_streams` are leased or idle with another priority. Never waits.
+    /// Leases a stream of this priority, clamped to the device's range. Throws UsageError if all
+    /// `max_streams` are leased, or idle with another priority. Never blocks.
     [[nodiscard]] Lease lease(int priority = 0, Where where = {});
 
-    /// Returns a stream that others may use too: `shared` streams of each priority, in turn.
+    /// Returns one of the `shared` streams of this priority, in turn. Other callers may use it too.
     /// Streams that take part in a capture are returned only to callers whose current stream takes
-    /// part in the same capture. Other callers get additional streams in their place.
+    /// part in the same capture. Other callers receive additional streams instead.
     StreamRef shared(int priority = 0, Where where = {});
 
     /// Returns the device of its streams.
     Device device() const noexcept;
-    int size() const;    ///< streams made so far
-    int leased() const;  ///< leases at present, with those that open batches keep
+    int size() const;    ///< streams that the pool owns now
+    int leased() const;  ///< current leases, including those that open batches hold
 
-    /// Returns how many streams of the device can really run concurrently: hardware queues
-    /// (CUDA_DEVICE_MAX_CONNECTIONS, 8 unless set) or CPU workers. More streams work, but may wait
-    /// for each other through false dependencies.
+    /// Returns the number of streams of the device that can run concurrently: hardware queues
+    /// (CUDA_DEVICE_MAX_CONNECTIONS, 8 unless set) or CPU workers. More streams are allowed, but
+    /// may wait for each other through false dependencies.
     int concurrent_queues() const;
 
 private:
     std::shared_ptr<struct StreamPoolState> state_;
 };
 
-/// Makes room for `count` more streams on the device at the same time. The CUDA driver has room for
-/// some thirty. Making another one blocks until the device is idle, unless as many streams have
-/// existed before (H200, driver 580: docs/adr/0202).
+/// Reserves driver resources for `count` more streams on the device. By default the CUDA driver has
+/// them for about thirty streams at a time. Creating another one blocks until the device is idle,
+/// unless as many streams have existed before (H200, driver 580: docs/adr/0202).
 ///
-/// Reserving blocks in the same way: do it before there is work. 128 streams take 4 ms and 70 MB of
-/// device memory. Does nothing on CPU devices. Throws UsageError for more than 4096. Thread-safe.
+/// Blocks in the same way, so call it before enqueuing work. 128 streams take 4 ms and 70 MB of
+/// device memory. Without effect on CPU devices. Throws UsageError for more than 4096. Thread-safe.
 void reserve_streams(Device device, std::size_t count, Where where = {});
 
 }  // namespace heddle

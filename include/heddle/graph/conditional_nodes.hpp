@@ -11,28 +11,28 @@
 namespace heddle {
 
 namespace detail {
-/// A graph that is copied before the end of the call, and may end with it. (std::reference_wrapper
-/// takes no temporaries.)
+/// Refers to a graph, which may be a temporary: the call copies it. (std::reference_wrapper accepts
+/// no temporaries.)
 struct Body {
     const Graph* graph;
     Body(const Graph& of) noexcept : graph(&of) {}
 };
 }  // namespace detail
 
-/// A node that runs one of its bodies, or none, depending on an int in memory. Made by if_node(),
-/// if_else_node(), while_node() and switch_node().
+/// A node that runs one of its bodies, or no body, depending on an int in memory. Made by
+/// if_node(), if_else_node(), while_node() and switch_node().
 ///
 ///     auto count = kernel_node(CountDown{}, dim(1), left).after(step);  // writes the int `left`
 ///     Graph loop = while_node(left, count.build()).build();
 ///
-/// The node reads the int when its predecessors have completed; kernels set it by writing to it. It
-/// is in memory of the graph's device, or pinned. Bodies are graphs, copied when the node is made,
-/// and may hold conditional nodes themselves. If a body fails, the graph fails.
+/// Order: the node reads the int when its predecessors have completed. Kernels set it by writing to
+/// it. It is in memory of the graph's device, or in pinned memory. Bodies are graphs, copied when
+/// the node is made. They may contain conditional nodes. If a body fails, the graph fails.
 ///
 /// Errors: build() throws UsageError, naming the node, for a value that is not one int of the
-/// device, an empty body, a body of another device, and events in bodies. On CUDA devices, bodies
-/// hold kernels of that device, copies, fills, empty and memory nodes, and conditionals.
-/// Instantiation throws Unsupported, naming the node, for any other.
+/// device. It also throws for an empty body, a body of another device, and events in bodies. On
+/// CUDA devices, bodies may contain kernels of that device, copies, fills, empty and memory nodes,
+/// and conditionals. Instantiation throws Unsupported, naming the node, for any other.
 class ConditionalNode : public NodeOf<ConditionalNode> {
 private:
     friend detail::Access;
@@ -40,15 +40,15 @@ private:
         : NodeOf(std::move(data)) {}
 };
 
-/// Runs the body if the value is not 0.
+/// Makes a node that runs the body if the value is not 0.
 ConditionalNode if_node(View<const int> value, const Graph& body, Where where = {});
-/// Runs the first body if the value is not 0, else the second.
+/// Makes a node that runs the first body if the value is not 0, and the second otherwise.
 ConditionalNode if_else_node(View<const int> value, const Graph& then_body, const Graph& else_body,
                              Where where = {});
-/// Runs the body as long as the value is not 0. The value is read before each pass.
+/// Makes a node that runs the body as long as the value is not 0, reading it before each pass.
 ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {});
-/// Runs the body whose index equals the value, or none if the value is out of range:
-/// `switch_node(value, {zero, one, two})`. The graphs may be temporaries.
+/// Makes a node that runs the body whose index equals the value: `switch_node(value, {zero, one})`.
+/// A value out of range runs no body. The graphs may be temporaries.
 ConditionalNode switch_node(View<const int> value, std::initializer_list<detail::Body> bodies,
                             Where where = {});
 

@@ -1,4 +1,4 @@
-// Graphs: work that is put together once and launched many times.
+// Graphs: work that is built once and launched many times.
 #pragma once
 
 #include <compare>
@@ -20,9 +20,9 @@ struct NodeData;
 struct GraphData;
 }  // namespace detail
 
-/// What a node does.
+/// The kind of a node's work.
 enum class NodeKind : std::uint8_t {
-    /// A kernel: portable, `__global__` or of a module.
+    /// A kernel: portable, `__global__` or from a module.
     kernel,
     copy,
     fill,
@@ -34,30 +34,31 @@ enum class NodeKind : std::uint8_t {
     conditional,
     allocate,
     free,
-    other,  ///< captured natively, not through heddle: only CUDA knows what it is
+    other,  ///< captured natively, outside heddle; its kind is known to CUDA only
 };
 /// Returns the name of a kind, "host function" for example.
 const char* to_string(NodeKind kind) noexcept;
 
-/// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
-/// and others (heddle/graph/nodes.hpp). Copies refer to the same node. Thread-safety: one thread at
-/// a time may change a node, and none while its graph is being launched.
+/// A handle to one operation, in a graph or not yet in one. Made by kernel_node(), copy_node() and
+/// others (heddle/graph/nodes.hpp). Copies refer to the same node. Errors: members throw UsageError
+/// if the handle refers to no node. Thread-safety: one thread at a time may change a node, and none
+/// while its graph is being launched.
 class GraphNode {
 public:
     GraphNode() noexcept = default;
 
-    /// Returns whether it refers to anything.
+    /// Returns whether it refers to a node.
     explicit operator bool() const noexcept { return data_ != nullptr; }
     friend bool operator==(const GraphNode&, const GraphNode&) noexcept = default;
-    /// Orders nodes in any way that stays the same; for sets and maps.
+    /// Compares nodes in an arbitrary but stable order, for sets and maps.
     friend std::strong_ordering operator<=>(const GraphNode& a, const GraphNode& b) noexcept {
         return detail::order_of(a.data_.get(), b.data_.get());
     }
 
-    /// Returns what the node does.
+    /// Returns the kind of the node's work.
     NodeKind kind() const;
-    /// Returns the name set by name(), or else the kernel's or the kind's. In a graph the latter
-    /// ends in the node's index: "Saxpy 1".
+    /// Returns the name set by name(). By default, returns the kernel's name or the kind's, which
+    /// in a graph ends in the node's index: "Saxpy 1".
     std::string name() const;
     /// Returns the device on which the node runs.
     Device device() const;
@@ -68,7 +69,7 @@ public:
     void enable(bool on = true, Where where = {});
     /// Calls enable(false).
     void disable(Where where = {}) { enable(false, where); }
-    /// Returns whether the node runs when its graph does.
+    /// Returns whether the node is enabled.
     bool is_enabled() const;
 
     /// Builds a graph of this node and all its predecessors. Throws UsageError, naming the nodes,
@@ -79,7 +80,7 @@ public:
 protected:
     friend detail::Access;
     explicit GraphNode(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
-    /// Throws UsageError if the node was moved from, or never made.
+    /// Returns the node's data. Throws UsageError if the handle refers to no node.
     detail::NodeData& data() const;
     void add_dependency(const GraphNode& first, const SourceLocation& where) const;
     void set_name(std::string name) const;
@@ -97,29 +98,28 @@ inline detail::NodeData* detail::Access::data_or_null(const GraphNode& node) noe
     return node.data_.get();
 }
 
-/// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
-/// does.
+/// Builds one graph of several end nodes and all their predecessors. Throws as node.build() does.
 Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
     std::size_t index;  ///< in topological order
-    /// What it does.
+    /// As GraphNode::kind().
     NodeKind kind;
-    /// As GraphNode::name() has it.
+    /// As GraphNode::name().
     std::string name;
-    /// On which it runs.
+    /// The device on which the node runs.
     Device device;
     /// False after GraphNode::disable().
     bool enabled;
-    std::vector<std::size_t> after;  ///< indices of the nodes it depends on
+    std::vector<std::size_t> after;  ///< indices of the nodes that it depends on
     int priority = 0;                ///< of kernels
-    /// Those of `after` that are kernels this one may overlap (KernelNode::dependent_on()).
+    /// The kernels among `after` that this one may overlap (KernelNode::dependent_on()).
     std::vector<std::size_t> dependent_on = {};
 };
 
-/// Work that is put together once and launched many times. Made by build() from nodes, or by
-/// capture() from streams.
+/// Work that is built once and launched many times, like a CUDA graph. Made by build() from nodes,
+/// or by capture() from streams.
 ///
 ///     auto start = fill_node(x, 1.0f);
 ///     auto twice = kernel_node(Saxpy{}, dim(n), 2.0f, x, y).after(start).name("twice");
@@ -127,10 +127,10 @@ struct NodeInfo {
 ///     graph.launch(stream);
 ///
 /// Order: launches of one graph run one after the other, even on different streams. Lifetime: the
-/// arrays and events that its nodes use must be alive at every launch, or it throws UsageError. A
-/// launch counts as a use of the arrays. Destroying a graph does not block, and launches already
-/// enqueued still complete. Thread-safety: none; callers synchronise launches and changes of one
-/// graph.
+/// arrays and events that its nodes use must exist at every launch, which otherwise throws
+/// UsageError. A launch counts as a use of the arrays. Destroying a graph does not block, and
+/// launches already enqueued still complete. Thread-safety: callers synchronise launches and
+/// changes of one graph.
 class Graph {
 public:
     Graph() noexcept;  ///< an empty handle: launching it throws UsageError
@@ -140,21 +140,21 @@ public:
     Graph& operator=(Graph&&) noexcept;
     ~Graph();
 
-    /// Returns whether it refers to anything.
+    /// Returns whether the handle refers to a graph.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
-    /// Returns the device of the graph: of its first node of a CUDA device, else of its first node.
-    /// Streams of any GPU of its nodes can launch it; for a CPU device, those of any CPU device.
+    /// Returns the device of the first node on a CUDA device, else that of the first node. Streams
+    /// of any GPU of its nodes can launch it; for a CPU device, streams of any CPU device.
     Device device(Where where = {}) const;
 
     /// Enqueues the graph on `stream` (default: the current stream of device()). The first launch
     /// instantiates the graph. Changes made to nodes since the last launch take effect. Throws
-    /// UsageError for a stream of any other device, and for arrays or events that are gone.
+    /// UsageError for a stream of any other device, and for destroyed arrays or events.
     void launch(StreamRef stream, Where where = {});
     void launch(Where where = {});
 
-    /// Does early what the first launch would do: checks the graph and prepares the device. On an
-    /// instantiated graph, applies the changes made to nodes.
+    /// Checks the graph and prepares the device, so that the first launch need not. Applies the
+    /// changes made to nodes if the graph is already instantiated.
     void instantiate(Where where = {});
     /// Returns whether instantiate() or a launch has prepared the device.
     bool is_instantiated(Where where = {}) const;
@@ -162,15 +162,15 @@ public:
     /// already enqueued still complete.
     void reset() noexcept;
     /// Instantiates the graph if needed, and uploads it to the device in stream order, so that the
-    /// first launch is as fast as the later ones.
+    /// first launch is as fast as later ones.
     void upload(StreamRef stream, Where where = {});
 
     /// Returns a copy of the graph with nodes of its own. The copy is not instantiated.
     Graph clone(Where where = {}) const;
 
-    /// Replaces the work of this graph by that of `other`, from the next launch on. Both must have
-    /// the same shape: the same kinds of nodes on the same devices, with the same edges and events.
-    /// Throws UsageError, naming the first node that differs; this graph is then unchanged.
+    /// Replaces the work of this graph with that of `other`, from the next launch on. Both must
+    /// have the same shape: the same kinds of nodes on the same devices, with the same edges and
+    /// events. Throws UsageError, naming the first node that differs; this graph is then unchanged.
     void update(const Graph& other, Where where = {});
 
     /// Returns the number of nodes.
@@ -187,7 +187,7 @@ public:
 private:
     friend detail::Access;
     explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
-    /// Throws UsageError if the graph is empty.
+    /// Returns the graph's data. Throws UsageError if the handle is empty.
     detail::GraphData& data(Where where) const;
 
     std::unique_ptr<detail::GraphData> data_;
@@ -202,7 +202,7 @@ inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }
 inline void launch(Graph& graph, Where where = {}) { graph.launch(where); }
-/// Launches it on the current stream of `device`.
+/// Launches the graph on the current stream of `device`.
 void launch(Device device, Graph& graph, Where where = {});
 
 }  // namespace heddle

@@ -16,13 +16,13 @@
 namespace heddle {
 
 namespace detail {
-/// Checks and sets what a kernel node launches.
+/// Checks a launch and makes it the node's work.
 void set_kernel(NodeData& node, const LaunchCall& call);
-/// Sets a launch that differs in one argument only, which has been checked. The other arrays keep
-/// the allocations (serials) noted when they were set.
+/// Sets a launch that differs in one argument, which has been checked. The other arrays keep the
+/// allocations (serials) noted when they were set.
 void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument);
-/// Throws UsageError if an array that the node uses is gone, also if its record is another array's
-/// now.
+/// Throws UsageError if an array that the node uses has been destroyed, even if another array now
+/// uses its record.
 void check_arrays(const GraphNode& node, const SourceLocation& where);
 struct SetKernel {
     NodeData& node;
@@ -33,30 +33,30 @@ struct ChangeKernel {
     std::int8_t argument;
     void operator()(const LaunchCall& call) const { change_kernel(node, call, argument); }
 };
-/// These two do nothing while the node has no arguments.
+/// Sets the extents and options. As set_grid(), has no effect while the node has no arguments.
 void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
                  const GivenOptions& how, const SourceLocation& where);
 void set_grid(NodeData& node, const LaunchGrid& grid);
-/// Throws what launch() would on a stream of the device. Raises the kernel's limit of dynamic
-/// shared memory if needed.
+/// Throws as launch() does on a stream of the device. Raises the kernel's limit of dynamic shared
+/// memory if needed.
 void check_grid(Device device, const WorkType& type, void* kernel, const LaunchGrid& grid);
-/// Reads the present extents (of a portable kernel) and options. Returns false, and leaves both
-/// alone, while the node has no arguments.
+/// Reads the current extents (of a portable kernel) and options. Returns false, and changes
+/// neither, while the node has no arguments.
 bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& options,
                 const SourceLocation& where);
 /// Throws UsageError unless both are kernels of one device.
 void check_dependent(const NodeData& node, const GraphNode& first, const SourceLocation& where);
-/// Lets a kernel start before `first` has finished. after() has ordered it behind that.
+/// Lets the kernel start before `first` has completed. Call it after after(first).
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
 /// CUDA graph.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 StreamState& any_stream(Device device);
-/// Returns the kernel object of a node, and writes its extents to `extent`. Throws UsageError if it
-/// is not the kernel `asked`, or has no arguments yet.
+/// Returns the kernel object of a node and writes its extents to `extent`. Throws UsageError if it
+/// is not the kernel that `asked` describes, or has no arguments yet.
 const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where);
-/// Throws UsageError for an Array that holds nothing: the argument, from 1, that `call` was given.
+/// Throws UsageError if `a` is an empty Array. `argument` is its position in `call`, from 1.
 template <class A>
 void check_not_empty([[maybe_unused]] A& a, [[maybe_unused]] const char* call,
                      [[maybe_unused]] const SourceLocation& where, [[maybe_unused]] int argument) {
@@ -64,7 +64,7 @@ void check_not_empty([[maybe_unused]] A& a, [[maybe_unused]] const char* call,
         if (Access::block(a) == nullptr) [[unlikely]]
             throw_no_array(call, where, argument);
 }
-/// Throws what launch() would for the argument `index` on a stream of `device`.
+/// Throws as launch() does for the argument `index` on a stream of `device`.
 template <class A>
 void check_node_argument(A& a, std::size_t index, Device device, const SourceLocation& where) {
     KernelArg<A> kept = kernel_argument(a);
@@ -76,7 +76,7 @@ void check_node_argument(A& a, std::size_t index, Device device, const SourceLoc
 /// Throws UsageError for a PreparedLaunch that was moved from.
 [[noreturn]] void throw_moved_prepared(const char* call, const SourceLocation& where);
 
-/// dim() is for kernel objects, and grid() for all others.
+/// Accepts dim() for kernel objects only, and grid() for all kernels.
 template <class K, class S>
 concept NodeKernel = std::is_same_v<S, LaunchGrid> || KernelObject<K>;
 }  // namespace detail
@@ -100,8 +100,7 @@ public:
           kernel_(*static_cast<const K*>(
               detail::kernel_of(node, detail::LaunchTraits<K, S>::asked, shape_.extent, where))) {}
 
-    /// Sets the arguments after the indices, from the next launch on. They are checked as those of
-    /// launch().
+    /// Sets the arguments after the indices, from the next launch on. Checks them as launch() does.
     template <class... A> BasicKernelNode& args(A&&... arguments) {
         using Traits = detail::LaunchTraits<K, S>;
         if constexpr (Traits::template can_launch<A...>) {
@@ -120,7 +119,7 @@ public:
         return *this;
     }
     /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
-    /// what launch() does for an impossible grid, and Unsupported as dim() does.
+    /// as launch() does for an impossible grid, and Unsupported as dim() does.
     BasicKernelNode& grid(const LaunchGrid& grid)
         requires(!is_portable)
     {
@@ -129,9 +128,9 @@ public:
         detail::set_grid(this->data(), grid);
         return *this;
     }
-    /// Orders this kernel after those, but lets it start before they have finished: the graph's
-    /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
-    /// node that is not a kernel of the same device.
+    /// Orders this kernel after `first`, but lets it start before those nodes have completed. This
+    /// is a dependent launch (heddle/launch/dependent_launch.hpp) in a graph. Throws UsageError for
+    /// a node that is not a kernel of the same device.
     template <std::derived_from<GraphNode>... Nodes>
     BasicKernelNode& dependent_on(const Nodes&... first)
         requires(is_portable)
@@ -146,12 +145,12 @@ public:
         (detail::make_dependent(this->data(), first, SourceLocation()), ...);
         return *this;
     }
-    /// Sets the priority, as LaunchOptions::priority does. Of the graph's kernels that are ready,
-    /// the most urgent (smallest value, as for streams) runs first. The default is 0; a captured
-    /// kernel has its stream's priority.
+    /// Sets the priority, as LaunchOptions::priority does. Among the graph's ready kernels, the
+    /// most urgent (smallest value, as for streams) runs first. The default is 0; a captured kernel
+    /// has its stream's priority.
     ///
-    /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Once it
-    /// is instantiated, they cannot be changed (Unsupported).
+    /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Throws
+    /// Unsupported if the priority changes after instantiation.
     BasicKernelNode& priority(int value, Where where = {}) {
         detail::set_priority(this->data(), value, where);
         return *this;
@@ -175,7 +174,7 @@ private:
     void no_args() {
         if constexpr (detail::LaunchTraits<K, S>::may_take_nothing) args();
     }
-    /// Another handle may have changed the extents and options.
+    /// Reads the extents and options, which another handle may have changed.
     void update_shape() {
         if constexpr (is_portable)
             shape_.how.given |=
@@ -194,9 +193,9 @@ private:
 /// A node that runs a portable kernel with N indices.
 template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
 
-/// Makes a node that launches a kernel, with dim() or grid() as launch() does, on `device`: by
-/// default the current one, for a module's kernel always the module's. Arguments may be left out,
-/// and set by args() before build().
+/// Makes a node that launches a kernel, with dim() or grid() as for launch(). It runs on `device`,
+/// by default the current one; a module's kernel always runs on the module's. Arguments may be
+/// omitted here and set by args() before build().
 template <class K, detail::IsLaunchShape S, class... A>
     requires(detail::NodeKernel<K, S>)
 auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {

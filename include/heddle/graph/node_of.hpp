@@ -11,17 +11,17 @@
 
 namespace heddle {
 
-/// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also on a node
-/// in a graph, and take effect at its next launch. Only the dependencies and the device are fixed
-/// when the graph is built.
+/// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also for a node
+/// in a graph, and take effect at the graph's next launch. Building the graph fixes only the
+/// dependencies and the device.
 template <class Self> class NodeOf : public GraphNode {
 public:
-    /// Orders this node after those. Throws UsageError if it is already in a graph.
+    /// Orders this node after `first`. Throws UsageError if it is already in a graph.
     template <std::derived_from<GraphNode>... Nodes> Self& after(const Nodes&... first) {
         (add_dependency(first, SourceLocation()), ...);
         return self();
     }
-    /// Orders it after all nodes of a range, such as a std::vector<KernelNode<...>>.
+    /// Orders this node after all nodes of a range, such as a std::vector<KernelNode<...>>.
     template <class Nodes>
         requires requires(const Nodes& all) {
             { *std::begin(all) } -> std::convertible_to<const GraphNode&>;
@@ -30,14 +30,14 @@ public:
         for (const GraphNode& first : all) add_dependency(first, SourceLocation());
         return self();
     }
-    /// Deleted: a graph is ordered on a stream where it is launched; of an event take wait_node(),
-    /// of a graph child_node().
+    /// Deleted: pass the stream to Graph::launch(); write wait_node(event) for an event, and
+    /// child_node(graph) for a graph.
     template <detail::IsStream S>
     Self& after(const S&, mistake::after_takes_nodes_and_launch_takes_the_stream = {}) = delete;
     Self& after(const Event&, mistake::after_takes_nodes_use_wait_node_of_the_event = {}) = delete;
     Self& after(const Graph&, mistake::after_takes_nodes_use_child_node_of_the_graph = {}) = delete;
     using GraphNode::name;
-    /// Sets the name, which is shown in errors and in Graph::dot(), and which Graph::node() finds.
+    /// Sets the name, which errors and Graph::dot() show, and which Graph::node() finds.
     Self& name(std::string text) {
         set_name(std::move(text));
         return self();

@@ -17,8 +17,8 @@
 namespace heddle {
 
 namespace detail {
-/// Sets a host function, which uses the memory. Moves the closure out of `self`, which the caller
-/// still has to destroy.
+/// Sets a host function and the memory that it uses. Moves the closure out of `self`, which the
+/// caller still has to destroy.
 void set_host_function(NodeData& node, const WorkType& type, void* self,
                        std::span<const MemoryArgument> memory, const SourceLocation& where);
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
@@ -31,17 +31,17 @@ void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 Device device_of(const Region& to, const Region* from, const SourceLocation& where);
 }  // namespace detail
 
-/// A node that copies between arrays, views and pinned memory: on one device, between host and
-/// device, or between two devices. Made by copy_node() and copy_2d_node().
+/// A node that copies between arrays, views and pinned memory, on or between devices and the host.
+/// Made by copy_node() and copy_2d_node(): `copy_node(y, x).after(start)`.
 ///
-/// A copy of no elements does nothing. Throws UsageError for pageable memory. The host could not
-/// know when it may change pageable memory again: use pinned().
+/// Copying no elements has no effect. Throws UsageError for pageable memory, because the host could
+/// not know when it may change that memory again: use pinned().
 class CopyNode : public NodeOf<CopyNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
     explicit CopyNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::copy, where)) {}
-    /// Sets other memory on the same devices, from the next launch on.
+    /// Replaces the memory by other memory on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
     CopyNode& between(To&& to, const From& from, Where where = {}) {
         detail::set_copy(data(), detail::region(detail::as_destination(to, "copy_node", where)),
@@ -56,8 +56,8 @@ private:
         detail::set_copy(data(), to, from, where);
     }
 };
-/// Makes a node that copies all elements of `from` to `to`. Its device is the one that copy() would
-/// choose. Throws UsageError for different sizes, overlaps, and what CopyNode refuses.
+/// Makes a node that copies all elements of `from` to `to`, on the device that copy() would choose.
+/// Throws UsageError for different sizes, overlaps and pageable memory.
 template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, "copy_node", where);
@@ -68,20 +68,20 @@ CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(destination), detail::region(source),
                                           where);
 }
-/// The same for a rectangle, as copy_2d() copies it.
+/// Makes a node that copies a rectangle, as copy_2d() does.
 template <class T, detail::SameElement<T> S>
 CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(to), detail::region(from), where);
 }
 
 /// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
-/// UsageError for pageable memory, and memory of another device. Of no elements it does nothing.
+/// UsageError for pageable memory and memory of another device. Filling no elements has no effect.
 class FillNode : public NodeOf<FillNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
     explicit FillNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
-    /// Sets memory of the same device and a value, from the next launch on.
+    /// Sets other memory of the same device, and the value, from the next launch on.
     template <detail::Destination To>
     FillNode& with(
         To&& to,
@@ -109,7 +109,7 @@ FillNode fill_node(
         detail::region(detail::as_destination(to, "fill_node", where)), &value, sizeof value,
         where);
 }
-/// The same for the elements of a rectangle.
+/// Makes a node that sets every element of a rectangle to `value`.
 template <class T>
     requires(!std::is_const_v<T>)
 FillNode fill_node(const View2D<T>& to, const std::type_identity_t<T>& value, Where where = {}) {
@@ -128,7 +128,7 @@ public:
         set(std::forward<F>(function), {}, where);
         return *this;
     }
-    /// The same for a function that says what it uses, with reads() and writes().
+    /// Sets a function that declares the memory it uses, with reads() and writes().
     template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
     HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
         const detail::DeclaredMemory memory(first, more...);
@@ -161,7 +161,7 @@ template <detail::HostCallable F> HostNode host_node(Device device, F&& f, Where
 template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
     return host_node(current_device(), std::forward<F>(f), where);
 }
-/// The same for a function that says which arrays and views it uses, as for launch_host():
+/// Makes a node that calls a function with declared arrays and views, as for launch_host():
 ///
 ///     auto check = host_node([v = result.view()] { use(v[0]); }, reads(result)).after(store);
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
@@ -175,24 +175,24 @@ HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {
     return host_node(current_device(), std::forward<F>(f), first, more...);
 }
 
-/// A node that does nothing. Put between two sets of nodes, it orders one after the other with
-/// fewer edges.
+/// A node that performs no work. Placed between two sets of nodes, it orders one after the other
+/// with fewer edges: `empty_node().after(a, b, c)`.
 class EmptyNode : public NodeOf<EmptyNode> {
 private:
     friend detail::Access;
     EmptyNode(Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
-/// Makes a node that does nothing, in a graph of `device` (default: the current one).
+/// Makes a node that performs no work, in a graph of `device` (default: the current one).
 inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
     return detail::Access::make<EmptyNode>(device, where);
 }
 
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
-/// wait_node(). It orders graphs on different streams.
+/// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
 /// A launch waits for the newest record made before it was enqueued. The event is of the graph's
-/// device, and must be alive at every launch.
+/// device, and must exist at every launch.
 class EventNode : public NodeOf<EventNode> {
 private:
     friend detail::Access;
@@ -210,7 +210,7 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
     return detail::Access::make<EventNode>(NodeKind::wait_event, event, where);
 }
 
-/// A node that runs another graph, copied when the node is made. Made by child_node().
+/// A node that runs a copy of another graph. Made by child_node(): `child_node(graph).after(a)`.
 class ChildNode : public NodeOf<ChildNode> {
 private:
     friend detail::Access;

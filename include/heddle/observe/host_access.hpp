@@ -1,4 +1,4 @@
-// Declaring what the host itself does with memory, so that observers can see it.
+// Declaring the host's own accesses to memory, so that observers can see them.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// Memory that a host function, or the host itself, uses: up to four arrays or views. Made by
+/// The memory that a host function, or the host itself, uses: up to four arrays or views. Made by
 /// reads() and writes(), for launch_host() and on_host().
 class DeclaredAccess {
 protected:
@@ -30,12 +30,12 @@ private:
     SourceLocation where_;
 
 public:
-    /// Returns the memory; for the library.
+    /// Returns the memory, for heddle's own use.
     std::span<const detail::MemoryArgument> memory() const noexcept { return {memory_, count_}; }
     const SourceLocation& where() const noexcept { return where_; }  ///< of the declaration
 };
 
-/// The same for one array or view, and the view of it. `T` is const if the memory is only read.
+/// The declared access to one array or view, with a view of it. T is const if it is only read.
 template <class T> class DeclaredView : public DeclaredAccess {
 private:
     friend detail::Access;
@@ -44,7 +44,7 @@ private:
     View<T> view_;
 
 public:
-    /// Returns the view; for the library.
+    /// Returns the view, for heddle's own use.
     View<T> view() const noexcept { return view_; }
 };
 
@@ -56,13 +56,13 @@ template <class T> View<const T> as_read(View<T> view) noexcept { return view; }
 template <class T> View<const T> as_read(const Array<T>& array) noexcept { return array.view(); }
 template <class T> View<T> as_written(View<T> view) noexcept { return view; }
 template <class T> View<T> as_written(Array<T>& array) noexcept { return array.view(); }
-/// Arrays that are not const, and views.
+/// Accepts views, and arrays that are not const.
 template <class A>
 concept Writable = requires(A& a) { detail::as_written(a); };
 template <class T> DeclaredView<T> declare(View<T> view, bool writes, Where where) noexcept {
     return Access::make<DeclaredView<T>>(host_memory(view, writes), view, where);
 }
-/// The same for several arrays or views.
+/// Declares several arrays or views.
 template <ArrayOrView... A>
 DeclaredAccess declare_reads(const SourceLocation& where, const A&... memory) noexcept {
     return Access::make<DeclaredAccess>(Where(where), host_memory(as_read(memory), false)...);
@@ -71,7 +71,7 @@ template <ArrayOrView... A>
 DeclaredAccess declare_writes(const SourceLocation& where, A&... memory) noexcept {
     return Access::make<DeclaredAccess>(Where(where), host_memory(as_written(memory), true)...);
 }
-/// The memory of all declarations of a call, one behind the other.
+/// The memory of all declarations of a call, in sequence.
 template <std::size_t declarations> class DeclaredMemory {
 public:
     template <std::derived_from<DeclaredAccess>... A>
@@ -88,7 +88,7 @@ private:
     std::size_t count_ = 0;
 };
 template <class... A> DeclaredMemory(const A&...) -> DeclaredMemory<sizeof...(A)>;
-/// Tells observers that the host uses memory now.
+/// Notifies observers that the host uses the memory now.
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept;
 }  // namespace detail
 
@@ -97,7 +97,7 @@ void notify_host_access(const MemoryArgument& memory, const SourceLocation& wher
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
 ///     for (float value : on_host(reads(x))) use(value);
 ///
-/// Counts as a use of the array by the host function, after which the array is freed then.
+/// Counts as a use by the host function: the array is freed after that use.
 template <class T>
 [[nodiscard]] DeclaredView<const T> reads(View<T> view, Where where = {}) noexcept {
     return detail::declare(View<const T>(view), false, where);
@@ -107,7 +107,7 @@ template <class T>
                                           Where where = {}) noexcept {
     return detail::declare(array.view(), false, where);
 }
-/// The same for several arrays or views; for more than four, pass another reads().
+/// Declares reads of several arrays or views. Pass another reads() for more than four.
 template <detail::ArrayOrView A, detail::ArrayOrView B>
 [[nodiscard]] DeclaredAccess reads(const A& a, const B& b, Where where = {}) noexcept {
     return detail::declare_reads(where, a, b);
@@ -122,7 +122,7 @@ template <detail::ArrayOrView A, detail::ArrayOrView B, detail::ArrayOrView C,
                                    Where where = {}) noexcept {
     return detail::declare_reads(where, a, b, c, d);
 }
-/// Declares that it reads and writes this memory.
+/// Declares that a host function, or the host itself, reads and writes this memory.
 template <class T> [[nodiscard]] DeclaredView<T> writes(View<T> view, Where where = {}) noexcept {
     return detail::declare(view, true, where);
 }
@@ -131,7 +131,7 @@ template <class T>
                                      Where where = {}) noexcept {
     return detail::declare(array.view(), true, where);
 }
-/// The same for several arrays or views; for more than four, pass another writes().
+/// Declares writes of several arrays or views. Pass another writes() for more than four.
 template <detail::Writable A, detail::Writable B>
 [[nodiscard]] DeclaredAccess writes(A&& a, B&& b, Where where = {}) noexcept {
     return detail::declare_writes(where, a, b);
@@ -145,8 +145,8 @@ template <detail::Writable A, detail::Writable B, detail::Writable C, detail::Wr
     return detail::declare_writes(where, a, b, c, d);
 }
 
-/// Returns the view of reads() or writes(), and tells observers that the host uses its memory so,
-/// here and now. Waits for nothing.
+/// Returns the view of reads() or writes(), and notifies observers that the host uses its memory
+/// now, as declared. Never blocks: synchronise first.
 ///
 ///     done.synchronize();
 ///     for (float value : on_host(reads(result))) use(value);
@@ -155,7 +155,7 @@ template <class T> View<T> on_host(DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
         detail::notify_host_access(use.memory().front(), use.where());
     return use.view();
 }
-/// The same without a word: the host may write the memory, unless the elements are const.
+/// Returns the view without a declaration: the host may write it unless its elements are const.
 template <class T> View<T> on_host(View<T> view, Where where = {}) {
     if (detail::is_observed()) [[unlikely]]
         detail::notify_host_access(detail::host_memory(view, !std::is_const_v<T>), where);

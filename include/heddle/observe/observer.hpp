@@ -23,7 +23,7 @@ enum class OpKind : std::uint8_t {
     free,
     record,
     wait,
-    wait_elided,         ///< a redundant wait that was left out
+    wait_elided,         ///< a redundant wait that was not enqueued
     dropped,             ///< an operation on a poisoned stream
     synchronize,         ///< a host wait has ended
     synchronize_begins,  ///< a host wait begins; the same thread's `synchronize` follows
@@ -32,43 +32,43 @@ enum class OpKind : std::uint8_t {
     host_access,         ///< the host itself reads or writes memory, during the call
     host_function_runs,  ///< a host function begins, on the thread that runs it
     make_event,          ///< an event was made
-    export_event,        ///< an event was handed to other processes
+    export_event,        ///< an event was exported to other processes
     import_event,        ///< an event of another process was imported
-    hand_out,            ///< a stream's native handle was handed out: its work cannot all be seen
-    wrap,                ///< a native stream was wrapped, or a native event
-    /// The stream, or the host, comes after all earlier uses of this memory that heddle knows. Told
-    /// by an order_by_data, whose first stream `other` is: after those of streams not its own.
+    hand_out,            ///< a stream's native handle was requested: later work may be unseen
+    wrap,                ///< a native stream or event was wrapped
+    /// The stream, or the host, is ordered after all earlier uses of this memory that heddle knows.
+    /// Reported by an order_by_data, for uses on streams that it does not own. `other` is the first
+    /// of its own streams.
     after_users,
-    used_on,  ///< Array::used_on(): what the stream has done so far may have used this memory
-    abandon,  ///< a batch ended by a failure: what it had recorded and not sent will not run
-    /// The calling thread was blocked within another call, or asked again and again until a query
-    /// answered "complete". Orders nothing that the program could rely on. Told only if an observer
-    /// wants times.
+    used_on,  ///< Array::used_on(): the stream's work so far may have used this memory
+    abandon,  ///< a batch ended by a failure: the work recorded since its last flush will not run
+    /// The calling thread was blocked within another call, or polled by repeating a query. Orders
+    /// no work. Reported only if an observer requests times.
     blocked,
 };
-/// How many kinds there are.
+/// The number of kinds.
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::blocked) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
 
-/// What became of an operation.
+/// Whether an operation was enqueued or recorded.
 enum class OpMode : std::uint8_t {
     run,       ///< it was enqueued
     captured,  ///< a capture recorded it: it runs when the graph is launched
-    batched,   ///< a batch recorded it: it runs when the batch is sent, as by a `graph_launch`
+    batched,   ///< a batch recorded it: it runs when a flush launches it by a `graph_launch`
 };
 
 /// Returns the name of a mode.
 const char* to_string(OpMode mode) noexcept;
 
-/// Who wanted a wait, or the record that belongs to it.
+/// The reason for a wait, or for the record that belongs to it.
 enum class WaitReason : std::uint8_t {
-    user,         ///< the program asked for it
+    user,         ///< requested by the program
     scope_enter,  ///< a scope's stream waits for the one that it replaces
     scope_exit,   ///< the restored stream waits for the scope's
-    fork,         ///< a branch waits for what was before the fork
-    join,         ///< what follows waits for a branch
+    fork,         ///< a branch waits for the work before the fork
+    join,         ///< later work waits for a branch
     copy,         ///< pageable memory: the host takes part in the copy
     collective,
     data,         ///< orders conflicting accesses
@@ -77,7 +77,7 @@ enum class WaitReason : std::uint8_t {
     graph,        ///< a launch is ordered around the users of memory that its graph owns
     peer,         ///< copies between two devices
     pipeline,
-    wait_reasons,  ///< how many there are, not one of them
+    wait_reasons,  ///< the number of reasons, not a reason
 };
 
 /// Returns the name of a reason, "scope_enter" for example.
@@ -88,201 +88,201 @@ enum class AccessMode : std::uint8_t {
     read,
     write,       ///< overwrites it without reading
     read_write,  ///< may do both: a kernel with a View<T>
-    concurrent,  ///< makes an order of its own, with atomics
+    concurrent,  ///< synchronises by itself, with atomics
 };
 
 /// Memory that an operation accesses.
 struct OpAccess : MemoryRange {
-    /// Identifies the allocation for good; 0 for memory that heddle does not own.
+    /// Identifies the allocation uniquely; 0 for memory that heddle does not own.
     std::uint64_t allocation = 0;
-    /// Bytes of an element; 0 if it is not known.
+    /// Bytes of an element; 0 if unknown.
     std::uint32_t element = 0;
-    /// What is done with it.
+    /// How the memory is used.
     AccessMode mode = AccessMode::read;
-    /// Which of the kernel's arguments it is (or which holds it), from 0; -1 if it is none: the
-    /// kernel itself holds it, or the operation is no kernel.
+    /// The index, from 0, of the kernel's argument that holds it. -1 if the kernel object holds it,
+    /// or the operation is not a kernel.
     std::int8_t argument = -1;
 
-    /// Returns whether it may be written.
+    /// Returns whether the memory may be written.
     bool writes() const noexcept { return mode != AccessMode::read; }
     bool operator==(const OpAccess&) const = default;
 };
 
-/// One record of an event: an event has many in its life, and a wait means one of them.
+/// One record of an event. An event may be recorded many times, and a wait is for one record.
 struct EventPoint {
-    /// Identifies the event for good; 0 for none.
+    /// Identifies the event uniquely; 0 for no event.
     std::uint64_t event = 0;
-    /// How often it had been recorded; 0: never.
+    /// Counts the records of the event, from 1; 0 if it was never recorded.
     std::uint64_t record = 0;
     bool operator==(const EventPoint&) const = default;
 };
 
-/// A node of a launched graph, or an operation of a sent batch. The nodes of a child graph are
-/// among those of the graph, and named "child/node"; the child graph's own node follows them, and
-/// does nothing.
+/// A node of a launched graph, or an operation of a flushed batch. The nodes of a child graph are
+/// listed among those of the graph, and named "child/node". The child graph's own node follows
+/// them, and performs no work.
 struct GraphNodeInfo {
-    /// No node's index.
+    /// An index that refers to no node.
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
-    OpKind kind = OpKind::launch;  ///< of the operation that the node makes
-    const char* name = "";         ///< given by the user, or the kernel's
+    OpKind kind = OpKind::launch;  ///< of the node's operation
+    const char* name = "";         ///< as GraphNode::name()
     SourceLocation where = {};     ///< where it was made or captured
-    /// Nodes that precede it directly, by their index. In a body: nodes of the same body.
+    /// Indices of its direct predecessors. In a body: nodes of the same body.
     std::span<const std::uint32_t> after = {};
-    /// For nodes in a body of a conditional node (which is a `graph_launch`, and reads its value):
-    /// that node, which precedes them, by its index.
+    /// For nodes in a body: the index of the conditional node, which precedes them. That node is a
+    /// `graph_launch`, and reads its value.
     std::uint32_t inside = no_node;
-    /// Which of its bodies they are in. A pass through a conditional node runs at most one.
+    /// The index of the body. A pass through a conditional node runs at most one body.
     std::uint32_t alternative = 0;
-    /// For nodes of a child graph: the child graph's own node, by its index. It follows them.
+    /// For nodes of a child graph: the index of the child graph's own node, which follows them.
     std::uint32_t child = no_node;
-    /// The name of the stream whose work was captured as this node; empty if none was.
+    /// The name of the stream whose work was captured as this node; empty if it was not captured.
     const char* captured_on = "";
-    /// Known only if there was an observer when the node was made. Else all of each array that it
-    /// uses.
+    /// Its accesses. If no observer was registered when a kernel or host function was set, all of
+    /// each array that it uses.
     std::span<const OpAccess> accesses = {};
-    /// Whether `accesses` are exactly what it accesses.
+    /// Whether `accesses` are exact.
     bool accesses_known = false;
     /// As OpInfo::may_signal.
     bool may_signal = false;
-    /// For nodes that record or wait for an event.
+    /// For nodes that record or wait for an event: EventPoint::event.
     std::uint64_t event = 0;
 };
 
-/// What a graph launch runs. Immutable; observers may keep it by copying the pointer.
+/// The nodes that a graph launch runs. Valid only during the on_op() call.
 struct GraphShape {
-    /// Identifies the shape for good: launches with the same id launch the same nodes.
+    /// Identifies the shape uniquely: launches with the same id launch the same nodes.
     std::uint64_t id = 0;
-    /// Identifies the graph for good, whose launches run one after the other. A graph that is
-    /// changed gets another shape.
+    /// Identifies the graph uniquely. Its launches run one after the other. Changing the graph
+    /// changes the id of its shape.
     std::uint64_t graph = 0;
-    /// In an order that respects the edges. The nodes of a conditional node's bodies follow it
-    /// directly, body by body.
+    /// The nodes in topological order. The nodes of a conditional node's bodies follow it directly,
+    /// body by body.
     std::span<const GraphNodeInfo> nodes = {};
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
 struct OpInfo {
-    /// What was enqueued, elided or dropped.
+    /// The kind of the operation.
     OpKind kind = OpKind::launch;
     OpMode mode = OpMode::run;  ///< whether it was enqueued or recorded
-    /// Of waits, records and host waits.
+    /// For waits, records and host waits: the reason.
     WaitReason reason = WaitReason::user;
-    /// Whether it may tell somebody that it runs in a way that cannot be seen, through a flag in
-    /// memory for example. Of host functions and kernels: as far as their types, and the words that
-    /// a kernel holds, say.
+    /// Whether it may signal to others in a way that heddle cannot see, for example by a flag in
+    /// memory. Derived from the types of host functions and kernels, and the words in a kernel.
     bool may_signal = false;
-    /// Kernels: whether it holds, or is passed, what may be pointers to memory that `accesses` does
-    /// not tell of: addresses, references, views of addresses.
+    /// For kernels: whether the kernel object or its arguments may hold pointers to memory that
+    /// `accesses` lacks: addresses, references, views of addresses.
     bool holds_pointers = false;
-    /// The first few of those words, if there are any.
+    /// The first of those possible pointers.
     std::span<const void* const> pointers = {};
-    /// Allocations: whether the memory comes from a cache of heddle's own, which has to hand it on
-    /// after the uses of whoever had it before.
+    /// For allocations: whether the memory is from heddle's own cache, which must order its reuse
+    /// after the previous allocation's uses.
     bool from_own_cache = false;
     /// The kernel's type or function; for copies "host to device" and the like.
     const char* name = "";
-    StreamRef stream = {};  ///< the stream it was enqueued on, if there is one
-    /// Its place in the stream: unique there, and greater than those of operations that were
-    /// described earlier.
+    StreamRef stream = {};  ///< the stream on which it was enqueued, if any
+    /// Its position in the stream: unique there, and greater than those of operations described
+    /// earlier.
     std::uint64_t position = 0;
-    /// Identifies the operation in this process for good.
+    /// Identifies the operation uniquely in this process.
     std::uint64_t id = 0;
-    /// When the call began, or for a second operation of one call when the first one was done:
-    /// nanoseconds of std::chrono::steady_clock. 0 unless an observer asked for times.
+    /// When the call began, or for a later operation of one call, when the previous one ended. In
+    /// ns of std::chrono::steady_clock; 0 unless an observer requests times.
     std::int64_t begin_ns = 0;
-    std::int64_t end_ns = 0;  ///< when it was done, likewise
-    /// Of synchronize_device(), and of allocations; else the stream's.
+    std::int64_t end_ns = 0;  ///< when enqueuing it, or the wait, ended, likewise
+    /// The stream's device; for synchronize_device() and allocations, the device of the call.
     Device device = detail::Access::device(DeviceKind::cpu, 0);
     std::size_t bytes = 0;  ///< copied, filled, allocated or freed
     /// For waits and host waits: the stream waited for, if known.
     StreamRef other = {};
     std::uint64_t other_position = 0;  ///< of its last operation that the wait covers
-    /// For records: what was recorded. For waits and queries: the record that was meant.
+    /// For records: the new record. For waits and queries: the record waited for or queried.
     EventPoint event = {};
-    /// The capture or batch that recorded it, or that a `graph_launch` sends or that is abandoned;
-    /// else 0.
+    /// The capture or batch that recorded it. For a batch's `graph_launch`, and for `abandon`: the
+    /// batch. Else 0.
     std::uint64_t recording = 0;
-    /// The id of the host function that enqueued it, or of the graph launch that such a function
-    /// belongs to. 0: none, or no observer asked for times or host functions.
+    /// The id of the host function that enqueued it, or of the graph launch that contains that
+    /// function. 0 if there is none, or no observer requests times or host functions.
     std::uint64_t parent = 0;
-    /// Graph launches: what was launched, if it is known.
+    /// For graph launches: the nodes launched, or null if unknown.
     const GraphShape* shape = nullptr;
-    /// For a collective's operations: which collective; else 0.
+    /// For a collective's operations: identifies the collective; else 0.
     std::uint64_t collective = 0;
-    std::uint32_t share = 0;   ///< whose share of the collective it is: the rank
-    std::uint32_t shares = 0;  ///< how many shares the collective has
-    /// The memory that it uses, as far as its arguments say.
+    std::uint32_t share = 0;   ///< the rank whose share of the collective it is
+    std::uint32_t shares = 0;  ///< the number of shares of the collective
+    /// The memory that it uses, as declared by its arguments.
     std::span<const OpAccess> accesses = {};
     /// The user's call site.
     SourceLocation where = {};
 };
 
-/// What tells the times of a CUDA device.
+/// The source of a CUDA device's times.
 enum class DeviceClock : std::uint8_t {
-    events,  ///< timing events: each device has a clock of its own
+    events,  ///< timing events: each device has its own clock
     cupti,   ///< CUPTI, NVIDIA's library for profilers: one clock for all devices
 };
 
-/// What became of an operation.
+/// The result of running an operation.
 enum class RunResult : std::uint8_t {
     done,     ///< it ran
     failed,   ///< it ran, and threw: its stream has failed
     dropped,  ///< it did not run, because its stream had failed
 };
 
-/// Tells when an operation ran. Of an operation that consists of parts, each part may be told, and
-/// in any order: it began with the first and ended with the last.
+/// Reports when an operation ran. If it consists of parts, each part may be reported, in any order:
+/// the operation began with the first part and ended with the last.
 struct OpRun {
-    /// What `start_ns` is if the start is not known.
+    /// The value of `start_ns` if the start is unknown.
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
-    /// OpInfo::id of the operation. This may come before the operation is described.
+    /// OpInfo::id of the operation. The run may be reported before the operation is described.
     std::uint64_t id = 0;
-    /// Graph launches: the index of the node in the launched graph; else -1. A node in a body of a
-    /// conditional node runs once in each pass, and may not run.
+    /// For graph launches: the index of the node in the launched graph; else -1. A node in a body
+    /// of a conditional node runs once in each pass, or not at all.
     std::int64_t node = -1;
-    /// Nanoseconds of `clock`, or `unknown`: as soon as what it came after was done.
+    /// When it began, in ns of `clock`, or `unknown`. With DeviceClock::events: when the work
+    /// before it had completed.
     std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;  ///< likewise, but always known
-    /// How many worker threads could share it: 1, or all. 1 for a graph launch as a whole.
+    std::int64_t end_ns = 0;  ///< when it ended, in ns of `clock`; always known
+    /// The number of worker threads that could share it: 1, or all. 1 for an entire graph launch.
     std::uint32_t workers = 1;
-    /// -1: std::chrono::steady_clock. Else a clock of the CUDA device with this index, which
+    /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, which
     /// Observer::on_clock() relates to the host's.
     int clock = -1;
-    /// Which clock of the CUDA device.
+    /// The clock of the CUDA device that was used.
     DeviceClock measured_by = DeviceClock::events;
-    /// Unless it is `done`, this tells no times.
+    /// The result. The times are valid only if it is `done`.
     RunResult result = RunResult::done;
 };
 
-/// What a CUDA device's clock showed between two moments of the host's. All in nanoseconds.
+/// A reading of a CUDA device's clock, and the host's times before and after it. All in ns.
 struct ClockReading {
-    int device = 0;                           ///< the device's index, or -1: of all devices
+    int device = 0;                           ///< the device's index, or -1 for all devices
     std::int64_t before_ns = 0;               ///< before the reading, of std::chrono::steady_clock
-    std::int64_t device_ns = 0;               ///< what it showed, counted from any moment
+    std::int64_t device_ns = 0;               ///< the reading, from an arbitrary origin
     std::int64_t after_ns = 0;                ///< after the reading, of std::chrono::steady_clock
-    DeviceClock clock = DeviceClock::events;  ///< which clock was read
+    DeviceClock clock = DeviceClock::events;  ///< the clock that was read
 };
 
-/// A public call of the library that an observer sees begin.
+/// Describes a public call of heddle that begins.
 struct CallInfo {
     const char* name = "";      ///< the function
-    SourceLocation where = {};  ///< the user's line
+    SourceLocation where = {};  ///< the user's call site
 };
 
-/// What an observer wants besides on_op(). What nobody asked for costs nothing.
+/// Selects the information that an observer requests besides on_op(). The rest costs nothing.
 struct ObserverOptions {
-    /// Set OpInfo::begin_ns and end_ns, and call on_run() and on_clock(). On CUDA devices that
-    /// takes a timing event behind each operation, unless CUPTI is in use (timeline::GpuTimes).
+    /// Sets OpInfo::begin_ns and end_ns, and calls on_run() and on_clock(). On CUDA devices this
+    /// records a timing event behind each operation, unless CUPTI is in use (timeline::GpuTimes).
     bool times = false;
-    /// Call on_call_begin() and on_call_end().
+    /// Calls on_call_begin() and on_call_end().
     bool calls = false;
-    /// Set OpInfo::parent, and tell when a host function begins (OpKind::host_function_runs). With
-    /// `times` that is so anyway.
+    /// Sets OpInfo::parent, and reports when a host function begins (OpKind::host_function_runs).
+    /// Implied by `times`.
     bool host_functions = false;
 };
 
-/// Receives a call for each operation. Derive from it, and register with add_observer().
+/// Receives a call for each operation. Derive from it, and register the object by add_observer().
 ///
 ///     struct Log final : Observer {
 ///         void on_op(const OpInfo& op) noexcept override {
@@ -290,20 +290,20 @@ struct ObserverOptions {
 ///         }
 ///     };
 ///
-/// Thread-safety: several threads may be in these functions at once.
+/// Lifetime: call remove_observer() before destroying it. Thread-safety: several threads may call
+/// these functions at once.
 class Observer {
 public:
-    /// Called on the enqueuing thread after the operation was enqueued. Must not throw, enqueue
-    /// work or wait for any. May query names and ids of streams.
+    /// Called on the enqueuing thread after the operation was enqueued. No function of an observer
+    /// may throw, enqueue work or wait for work. They may query names and ids of streams.
     virtual void on_op(const OpInfo& op) noexcept = 0;
-    /// Called when an operation has run: on CPU devices on the thread that ran it, for CUDA devices
-    /// soon after, on any thread. The same is forbidden.
+    /// Called when an operation has run: for CPU devices on the thread that ran it, for CUDA
+    /// devices soon after, on any thread.
     virtual void on_run(const OpRun&) noexcept {}
-    /// Called on any thread, each second while operations of a CUDA device are timed. The same is
-    /// forbidden.
+    /// Called on any thread, each second while operations of a CUDA device are timed.
     virtual void on_clock(const ClockReading&) noexcept {}
-    /// Called on the calling thread when a public call begins, and when it returns or throws. Calls
-    /// nest. The same is forbidden.
+    /// Called on the calling thread when a public call begins. Calls nest: on_call_end() is called
+    /// when the innermost one returns or throws.
     virtual void on_call_begin(const CallInfo&) noexcept {}
     virtual void on_call_end() noexcept {}  ///< see on_call_begin()
 
@@ -313,27 +313,27 @@ protected:
 
 /// Registers an observer. Thread-safe.
 void add_observer(Observer& observer, ObserverOptions options = {});
-/// Unregisters an observer. Waits until all other threads that are in its functions have left; the
-/// observer can be destroyed then. Thread-safe.
+/// Unregisters an observer. Blocks until all other threads have left its functions; then it can be
+/// destroyed. Thread-safe.
 void remove_observer(Observer& observer);
 
 namespace detail {
-/// What the observers want: a set of bits. 0 without observers.
+/// The requests of all observers, as bits of `observed`. 0 without observers.
 namespace observe {
 inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
-/// The watch wants operations to be noted (core/observe/flight.hpp). Nobody has to describe them.
+/// The watch notes operations (core/observe/flight.hpp), without full descriptions.
 inline constexpr std::uint32_t flight = 16;
 }  // namespace observe
 inline constinit std::atomic<std::uint32_t> observed{0};
 void notify(OpInfo op) noexcept;
-/// The same for what was just enqueued on `stream`, or recorded by its capture or batch. Sets the
-/// op's stream, device, position and mode.
+/// Notifies observers of an operation just enqueued on `stream`, or recorded by its capture or
+/// batch. Sets the op's stream, device, position and mode.
 void notify_on(StreamState& stream, OpInfo op, bool is_recorded = false) noexcept;
-/// Returns whether an observer wants operations to be described.
+/// Returns whether an observer receives operations.
 inline bool is_observed() noexcept {
     return (observed.load(std::memory_order_relaxed) & ~observe::flight) != 0;
 }
-/// Returns whether they are to be described or noted.
+/// Returns whether an observer receives operations, or the watch notes them.
 inline bool is_noted() noexcept { return observed.load(std::memory_order_relaxed) != 0; }
 /// Returns whether the process is watched.
 inline bool has_watch() noexcept {
@@ -341,7 +341,7 @@ inline bool has_watch() noexcept {
 }
 
 /// Marks a public call from its construction to its destruction. Costs one load unless an observer
-/// wants times or calls.
+/// requests times or calls.
 class CallMark {
 public:
     CallMark(const char* name, const SourceLocation& where) noexcept {

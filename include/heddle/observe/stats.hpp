@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-/// Counts of operations. Subtract two to get those in between:
+/// Counts of operations. Subtract two to count the operations in between:
 ///
 ///     const OpStats before = stats();
 ///     step();
@@ -13,22 +13,22 @@ namespace heddle {
 struct OpStats {
     /// Calls that launch a kernel. A graph's kernels are not counted when it is launched.
     std::uint64_t launches = 0;
-    std::uint64_t graph_launches = 0;  ///< one per graph or batch, whatever its nodes
-    /// Functions of launch_host() and on_completion().
+    std::uint64_t graph_launches = 0;  ///< one per graph or batch, regardless of its nodes
+    /// Functions enqueued by launch_host() and on_completion().
     std::uint64_t host_functions = 0;
-    /// Of any kind and direction.
+    /// Copies of any kind and direction.
     std::uint64_t copies = 0;
-    /// By these copies.
+    /// Bytes copied by these copies.
     std::uint64_t bytes_copied = 0;
-    /// By fill() and fill_zero().
+    /// Fills by fill() and fill_zero().
     std::uint64_t fills = 0;
-    /// Of arrays.
+    /// Allocations of arrays.
     std::uint64_t allocations = 0;
-    /// By these allocations.
+    /// Bytes allocated by these allocations.
     std::uint64_t bytes_allocated = 0;
-    /// Of arrays.
+    /// Frees of arrays.
     std::uint64_t frees = 0;
-    /// Explicit records only, not those inside wait_stream().
+    /// Explicit records of events, without those inside wait_stream().
     std::uint64_t events_recorded = 0;
     std::uint64_t waits_inserted = 0;    ///< by wait_stream(), wait_event() and scopes
     std::uint64_t waits_elided = 0;      ///< redundant waits that were left out
@@ -39,8 +39,8 @@ struct OpStats {
     bool operator==(const OpStats&) const = default;
 };
 
-/// Returns the counts over all threads. Counting starts with the first call, so programs that never
-/// call it pay nothing. Thread-safe.
+/// Returns the counts over all threads. Counting starts with the first call, so it costs nothing in
+/// programs that never call it. Thread-safe.
 OpStats stats();
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// The watch: says why a program is stuck.
+// The watch: reports why a program is stuck.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,25 @@
 
 namespace heddle {
 
-/// A place in the source, or no file if it is not known.
+/// A place in the source. The file is empty if the place is unknown.
 struct PendingPlace {
-    std::string file;   ///< as the compiler was given it
+    std::string file;   ///< as passed to the compiler
     unsigned line = 0;  ///< counted from 1
 };
 
 /// The state of a stream.
 enum class StreamIs : std::uint8_t {
-    running,    ///< its operation runs, or is about to
+    running,    ///< its operation runs, or is about to run
     ready,      ///< its operation has no worker yet
     waiting,    ///< it waits for another stream, an event or a graph's end
-    recording,  ///< a batch or capture holds its work back
-    between,    ///< of a GPU: it is at one of its pending operations, which one is not known
+    recording,  ///< a batch or capture defers its work
+    between,    ///< a GPU's stream is at one of its pending operations, but CUDA hides which one
     unknown,    ///< its state could not be read
 };
 
 /// One of the last operations of a stream.
 struct RecentOperation {
-    OpKind kind = OpKind::launch;  ///< of work
+    OpKind kind = OpKind::launch;  ///< the kind of the operation
     OpMode mode = OpMode::run;     ///< whether it was enqueued or recorded
     std::string name;              ///< of the kernel, or "host to device" and the like
     PendingPlace where;            ///< where it was enqueued
@@ -41,33 +41,33 @@ struct RecentOperation {
 
 /// A stream with work that has not completed.
 struct PendingStream {
-    std::string name;                                            ///< as the program gave it
+    std::string name;                                            ///< as StreamRef::name()
     std::uint64_t id = 0;                                        ///< as StreamRef::id()
-    Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< whose stream it is
+    Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< the stream's device
     StreamIs is = StreamIs::unknown;                             ///< its state
-    /// The operation that it is at: the kernel's name, "copy", "wait" and the like.
+    /// Its current operation: the kernel's name, "copy", "wait" and the like.
     std::string operation;
-    PendingPlace where;         ///< where that was enqueued
-    std::uint64_t pending = 0;  ///< operations and waits, this one among them
-    /// How long nothing of it has completed, as far as somebody looked; else 0.
+    PendingPlace where;         ///< where that operation was enqueued
+    std::uint64_t pending = 0;  ///< operations and waits, including the current one
+    /// Time without progress, as observed by the watch; 0 if unknown.
     std::chrono::nanoseconds since{0};
-    std::string waits_for;  ///< the stream that it waits for; empty if there is none
-    EventPoint event = {};  ///< the record that it waits for, if it is known
-    std::string text;       ///< all of it in words
-    /// The last of its operations, oldest first, at most 64. Kept while the process is watched.
+    std::string waits_for;  ///< the stream that it waits for; empty if none or unknown
+    EventPoint event = {};  ///< the record that it waits for, if known
+    std::string text;       ///< a description in words
+    /// Its last operations, oldest first, at most 64. Recorded while the process is watched.
     std::vector<RecentOperation> recent;
 };
 
-/// A thread of the host that waits in a call. Known of calls that began while the process was
+/// A thread of the host that waits in a call. Listed only if the call began while the process was
 /// watched.
 struct PendingThread {
     unsigned number = 0;                ///< counted from 1
     int thread = 0;                     ///< as gettid()
     std::string call;                   ///< "synchronize", for example
-    PendingPlace where;                 ///< where it was called
+    PendingPlace where;                 ///< the call site
     std::chrono::nanoseconds since{0};  ///< how long it has waited
     std::string waits_for;              ///< the stream, or the device
-    std::string text;                   ///< all of it in words
+    std::string text;                   ///< a description in words
 };
 
 /// The kind of a cause.
@@ -76,75 +76,79 @@ enum class CauseKind : std::uint8_t {
     workers_busy,      ///< no worker is free, and all run host functions
     cycle,             ///< streams and threads wait for each other
     nothing_reaches,   ///< no pending work reaches the record that a stream or thread waits for
-    batch_is_open,     ///< a batch holds work back
-    capture_is_open,   ///< a capture does
+    batch_is_open,     ///< an open batch defers work
+    capture_is_open,   ///< an open capture defers work
     process_is_gone,   ///< another process has ended, or has not reached its record
     rank_has_not_come  ///< a rank has not reached a collective
 };
 
-/// Why something does not go on.
+/// A reason why work makes no progress.
 struct PendingCause {
-    CauseKind kind = CauseKind::operation_runs;  ///< which sort of cause
+    CauseKind kind = CauseKind::operation_runs;  ///< the kind of cause
     std::string text;  ///< in words: "the kernel Relax at solver.cpp:88 has not ended"
-    /// Of the thread that runs it, innermost first. Only in reports that a signal asked for.
+    /// Stack of the thread that runs it, innermost first. Only in reports requested by a signal.
     std::vector<std::string> stack;
     std::string thread;  ///< the name of that thread
 };
 
-/// What is pending, and why.
+/// The pending work of the process, and the causes.
 struct PendingWork {
-    std::vector<PendingStream> streams;  ///< those with pending work
-    std::vector<PendingThread> threads;  ///< those that wait
-    std::vector<PendingCause> causes;    ///< empty if none is known
+    std::vector<PendingStream> streams;  ///< streams with pending work
+    std::vector<PendingThread> threads;  ///< threads that wait
+    std::vector<PendingCause> causes;    ///< empty if unknown
     std::vector<std::string> unseen;  ///< streams and recordings that could not be read, in words
-    /// Streams that have failed, in words. They drop what they are given, so that somebody may wait
-    /// for what never runs.
+    /// Streams that have failed, in words. They drop later work, so a thread may wait for work that
+    /// never runs.
     std::vector<std::string> failed;
 
-    /// Returns whether nothing is pending and nobody waits.
+    /// Returns whether no stream has pending work and no thread waits.
     bool is_empty() const noexcept { return streams.empty() && threads.empty(); }
 };
 
-/// Returns all of it in words, a line for each thing. `recent`: with each stream's last operations.
+/// Returns a description in words, one line for each stream, thread and cause. If `recent`, adds
+/// each stream's last operations.
 std::string to_string(const PendingWork& work, bool recent = false);
-/// Writes to_string() to a stream.
+/// Writes to_string(work) to `out`.
 std::ostream& operator<<(std::ostream& out, const PendingWork& work);
 
-/// Returns the pending work, its waits, and the causes. Takes no lock that a thread of the program
-/// can hold for long, and waits for nothing: it may be called while the program is stuck, also in
-/// host functions. Of a GPU's streams it tells between which operations
-/// they are. Threads that wait, and the last operations of streams, are known while the process is
-/// watched. Throws OutOfMemory. Thread-safe.
+/// Returns the pending work, its waits, and the causes. For a GPU's streams, finds the range of
+/// operations that may be running. Waiting threads, and the last operations of streams, are
+/// recorded only while the process is watched.
+///
+/// Never blocks: takes no lock that a thread of the program can hold for long. It may be called
+/// while the program is stuck, also in host functions. Throws OutOfMemory. Thread-safe.
 PendingWork what_is_pending(Where where = {});
 
 /// Options of watch().
 struct WatchOptions {
-    /// A report is made when nothing has completed for so long. 0: only on request.
+    /// The time without progress after which a report is made. 0: only on request.
     std::chrono::milliseconds limit = std::chrono::seconds(10);
-    /// Where reports go; `%p` in the name is the process's number. Empty: standard error. Without
-    /// `%p` a forked child writes to NAME.PID.
+    /// The file for reports; `%p` in the name is replaced by the process id. Empty: standard error.
+    /// Without `%p` a forked child writes to NAME.PID.
     std::string file = {};
-    /// Make a report at each SIGQUIT, unless the program has a handler for that.
+    /// Makes a report at each SIGQUIT, unless the program handles that signal.
     bool on_signal = true;
-    /// Called with each report that is made, on the watching thread, in place of writing it. It may
-    /// call what_is_pending(), and nothing else of heddle.
+    /// Called with each report, on the watching thread, instead of writing it. It may call
+    /// what_is_pending(), and no other function of heddle.
     std::function<void(const PendingWork&, const std::string& text)> on_report = {};
 };
 
-/// Watches the process from now on: reports the pending work, and why it is stuck, when nothing has
-/// completed on a device for the limit, or a thread has waited for so long. A report is made once,
-/// and again when it would say something else. Called again, it changes the options.
+/// Starts to watch the process. Reports the pending work and its causes when a device with pending
+/// work has completed no operation for the limit. Also reports when a thread has waited for the
+/// limit without progress. A report is repeated only if its contents change. A later call replaces
+/// the options.
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///
-/// A program need not be changed: HEDDLE_WATCH=10s in its environment (500ms, 2m; a number alone is
-/// seconds; 0 is on request only) watches it from its first stream on, and
-/// HEDDLE_WATCH=10s,file=hang-%p.txt writes to a file. While it watches, each stream's last 64
-/// operations are remembered; reports have them, and std::terminate() writes them. In the child of
-/// a fork it goes on with the child's first stream. Throws NativeError if there can be no thread,
-/// and UsageError for a limit below 0. Thread-safe.
+/// HEDDLE_WATCH=10s in the environment (500ms, 2m; a plain number is seconds; 0 is on request only)
+/// watches an unchanged program, from its first stream on. HEDDLE_WATCH=10s,file=hang-%p.txt writes
+/// to a file. While the process is watched, each stream's last 64 operations are recorded for
+/// reports. std::terminate() writes a report. In the child of a fork, watching resumes with the
+/// child's first stream.
+///
+/// Throws NativeError if no thread can be created, and UsageError for a limit below 0. Thread-safe.
 void watch(WatchOptions options = {}, Where where = {});
-/// Ends it. Thread-safe.
+/// Stops watching. Thread-safe.
 void end_watch() noexcept;
 
 }  // namespace heddle

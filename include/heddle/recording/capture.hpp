@@ -1,4 +1,4 @@
-// Captures: work enqueued on streams becomes a graph instead of running.
+// Captures: work enqueued on streams is recorded into a graph instead of running.
 #pragma once
 
 #include <concepts>
@@ -24,7 +24,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
                       std::span<Graph> bodies, Where where);
 int read_condition(StreamRef stream, View<const int> value, Where where);
 
-/// What a condition runs: a function that enqueues work, or a graph.
+/// The body of a condition: a function that enqueues work, or a graph.
 template <class F>
 concept ConditionBody = std::invocable<F> || std::same_as<std::remove_reference_t<F>, Graph>;
 template <class F> void run_body(StreamRef stream, F& body, Where where) {
@@ -33,8 +33,8 @@ template <class F> void run_body(StreamRef stream, F& body, Where where) {
 }
 }  // namespace detail
 
-/// Says on which threads CUDA forbids its own calls that could wait for the capture. Matters only
-/// while a stream is captured whose native handle is out. The modes are those of
+/// Selects the threads on which CUDA forbids its own calls that could wait for the capture. Without
+/// effect unless a captured stream's native handle is known outside heddle. The modes are those of
 /// cudaStreamBeginCapture; heddle's calls work in all of them.
 enum class CaptureMode : std::uint8_t {
     thread_local_,  ///< on the capturing thread
@@ -44,35 +44,35 @@ enum class CaptureMode : std::uint8_t {
 
 /// Options of a capture.
 struct CaptureOptions {
-    /// Joins, at the end, streams that took part and that the first stream has not waited for. By
-    /// default they are an error.
+    /// At the end, joins participants that the first stream has not waited for. By default, they
+    /// are an error.
     bool join = false;
-    /// What CUDA forbids meanwhile.
+    /// Selects the threads on which CUDA forbids calls during the capture.
     CaptureMode mode = CaptureMode::thread_local_;
 };
 
-/// Captures the work enqueued on `stream`: it does not run, and end() makes a graph of it. In the
-/// scope the stream is this thread's current one.
+/// Captures the work enqueued on `stream`: it does not run, and end() returns it as a graph. In the
+/// scope `stream` is this thread's current stream.
 ///
 ///     ScopedCapture scope(stream);
 ///     launch(Saxpy{}, dim(n), 2.0f, x, y);
 ///     Graph step = scope.end();
 ///     step.launch(stream);
 ///
-/// Other streams, also of other devices, become participants by waiting for one (wait_stream,
-/// wait_event, ScopedStream, fork_join). The first stream must wait for all of them before end().
-/// Streams of CUDA devices take part only if the capture began on one.
+/// Order: other streams, also of other devices, become participants by waiting for a participant
+/// (wait_stream, wait_event, ScopedStream, fork_join). The first stream must wait for all of them
+/// before end(). Streams of CUDA devices take part only if the capture began on one.
 ///
-/// Errors: the following throw UsageError, which says what to use instead, and leave the capture
+/// Errors: the following throw UsageError, which names an alternative, and leave the capture
 /// intact:
 /// - waiting on the host for a participant or an event recorded in the capture, or querying it
 /// - a participant's wait for pending work outside the capture
 /// - pageable memory
 ///
-/// Lifetime: arrays that the work uses must be alive at every launch. Arrays allocated in the
-/// capture share their memory with the graph; if freed in it, later ones may reuse it. Without
-/// end(), for example after an exception, the destructor discards the capture, and its streams
-/// continue as before.
+/// Lifetime: arrays that the work uses must exist at every launch. Arrays allocated in the capture
+/// share their memory with the graph. If they are freed in the capture, later arrays may reuse that
+/// memory. Without end(), for example after an exception, the destructor discards the capture, and
+/// its streams continue as before.
 class ScopedCapture : public ScopeBase {
 public:
     /// Begins the capture. Throws UsageError if `stream` is in a capture already or was destroyed.
@@ -83,11 +83,11 @@ public:
     ~ScopedCapture();
 
     /// Ends the capture and returns its graph. If the first stream has not waited for a
-    /// participant, throws UsageError, which names it, and discards the capture. An empty graph is
-    /// reported to the report hook if its thread enqueued work past the capture meanwhile.
+    /// participant, throws UsageError, which names it, and discards the capture. Passes an error to
+    /// the report hook if the graph is empty although the thread enqueued work on other streams.
     [[nodiscard]] Graph end(Where where = {});
     /// Ends the capture and adds its work to `graph`, after the nodes `after` (default: all nodes).
-    /// The next launch instantiates the graph anew. Throws UsageError as end() does, for nodes of
+    /// The next launch instantiates the graph again. Throws UsageError as end() does, for nodes of
     /// another graph, and if the devices differ.
     void end_into(Graph& graph, std::initializer_list<GraphNode> after = {}, Where where = {});
 
@@ -125,16 +125,16 @@ void capture_into(Graph& graph, StreamRef stream, F&& body,
     scope.end_into(graph, after, where);
 }
 
-/// Runs the work of then() if the int `value` is not 0, else that of otherwise(). In both, `stream`
-/// is the current stream. Either may be a graph instead, which is launched on `stream`.
+/// Runs the work of then() if the int `value` is not 0, else that of otherwise(). `stream` is the
+/// current stream in both. Either may be a graph instead, which is launched on `stream`.
 ///
 ///     capture_if(stream, flag, [&] { fill(x, 1.0f); }, [&] { fill(x, 2.0f); });
 ///     capture_if(stream, flag, graph);
 ///
 /// In a capture: adds a conditional node, which reads the value when the graph reaches it. Calls
-/// then() and otherwise() once each. They may use `stream` and streams that wait for it in them.
-/// Throws UsageError for work on other participants and for events with timing, and Unsupported if
-/// the native handle of `stream` is out or the capture is native.
+/// then() and otherwise() once each. They may use `stream`, and streams that they make wait for it.
+/// Throws UsageError for work on other participants and for events with timing. Throws Unsupported
+/// if the native handle of `stream` is known outside heddle, or the capture is native.
 ///
 /// Outside a capture: blocks until the value can be read, then calls one of the two.
 template <detail::ConditionBody Then, detail::ConditionBody Else>
@@ -157,7 +157,7 @@ template <detail::ConditionBody Then>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Where where = {}) {
     capture_if(stream, value, std::forward<Then>(then), [] {}, where);
 }
-/// The same on the current stream.
+/// Does the same on the current stream.
 template <detail::ConditionBody Then, detail::ConditionBody Else>
 void capture_if(View<const int> value, Then&& then, Else&& otherwise, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise),
@@ -178,7 +178,7 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body, Where w
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
     } else {
         while (detail::read_condition(stream, value, where) != 0) {
-            // A scope for each pass: it ends what set_stream() changes in the body.
+            // A scope for each pass: it undoes set_stream() in the body.
             const ScopedStream in(stream, {.wait_on_enter = false}, where);
             run();
         }
@@ -196,8 +196,8 @@ bool is_capturing(StreamRef stream = current_stream());
 /// Records `event` on `stream` as a node of the captured graph, so that every launch records it for
 /// waiters outside. Outside a capture, does the same as record_event().
 ///
-/// In a capture, record_event() itself only marks a point of the graph, unless the event has
-/// timing: then it adds a node too.
+/// In a capture, record_event() itself only marks a point of the graph. It adds a node too if the
+/// event has timing.
 void record_external(StreamRef stream, Event& event, Where where = {});
 /// Makes `stream` wait for an event recorded outside the capture. Adds a node: each launch of the
 /// graph waits for the newest record made before it. Outside a capture, and in a batch, does the
