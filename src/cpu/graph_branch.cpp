@@ -8,9 +8,9 @@ namespace heddle::detail::cpu {
 
 const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
     // libc++ 19 cannot load by an atomic_ref of a const object.
-    const int now = fiber != nullptr ? fiber->load(value)
-                                     : std::atomic_ref(const_cast<int&>(*value))
-                                           .load(std::memory_order_acquire);
+    const int now = fiber != nullptr
+                        ? fiber->load(value)
+                        : std::atomic_ref(const_cast<int&>(*value)).load(std::memory_order_acquire);
     std::size_t body = 0;
     switch (kind) {
     case ConditionalKind::if_else:
