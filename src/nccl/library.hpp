@@ -1,4 +1,4 @@
-// NCCL, loaded at run time: a program that never asks for it starts without it.
+// NCCL, loaded at run time. A program that does not use NCCL runs without it.
 #pragma once
 
 #include <string>
@@ -31,8 +31,9 @@ struct Nccl {
     decltype(&ncclRecv) receive;
 };
 
-/// Returns the library, loaded once: the one that HEDDLE_NCCL names in the environment, else where
-/// the linker and CUDA's installer put it. Throws Unsupported, at each call, if there is none.
+/// Returns the library, loaded once: the one that HEDDLE_NCCL names in the environment; otherwise
+/// the one that the linker or CUDA's installer has put in place. Throws Unsupported, at each call,
+/// if there is none.
 const Nccl& nccl(const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

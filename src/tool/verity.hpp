@@ -27,7 +27,7 @@ inline constexpr std::uint64_t digests_per_block = sha256_block_bytes / sha256_b
 /// Enough for 2^64 bytes: 52 bits of blocks, 7 bits per level.
 inline constexpr int max_verity_levels = 8;
 
-/// Returns how many blocks of 4096 bytes hold `bytes`.
+/// Returns the number of 4096-byte blocks that contain `bytes`.
 constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
     return bytes / sha256_block_bytes + (bytes % sha256_block_bytes != 0 ? 1 : 0);
 }
@@ -64,7 +64,7 @@ public:
     /// Returns the bytes of a level in whole blocks.
     constexpr std::uint64_t bytes(int level) const { return blocks(level) * sha256_block_bytes; }
 
-    /// Returns the bytes of digests in a level from 1 on: what hashing the level below writes.
+    /// Returns the bytes of digests in a level from 1 on: the output of hashing the level below.
     /// Zeros follow, up to bytes(level).
     constexpr std::uint64_t digest_bytes(int level) const {
         return blocks(level - 1) * sha256_bytes;
