@@ -80,8 +80,8 @@ std::string host_wait_text(const std::string& second_place, const StreamWords& f
     return formatted("{}, a wait\n      of the host for {}, by synchronize()", place, first.text);
 }
 
-/// Returns whether the second place does not follow the first one in the source, and was reached
-/// earlier, too: in an earlier iteration of a loop, or by an earlier call.
+/// Returns whether the second place is not behind the first one in the source, and was reached
+/// earlier, too. An earlier iteration of a loop can reach it, or an earlier call.
 bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
     if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;
@@ -107,7 +107,7 @@ std::string made_of(const ReportNames& names, const std::string& stream) {
 }
 
 /// Returns the edge or the wait that would order two nodes. Edges connect nodes of one graph.
-/// Captured nodes get their edges from waits.
+/// Captured nodes are ordered by waits instead.
 std::string missing_in_graph(const Finding& finding, const ReportNames& names, const Race& race) {
     const FindingSide &one = finding.first, &other = finding.second;
     const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);

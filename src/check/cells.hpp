@@ -19,7 +19,7 @@ struct Mark {
     std::int8_t argument = -1;
     bool is_free : 1 = false;        ///< the memory was freed
     bool by_allocation : 1 = false;  ///< the memory was allocated
-    bool is_raw : 1 = false;         ///< through a plain pointer, which heddle does not know
+    bool is_raw : 1 = false;         ///< through a plain pointer, unknown to heddle
     bool is_guess : 1 = false;       ///< see CheckAccess
 
     explicit operator bool() const noexcept { return static_cast<bool>(epoch); }

@@ -231,8 +231,7 @@ Checker::News Checker::take_news() {
             continue;
         }
         ++(finding.is_certain ? summary_.certain : summary_.possible);
-        // A wait for an unrecorded event is a certain mistake, even if something else orders the
-        // two.
+        // A wait for an unrecorded event is a mistake, even if another order exists.
         const bool waits_for_nothing = finding.order.kind == KnownOrder::Kind::never_recorded;
         if (finding.is_certain || options_.strict || waits_for_nothing)
             news.races.push_back(race_of(explained(finding), *this));

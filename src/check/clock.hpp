@@ -9,8 +9,8 @@
 
 namespace heddle::detail {
 
-/// A small number that stands for a stream, for the host (0), or for a part of a graph. A reused
-/// slot continues its positions, so old clocks stay valid.
+/// A small number for a stream, for the host (0), or for a part of a graph. A reused slot continues
+/// its positions, so old clocks stay valid.
 using Slot = std::uint32_t;
 inline constexpr Slot host_slot = 0;
 /// The index of an operation in its slot, from 1.
@@ -53,7 +53,7 @@ private:
     std::vector<Position> reached_;
 };
 
-/// A vector clock: for each slot, the newest position that something is ordered after.
+/// A vector clock: for each slot, the newest position that an operation is ordered after.
 /// Copy-on-write: copies share one tree, and a change copies only the nodes that it changes. Each
 /// leaf has 128 slots. So the cost of a small difference between two clocks is small. Pass the same
 /// floor to all calls. Not thread-safe.

@@ -20,7 +20,7 @@ public:
         engine_.add(op);
     }
     /// Compares a use by the host; see CheckEngine::look(). While operations are held, the engine
-    /// does not know the operations before the use. The use is then held, too, and the result is
+    /// has not received all operations before the use. The use is then held, too, and the result is
     /// empty.
     template <class F>
     CheckEngine::HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all,

@@ -1,5 +1,5 @@
-// Operations that may create an order that heddle cannot observe: host functions that may set a
-// flag, streams with exposed handles, events that other processes wait for.
+// Operations that may create an order that heddle cannot observe. Examples: host functions that may
+// set a flag, streams with exposed handles, events that other processes wait for.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ struct AllocationTrack {
     std::uint64_t begin = 0, end = 0;  ///< equal if the extent is unknown
     SiteId made = 0, freed = 0;
     bool is_freed = false;
-    bool is_foreign = false;  ///< stands for all memory that heddle does not own
+    bool is_foreign = false;  ///< represents all memory that heddle does not own
     Epoch freed_at;
     History history;
     /// By stream: the position up to which used_on() has declared its uses by plain pointers.

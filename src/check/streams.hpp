@@ -57,7 +57,7 @@ struct StreamTrack {
     }
 };
 
-/// Assigns a slot to each stream. Releases the slot when all work of the stream is known to be
+/// Assigns a slot to each stream. May release a slot once all work of its stream is known to be
 /// complete, even if the stream still exists. The stream can acquire a slot again later.
 class StreamTable {
 public:

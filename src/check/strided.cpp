@@ -17,7 +17,7 @@ bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end)
 }
 
 /// Returns whether two accesses with the same pitch overlap. Row i of `a` can only overlap rows i +
-/// k and i + k + 1 of `b`, with the same k for all rows.
+/// k and i + k + 1 of `b`. All rows have the same k.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());
@@ -78,8 +78,8 @@ CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::
     return common;
 }
 
-/// Returns the common bytes of two accesses with the same pitch, if row i of `a` overlaps row i + k
-/// of `b` and no other. Returns an empty range if a row overlaps two rows.
+/// Returns the common bytes of two accesses with the same pitch. Row i of `a` overlaps row i + k of
+/// `b` and no other. Returns an empty range if a row overlaps two rows.
 CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());

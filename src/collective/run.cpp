@@ -26,7 +26,7 @@ constexpr std::size_t small_reduce_on_cpu = 256 << 10;
 /// and the others from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU; reducing in
+/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU. Reducing in
 /// slices moves 2 (n - 1) / n times the array.
 constexpr std::size_t small_bytes(std::size_t n) {
     return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));

@@ -52,8 +52,8 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
     for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
 }
 
-// Either each rank waits for all others, or all wait through rank 0. The first way takes the host n
-// * (n - 1) waits. The second takes 2 * (n - 1) waits, and one more step on the devices. In a
+// Either each rank waits for all others, or all wait through rank 0. The first way takes the host
+// n * (n - 1) waits. The second takes 2 * (n - 1) waits, and one more step on the devices. In a
 // graph, waits cost the host nothing.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {

@@ -31,9 +31,9 @@ struct Nccl {
     decltype(&ncclRecv) receive;
 };
 
-/// Returns the library, loaded once: the one that HEDDLE_NCCL names in the environment; otherwise
-/// the one that the linker or CUDA's installer has put in place. Throws Unsupported, at each call,
-/// if there is none.
+/// Returns the library. The first call loads it, by the name in the environment variable
+/// HEDDLE_NCCL. If that is not set, searches the folders of the linker and of CUDA's installer.
+/// Throws Unsupported, at each call, if there is none.
 const Nccl& nccl(const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -57,8 +57,8 @@ struct DigestResult {
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// Chunks of the file are the pieces of a heddle::Pipeline. Each is read into the pipeline's memory
-/// in several parts concurrently, by streams of a CPU device; the pipeline copies it to the device,
+/// Chunks of the file are the pieces of a heddle::Pipeline. Streams of a CPU device read each chunk
+/// into the pipeline's memory, in several parts concurrently. The pipeline copies it to the device,
 /// and hashing is the pipeline's work. The calling thread only enqueues, and waits for the pipeline
 /// if all of its slots are in use.
 class DigestPipeline {

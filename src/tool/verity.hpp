@@ -35,8 +35,8 @@ constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
 /// The shape of the tree over a file: the number of levels, and of blocks in each.
 ///
 /// Level 0 is the file, level 1 the digests of its blocks, and so on. From level 1 on, each level
-/// is stored as whole blocks: zeros follow the digests of level l - 1 to the end of the last block
-/// of level l.
+/// is stored as whole blocks. In level l, zeros follow the digests of level l - 1 to the end of the
+/// last block.
 class VerityTree {
 public:
     explicit constexpr VerityTree(std::uint64_t file_bytes) : file_bytes_{file_bytes} {
@@ -83,10 +83,10 @@ private:
     std::array<std::uint64_t, max_verity_levels + 1> blocks_{};
 };
 
-/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes: version, hash algorithm, binary
-/// logarithm of the block size, size of the salt, 4 reserved bytes, size of the file (8 bytes,
-/// least significant first), root hash (64 bytes, of which SHA-256 uses the first 32), salt (32),
-/// reserved (144).
+/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes. Its fields: version, hash
+/// algorithm, binary logarithm of the block size, size of the salt, 4 reserved bytes, size of the
+/// file (8 bytes, least significant first), root hash (64 bytes, of which SHA-256 uses the first
+/// 32), salt (32), reserved (144).
 constexpr std::array<std::uint8_t, 256> verity_descriptor(std::uint64_t file_bytes,
                                                           const Sha256Digest& root) {
     std::array<std::uint8_t, 256> descriptor{};

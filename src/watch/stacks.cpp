@@ -91,7 +91,7 @@ Frame frame_at(void* address, std::size_t back) {
     return made;
 }
 
-/// Looks up the functions that the loader does not know in their files.
+/// Looks up functions in the symbol tables of their files, if the loader does not know them.
 void look_up_rest(std::vector<Frame>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (!frames[i].found.function.empty() || frames[i].path.empty()) continue;
@@ -181,8 +181,8 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
 }  // namespace
 
 void prepare_stacks() noexcept {
-    // ThreadSanitizer delivers a signal only when the thread calls something. Its builds also run
-    // the stacks of streams on other threads.
+    // ThreadSanitizer delivers a signal only when the thread makes a call. Its builds also run the
+    // stacks of streams on other threads.
     if (tsan::is_compiled_in || stack_signal != 0) return;
     void* one[1];
     (void)backtrace(one, 1);  // loads a library, which a signal handler must not do
