@@ -81,7 +81,7 @@ std::string host_wait_text(const std::string& second_place, const StreamWords& f
 }
 
 /// Returns whether the second place is not behind the first one in the source, and was reached
-/// earlier, too. An earlier iteration of a loop can reach it, or an earlier call.
+/// earlier, too. An earlier iteration of a loop, or an earlier call, can have reached it.
 bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
     if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;

@@ -63,7 +63,7 @@ enum class HostReach : std::uint8_t {
     none,  ///< not through a member
     reads,
     reads_or_writes,
-    takes_address,  ///< takes the address; may do nothing else
+    takes_address,  ///< takes the address, and may do nothing else
 };
 
 /// An operation, with the fields of OpInfo. Streams are identified by id; 0 is the host.
@@ -77,7 +77,7 @@ struct CheckOp {
     /// Allocations: the memory is from a cache of heddle, so its former users must be ordered
     /// before.
     bool from_own_cache = false;
-    /// Waits: the awaited work had completed, so nothing was enqueued.
+    /// Waits: the work to wait for had completed, so nothing was enqueued.
     bool had_completed = false;
     SiteId site = 0;
     std::uint32_t thread = 0;  ///< the thread that enqueued it
@@ -95,7 +95,7 @@ struct CheckOp {
     std::uint64_t collective = 0;
     std::uint32_t share = 0, shares = 0;
     HostReach reach = HostReach::none;
-    bool is_after_site = false;  ///< the exact place is unknown, but is after `site`
+    bool is_after_site = false;  ///< the exact place is unknown: somewhere after `site`
     std::vector<CheckAccess> accesses;
 };
 

@@ -60,7 +60,7 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     return {op, &stream, epoch};
 }
 
-/// Orders work that a host function enqueues after the function and everything before it.
+/// Orders work after the host function that enqueues it, and after everything before that function.
 void CheckEngine::come_from(StreamTrack& stream, const CheckOp& op) {
     if (const Past* const function = functions_.find(op.parent))
         stream.clock.join(function->moment.before, function->moment.at, floor_);

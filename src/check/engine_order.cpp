@@ -104,7 +104,7 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};
     if (is_new_work(other.epoch(step.op.other_position), order)) return true;
-    if (other.in_collective) return false;  // collectives are joined without a wait
+    if (other.in_collective) return false;  // a collective orders its streams without a wait
     bool is_new = false;
     other.clock.for_each_not_shared(
         known, [&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });

@@ -69,7 +69,7 @@ struct KnownOrder {
     };
     Kind kind = Kind::none;
     WaitReason reason = WaitReason::user;
-    SiteId record = 0;          ///< where the awaited event was recorded
+    SiteId record = 0;          ///< where the event of the wait was recorded
     SiteId wait = 0;            ///< where the wait was enqueued
     std::uint64_t covered = 0;  ///< position on the first side's stream
     std::uint64_t event = 0;

@@ -17,7 +17,7 @@ struct StuckCause {
     int thread = 0;  ///< as gettid(); 0 for none
 };
 
-/// Returns the known causes. Considers only streams that have not advanced for `least_ns`.
+/// Returns the known causes. A stream that has advanced within `least_ns` has no cause.
 std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_ns);
 
 /// Returns whether a stream of the device has not advanced for `least_ns`, nor anything that it

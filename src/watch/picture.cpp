@@ -30,8 +30,8 @@ bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
 }
 
-/// Returns the entry of the operation that the stream is at. Returns null if it is uncertain: if
-/// two threads enqueue on one line, each may note its operation after the other's.
+/// Returns the entry of the operation that the stream is at. Returns null if that is uncertain: two
+/// threads that enqueue on one line may each note an operation after the other's.
 const FlightEntry* find_entry(const StreamFacts& stream) {
     const bool is_anywhere = stream.look.at == StreamAt::between;
     const auto may_be = [&](const FlightEntry& one) {

@@ -29,7 +29,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr int most_frames = 48;
-int stack_signal = 0;  ///< 0 if none is unused
+int stack_signal = 0;  ///< 0 if none was available
 
 /// The answer of the asked thread. The number of the question distinguishes late answers.
 struct Answer {
@@ -144,7 +144,7 @@ struct Names {
     }
 };
 
-/// Removes the outer frames, from heddle's code of a worker on.
+/// Removes the outer frames, beginning with heddle's own code on a worker.
 std::vector<std::string> without_own(std::vector<std::string> texts) {
     const auto first = std::ranges::find_if(texts, [](const std::string& one) {
         return one.starts_with("heddle::detail::cpu::Queue::") ||

@@ -15,8 +15,8 @@ bool has_stacks() noexcept;
 
 /// Returns a thread's stack, innermost frame first: "Relax::operator()+0x1c (solver)". Sends the
 /// thread a signal and waits up to 250 ms for its answer, then up to 250 ms for the names. Returns
-/// an empty stack if the thread does not answer. Not thread-safe. The signal interrupts blocking
-/// calls of the thread, such as poll(), with EINTR.
+/// an empty stack if the thread does not answer. Not thread-safe. Calls that the thread is in, such
+/// as poll(), can fail with EINTR because of the signal.
 std::vector<std::string> stack_of(int thread);
 
 /// Installs a handler if the signal has the default action. Returns whether it did.

@@ -17,14 +17,14 @@ struct OpWords {
     std::string name;  ///< "Relax"; the kind if the operation has no name
 };
 
-/// Returns the words for an operation of this type. `type` may have been unloaded.
+/// Returns the words for an operation of this type. `type` may point to unloaded memory.
 OpWords words_of(const OpType* type);
-/// Returns a place. Its file's name may have been unloaded.
+/// Returns a place. Its file's name may be in unloaded memory.
 PendingPlace place_of(const SourceLocation& where);
 /// Returns the place, for example "solver.cpp:88".
 std::string place_words(const PendingPlace& place);
 std::string place_words(const SourceLocation& where);
-/// Returns the name of a noted operation. The text may have been unloaded.
+/// Returns the name of a noted operation. The text may be in unloaded memory.
 std::string name_words(OpKind kind, const char* name);
 /// Returns the time in seconds, for example "10.0 s".
 std::string time_words(std::int64_t ns);
