@@ -15,15 +15,16 @@ using check::Race;
 using check::RaceKind;
 using check::Side;
 
-/// A stream in advice.
+/// A stream, as advice names it.
 struct StreamWords {
     std::string text;
-    bool is_code = false;  ///< a variable's name, most likely, or an expression
+    bool is_code = false;  ///< probably a variable's name, or an expression
     bool is_name = false;
 };
 
-/// Returns the words for a stream: code if its name can be one. Else its number, or its name in
-/// quotes, with the place where it was made; or what is enqueued on it, at `place`.
+/// Returns the words for a stream: code if its name can be code. Otherwise returns its number or
+/// its quoted name, with the place where it was made. If that place is unknown, names the operation
+/// enqueued at `place`.
 StreamWords stream_words(const std::string& name, const std::string& made,
                          const std::string& place) {
     constexpr std::string_view of_default = " default", of_thread = " per-thread";
@@ -40,8 +41,8 @@ StreamWords stream_words(const std::string& name, const std::string& made,
                               made)};
 }
 
-/// Returns the same of two streams of one name: they are told by their devices, or by the places
-/// where they were made.
+/// Returns the words for one of two streams with the same name. They differ by device, or by the
+/// places where they were made.
 StreamWords stream_beside(const std::string& full, const std::string& other,
                           const std::string& made, const std::string& other_made,
                           const std::string& place) {
@@ -50,8 +51,8 @@ StreamWords stream_beside(const std::string& full, const std::string& other,
     return {.text = formatted("stream {} (made at {})", full, made)};
 }
 
-/// Returns a wait by a stream, or the host, as an example in code. Where a stream is no code, a
-/// sentence says it.
+/// Returns a wait by a stream or the host, as an example in code. Requires streams that are code;
+/// wait_text() has sentences for others.
 std::string wait_code(const std::string& before, const StreamWords& waiter, const char* function,
                       const StreamWords& argument) {
     return formatted("{}, for example\n      {}.{}({});{}", before, waiter.text, function,
@@ -62,7 +63,7 @@ std::string named(const StreamWords& stream) {
     return stream.is_name ? formatted("stream {}", stream.text) : stream.text;
 }
 
-/// Returns the wait between two places that orders two streams.
+/// Returns the missing wait between two places, which orders two streams.
 std::string wait_text(const std::string& first_place, const std::string& second_place,
                       bool is_again, const StreamWords& first, const StreamWords& second) {
     const std::string place = formatted("after {} and before {}{}", first_place, second_place,
@@ -72,15 +73,15 @@ std::string wait_text(const std::string& first_place, const std::string& second_
                      named(first));
 }
 
-/// Returns the wait of the host for a stream before a place.
+/// Returns the missing wait of the host for a stream, before a place.
 std::string host_wait_text(const std::string& second_place, const StreamWords& first) {
     const std::string place = formatted("before {}", second_place);
     if (first.is_code) return wait_code(place, first, "synchronize", {});
     return formatted("{}, a wait\n      of the host for {}, by synchronize()", place, first.text);
 }
 
-/// Returns whether the second place stands no later than the first one, and was reached before that
-/// one was, too: in an earlier round of a loop, or by an earlier call.
+/// Returns whether the second place is not behind the first one in the source, and was reached
+/// earlier, too. An earlier iteration of a loop, or an earlier call, can have reached it.
 bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
     if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;
@@ -89,14 +90,14 @@ bool is_again(const Finding& finding, const Site& first, const Site& second) noe
                        : first.name == second.name && first.kind == second.kind;
 }
 
-/// Returns what the branches of one fork need.
+/// Returns the advice for two branches of one fork.
 std::string fork_text(const Finding& finding, const ReportNames& names) {
     const Site& fork = names.site(finding.fork);
     return formatted("enqueue both in one branch, or the second after the fork{}{}",
                      fork.line != 0 ? " of " : "", fork.line != 0 ? place_text(fork) : "");
 }
 
-/// Returns where a captured stream was made, by the name that a graph has of it.
+/// Returns where a captured stream was made. Reads the stream's id from the end of its name.
 std::string made_of(const ReportNames& names, const std::string& stream) {
     const std::size_t number = stream.find_last_of(' ') + 1;
     std::uint64_t id = 0;
@@ -105,8 +106,8 @@ std::string made_of(const ReportNames& names, const std::string& stream) {
     return number != 0 && error == std::errc() && last == end ? names.made_at(id) : std::string();
 }
 
-/// Returns what would order two nodes. Edges are between nodes of one graph; what was captured has
-/// edges by waits.
+/// Returns the edge or the wait that would order two nodes. Edges connect nodes of one graph.
+/// Captured nodes are ordered by waits instead.
 std::string missing_in_graph(const Finding& finding, const ReportNames& names, const Race& race) {
     const FindingSide &one = finding.first, &other = finding.second;
     const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);
@@ -121,7 +122,8 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
             stream_words(one.captured_on, made_of(names, one.captured_on), first_place),
             stream_words(other.captured_on, made_of(names, other.captured_on), second_place));
     }
-    // A node that only reads comes second, most likely; else the one that was added later.
+    // Assumes that a node that only reads is the second one; otherwise, the node that was added
+    // later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
                                ? only_reads(race.first)

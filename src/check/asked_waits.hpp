@@ -1,4 +1,4 @@
-// Which waits reports have asked for.
+// The missing waits that reports have already suggested.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace heddle::detail {
 
-/// Remembers the missing waits that were reported, the newest ones. One missing wait shows in as
-/// many reports as pairs of places that it would order.
+/// Remembers the newest missing waits that were reported. One missing wait can cause several races:
+/// one for each pair of places that it would order.
 class AskedWaits {
 public:
-    /// Returns the place before which a wait is missing that would order the two, too, or 0.
+    /// Returns the place before which a reported missing wait belongs, if that wait would order
+    /// this finding, too. Returns 0 if there is none.
     SiteId find(const Finding& finding) const noexcept {
         if (!is_for_wait(finding)) return 0;
         for (const Asked& one : asked_)
@@ -21,7 +22,8 @@ public:
                 return one.before;
         return 0;
     }
-    /// A wait is asked for that covers its first stream up to that position.
+    /// Records that a wait was suggested for the finding. The wait covers the first side's stream
+    /// up to position `covers`.
     void add(const Finding& finding, std::uint64_t covers) {
         if (!is_for_wait(finding)) return;
         if (asked_.size() == most) asked_.erase(asked_.begin());
@@ -32,7 +34,7 @@ public:
 private:
     static constexpr std::size_t most = 64;
     struct Asked {
-        std::uint64_t first, second;  ///< streams; the second one may be the host
+        std::uint64_t first, second;  ///< ids of streams; `second` is 0 for the host
         std::uint64_t covers;
         SiteId before;
     };

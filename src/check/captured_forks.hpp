@@ -1,4 +1,4 @@
-// Which captured operations are in which branches of a fork.
+// The branches of forks in which operations were captured.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace heddle::detail {
 
-/// Remembers the forks within captures, for reports. A graph's nodes do not say in which branch
-/// they were captured; their places do, as far as they are remembered.
+/// Remembers the forks within captures, for reports. A graph's node does not name the branch in
+/// which it was captured, so branches are stored by source place. Bounded: places may be forgotten.
 class CapturedForks {
 public:
-    /// Takes an operation that was captured, enqueued at `site`.
+    /// Records a captured operation that was enqueued at `site`.
     void add(const CheckOp& op, const Site& site);
-    /// Returns the place of the innermost fork in two branches of which operations of these places
-    /// were captured, or 0.
+    /// Returns the place of the innermost fork with operations of the two places in different
+    /// branches. Returns 0 if there is none.
     SiteId fork_of(const Site& first, const Site& second) const;
 
 private:
     static constexpr std::size_t most_places = 4096, most_branches = 16;
 
     struct Branch {
-        std::uint64_t event = 0;  ///< of the fork
+        std::uint64_t event = 0;  ///< the fork's event
         std::uint64_t stream = 0;
         SiteId fork = 0;
         bool operator==(const Branch&) const = default;
@@ -35,7 +35,7 @@ private:
     using Place = std::tuple<std::string, unsigned, unsigned>;
     static Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
 
-    /// By stream: the branches that it is in, from the outermost one on.
+    /// By stream: the branches that contain it, outermost first.
     std::unordered_map<std::uint64_t, std::vector<Branch>> streams_;
     std::map<Place, std::vector<Branch>> places_;
 };

@@ -94,7 +94,7 @@ void CellStore::put(std::vector<Cell>& cells) {
 }
 
 std::vector<Cell>::const_iterator CellStore::first_few(std::uint64_t begin) const {
-    // The first cell that does not end before `begin`.
+    // The first cell that ends after `begin`.
     return std::lower_bound(few_.begin(), few_.end(), begin,
                             [](const Cell& cell, std::uint64_t at) { return cell.end <= at; });
 }

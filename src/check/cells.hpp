@@ -11,7 +11,7 @@
 
 namespace heddle::detail {
 
-/// An access that a cell remembers.
+/// An access that is remembered by a cell.
 struct Mark {
     Epoch epoch;
     SiteId site = 0;
@@ -19,20 +19,21 @@ struct Mark {
     std::int8_t argument = -1;
     bool is_free : 1 = false;        ///< the memory was freed
     bool by_allocation : 1 = false;  ///< the memory was allocated
-    bool is_raw : 1 = false;         ///< by a plain pointer: heddle did not know of the use
+    bool is_raw : 1 = false;         ///< through a plain pointer, unknown to heddle
     bool is_guess : 1 = false;       ///< see CheckAccess
 
     explicit operator bool() const noexcept { return static_cast<bool>(epoch); }
     bool operator==(const Mark&) const = default;
 };
 
-/// Whether two accesses to one byte need an order.
+/// Returns whether two accesses to the same byte must be ordered.
 inline bool conflicts(AccessMode a, AccessMode b) noexcept {
     if (a == AccessMode::read || a == AccessMode::concurrent) return a != b;
     return true;
 }
 
-/// Reads since the last write, and concurrent accesses: two in place, more elsewhere.
+/// The reads since the last write, and the concurrent accesses. Stores two inline and the others on
+/// the heap.
 class Readers {
 public:
     Readers() = default;
@@ -65,7 +66,7 @@ private:
     std::unique_ptr<std::vector<Mark>> more_;
 };
 
-/// Bytes [begin, end), all with the same past.
+/// Bytes [begin, end) with the same access history.
 struct Cell {
     std::uint64_t begin = 0, end = 0;
     Mark write;
@@ -76,20 +77,21 @@ struct Cell {
     }
 };
 
-/// Cells that do not overlap, in order: one in place, a sorted vector for a few, a tree for many.
+/// Cells in ascending order, without overlaps. Stores one cell inline, a few in a sorted vector,
+/// and many in a tree.
 class CellStore {
 public:
     static constexpr std::size_t most_few = 64;
 
     std::size_t size() const noexcept;
-    /// Returns the cell if [begin, end) is exactly one, or null.
+    /// Returns the cell that is exactly [begin, end). Returns null if there is none.
     Cell* exact(std::uint64_t begin, std::uint64_t end) noexcept;
-    /// Returns whether a cell that touches this one, of exact(), has the same past.
+    /// Returns whether an adjacent cell has the same history. `cell` is a result of exact().
     bool has_equal_neighbour(const Cell& cell) const;
-    /// Removes the cells that overlap [begin, end) or end or begin at its borders, and appends them
-    /// in order.
+    /// Removes the cells that overlap or touch [begin, end), and appends them to `to` in order.
     void take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
-    /// Adds cells, in order, where there are none.
+    /// Inserts cells in ascending order, by moving them. Their bytes must not belong to other
+    /// cells.
     void put(std::vector<Cell>& cells);
     /// Calls f(const Cell&) for each cell that overlaps [begin, end).
     template <class F> void for_each(std::uint64_t begin, std::uint64_t end, F&& f) const {
@@ -112,7 +114,7 @@ private:
     void put_many(std::vector<Cell>& cells);
 
     Cell one_;
-    bool has_one_ = false;  ///< then there are no others
+    bool has_one_ = false;  ///< if true, `few_` and `many_` are empty
     std::vector<Cell> few_;
     std::map<std::uint64_t, Cell> many_;  ///< by begin
 };

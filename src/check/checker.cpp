@@ -19,7 +19,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The function that on_race() gave, if any.
+/// The function passed to on_race(), if any.
 struct RaceHook {
     std::mutex mutex;
     RaceFunction function;
@@ -28,7 +28,7 @@ constinit MadeOnce<RaceHook> race_hook;
 
 constinit thread_local int off_depth = 0;
 
-/// The place of the newest operation that this thread enqueued, of the check with this number.
+/// The place of the calling thread's newest operation. Valid for the check with this number.
 struct LastPlace {
     std::uint64_t check = 0;
     SiteId site = 0;
@@ -36,8 +36,8 @@ struct LastPlace {
 constinit thread_local LastPlace last_place;
 constinit std::atomic<std::uint64_t> checks{0};
 
-/// Uses by the host that were looked at before may be wrong from now on. Where the epoch changes
-/// meanwhile, as by the end of the check, that does it.
+/// Invalidates the results of earlier uses by the host. If the epoch changes concurrently, for
+/// example because the check ends, that change suffices.
 void end_known_uses() noexcept {
     std::uint64_t epoch = host_use_epoch.load(std::memory_order_relaxed);
     if (epoch != 0)
@@ -45,8 +45,8 @@ void end_known_uses() noexcept {
                                                std::memory_order_relaxed);
 }
 
-/// Returns whether a place is in a header of the standard library, which called an array's member
-/// for a user: std::ranges::begin(), for example, for a std::span.
+/// Returns whether a place is in a header of the standard library. Such a header calls an array's
+/// member for a user, for example in std::ranges::begin() for a std::span.
 bool is_in_standard_library(const char* file) noexcept {
     return std::strstr(file, "/c++/") != nullptr;
 }
@@ -61,7 +61,8 @@ const char* name_of(HostCall call) noexcept {
     return "";
 }
 
-/// Returns whether the operation's accesses count inside a ScopedOff: allocations do.
+/// Returns whether the operation's accesses count even inside a ScopedOff. Allocations and frees
+/// do.
 bool always_counts(OpKind kind) noexcept {
     return kind == OpKind::allocate || kind == OpKind::free;
 }
@@ -159,7 +160,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     if (off_depth > 0) return {};
     const HostUse use = told.use;
     const bool is_address = use.call() == HostCall::data;
-    // std::span and algorithms call begin(), too, which says more.
+    // std::span and algorithms also call begin(), which is more specific.
     if (is_address && is_in_standard_library(told.where.file))
         return {told.array_begin, told.array_end, KnownUses::addresses};
     const CheckAccess all{{between(told.array_begin, told.array_end), told.allocation,
@@ -174,7 +175,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
                                   : HostReach::reads_or_writes;
     CheckEngine::HostLook seen;
     give([&] { seen = intake_.look(op, used, all, [&] { return site_of(told, op); }); });
-    // What has been told once need not be told for each element.
+    // A race that was reported is not reported again for each element.
     if (seen.is_race) {
         const std::uint8_t kind = is_address         ? KnownUses::addresses
                                   : use.only_reads() ? KnownUses::reads
@@ -188,7 +189,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     return {seen.begin, seen.end, static_cast<std::uint8_t>(right | KnownUses::addresses)};
 }
 
-// Outside a host function, what is released has nothing before it but the host.
+// Outside a host function, only the host is ordered before the release: there is no work to record.
 void Checker::released(const void* key) {
     const std::uint64_t function = this_call().parent;
     if (function == 0) return;
@@ -215,7 +216,7 @@ template <class F> void Checker::give(F&& use) noexcept try {
     if (!news.races.empty() || !news.faults.empty()) [[unlikely]]
         tell(news);
 } catch (...) {
-    // An order that is missing here would become a false alarm.
+    // A missing operation could cause false reports, so the check ends.
     const std::lock_guard lock(mutex_);
     if (!std::exchange(has_stopped_, true)) report(std::current_exception());
 }
@@ -230,7 +231,7 @@ Checker::News Checker::take_news() {
             continue;
         }
         ++(finding.is_certain ? summary_.certain : summary_.possible);
-        // A wait for nothing is a fact, whatever else may order the two.
+        // A wait for an unrecorded event is a mistake, even if another order exists.
         const bool waits_for_nothing = finding.order.kind == KnownOrder::Kind::never_recorded;
         if (finding.is_certain || options_.strict || waits_for_nothing)
             news.races.push_back(race_of(explained(finding), *this));
@@ -241,7 +242,7 @@ Checker::News Checker::take_news() {
 
 void Checker::note_place(const CheckOp& op) {
     if (op.mode == OpMode::captured) return captured_forks_.add(op, reader_.sites()[op.site]);
-    if (op.share != 0) return;  // one call
+    if (op.share != 0) return;  // all shares are one call
     if (op.site >= reached_.size()) reached_.resize(reader_.sites().size());
     if (reached_[op.site] < 2) ++reached_[op.site];
 }

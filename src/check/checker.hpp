@@ -1,4 +1,4 @@
-// The check that is going on: takes what observers are told to the engine, and tells what it finds.
+// The running check: passes observed operations to the engine and reports its findings.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@
 
 namespace heddle::detail {
 
-/// Where races go instead of stderr; may be null.
+/// Receives races, which are then not printed to stderr. May be null.
 using RaceFunction = std::function<void(const check::Race&)>;
 
-/// Checks from its construction to its destruction. In a process that fork() made it checks
-/// nothing. Thread-safe.
+/// Checks from construction to destruction. Checks nothing in a process that fork() created.
+/// Thread-safe.
 class Checker final : public Observer, private ReportNames {
 public:
     explicit Checker(const check::Options& options);
@@ -57,27 +57,31 @@ private:
 
     struct News {
         std::vector<check::Race> races;
-        std::string faults;  ///< of heddle
+        std::string faults;  ///< texts about faults of heddle itself
     };
-    /// Gives the engine something, by use(), and tells what comes of it.
+    /// Calls use() with the mutex held, and then reports new findings. Does nothing after stop() or
+    /// in a forked process. Ends the check if an exception is thrown.
     template <class F> void give(F&& use) noexcept;
-    /// Takes the engine's findings. Call it with the mutex held.
+    /// Returns the engine's findings without repeated ones, and clears them. Call with the mutex
+    /// held.
     News take_news();
     SiteId site_of(const ToldUse& use, CheckOp& op);
-    /// Adds what only reports need.
+    /// Returns the finding with the details that only reports need.
     Finding explained(Finding finding);
-    /// Remembers, for reports, that the operation's place was reached.
+    /// Records, for reports, that the operation's place was reached.
     void note_place(const CheckOp& op);
-    /// Returns whether a node before the first one of the finding has the place of the second one.
+    /// Returns whether the finding's first node, or one listed before it, has the place of the
+    /// second node.
     bool is_again_in_graph(const Finding& finding) const;
     void tell(const News& news) const;
-    /// Notes a kernel that uses memory that the check does not see.
+    /// Records a kernel that holds undeclared pointers. The check does not see its accesses through
+    /// them.
     void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
 
     const check::Options options_;
-    const std::uint64_t number_;  ///< no other check of this process has it
+    const std::uint64_t number_;  ///< unique among the checks of this process
     const int process_;
-    mutable std::mutex mutex_;  ///< guards what follows
+    mutable std::mutex mutex_;  ///< guards the members below
     bool has_stopped_ = false;
     OpReader reader_;
     StreamNames names_;
@@ -86,12 +90,12 @@ private:
     FindingLog log_;
     AskedWaits asked_waits_;
     CapturedForks captured_forks_;
-    std::vector<std::uint8_t> reached_;  ///< by site: how often, at most 2
+    std::vector<std::uint8_t> reached_;  ///< by site: how often it was reached, at most 2
     check::Summary summary_;
     std::set<SiteId> undeclared_;
 };
 
-/// Sets where all checks tell races. Thread-safe.
+/// Sets the function that receives the races of all checks. Thread-safe.
 void set_race_function(RaceFunction function);
 
 /// Returns whether the calling thread is inside a check::ScopedOff.

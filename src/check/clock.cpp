@@ -23,7 +23,7 @@ void Clock::destroy(Node* node) noexcept {
     ::operator delete(node);
 }
 
-/// Returns a leaf that knows what both of them do, and the epoch. Each may be missing.
+/// Returns a leaf with the greater positions of `a` and `b`, and the epoch. Each may be missing.
 Clock::Node* Clock::make_leaf(const Node* a, const Node* b, Epoch epoch) {
     std::uint32_t size = epoch ? epoch.slot() + 1 : 0;
     for (const Node* const one : {a, b})
@@ -43,8 +43,9 @@ bool Clock::leaf_covers(const Node* mine, const Node& other, Slot first, const H
     const std::uint64_t* const others = words(other);
     Slot slot = common;
     if (common != 0) {
-        // Mostly it knows all without the floor: no branches, several words at a time. A difference
-        // of two positions has the highest bit if the second one is greater.
+        // Usually `mine` covers the other leaf without the floor. This loop has no branches, so
+        // that it handles several words at a time. A difference has its highest bit set if the
+        // second position is greater.
         const std::uint64_t* const known = words(*mine);
         std::uint64_t any_is_newer = 0;
         for (Slot i = 0; i < common; ++i) any_is_newer |= known[i] - others[i];
@@ -70,7 +71,8 @@ bool Clock::covers(Node* mine, Node* other, Slot first, const HostFloor& floor) 
     return true;
 }
 
-/// Returns a node that knows what both do: one of them, if that knows all.
+/// Returns a node with the greater positions of both. Returns `a` or `b` itself if it covers the
+/// other.
 Clock::Node* Clock::merged(Node* a, Node* b) {
     const auto share = [](Node* node) {
         acquire(node);
@@ -100,8 +102,8 @@ Clock::Node* Clock::merged(Node* a, Node* b) {
     return share(is_a ? a : b);
 }
 
-/// Takes one use of the node. Returns it with a slot's position raised; in place if it is not used
-/// elsewhere.
+/// Returns the node with a slot's position raised. Releases one use of the node. Changes the node
+/// in place if there are no other uses.
 Clock::Node* Clock::with(Node* node, Slot slot, Position position) {
     std::uint32_t height = node != nullptr ? node->height : 0;
     while (slot >> (leaf_bits + height * child_bits) != 0) ++height;
@@ -145,7 +147,7 @@ bool Clock::join(const Clock& other, Epoch epoch, const HostFloor& floor) {
     const auto is_leaf = [](const Node* node) { return node == nullptr || node->height == 0; };
     const bool is_small =
         is_leaf(root_) && is_leaf(other.root_) && epoch.slot() < leaf_slots && epoch;
-    if (is_small) {  // one node does it
+    if (is_small) {  // one node suffices
         Node* const made = make_leaf(root_, is_known ? nullptr : other.root_, epoch);
         release(std::exchange(root_, made));
         return true;

@@ -1,4 +1,4 @@
-// Moments of streams, and what is known to come before them.
+// Vector clocks: positions of streams, and the operations ordered before them.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace heddle::detail {
 
-/// A small number that stands for a stream, for the host (0), or for a part of a graph. A slot is
-/// used again, and its positions go on counting: what old clocks say of it stays true.
+/// A small number for a stream, for the host (0), or for a part of a graph. A reused slot continues
+/// its positions, so old clocks stay valid.
 using Slot = std::uint32_t;
 inline constexpr Slot host_slot = 0;
-/// A place among the operations of a slot, from 1.
+/// The index of an operation in its slot, from 1.
 using Position = std::uint64_t;
 
-/// An operation of a slot, in one word. The empty one is none.
+/// An operation, as slot and position in one word. A default-constructed epoch is empty.
 class Epoch {
 public:
     static constexpr unsigned position_bits = 44;
@@ -37,7 +37,8 @@ private:
     std::uint64_t word_ = 0;
 };
 
-/// What the one logical host knows to be over: a position for each slot. It only grows.
+/// The operations that the host knows to be complete: a position for each slot. All host threads
+/// count as one host. Positions only increase.
 class HostFloor {
 public:
     bool covers(Epoch epoch) const noexcept {
@@ -52,11 +53,10 @@ private:
     std::vector<Position> reached_;
 };
 
-/// The newest position of each slot that something comes after. Immutable: copies share one object,
-/// and a change makes another, which shares the parts that did not change: the slots are the leaves
-/// of a tree, 128 in each. So a clock that knows a thing more than another one costs what that
-/// thing costs. All calls with a clock take one and the same floor. Not for use by several threads
-/// at once.
+/// A vector clock: for each slot, the newest position that an operation is ordered after.
+/// Copy-on-write: copies share one tree, and a change copies only the nodes that it changes. Each
+/// leaf has 128 slots. So the cost of a small difference between two clocks is small. Pass the same
+/// floor to all calls. Not thread-safe.
 class Clock {
 public:
     static constexpr Slot leaf_slots = 128;
@@ -70,7 +70,7 @@ public:
     }
     ~Clock() { release(root_); }
 
-    /// Returns the position of a slot; 0 if nothing of it is known.
+    /// Returns the position of a slot. Returns 0 if the clock has none for it.
     Position at(Slot slot) const noexcept {
         const Node* node = root_;
         while (node != nullptr && node->height != 0) {
@@ -81,36 +81,37 @@ public:
         return node != nullptr && slot < node->size ? words(*node)[slot] : 0;
     }
     bool covers(Epoch epoch) const noexcept { return epoch.position() <= at(epoch.slot()); }
-    /// Returns whether this clock knows all that the other one does, or the floor does.
+    /// Returns whether this clock, or the floor, covers every position of the other clock.
     bool covers(const Clock& other, const HostFloor& floor) const {
         return covers(root_, other.root_, 0, floor);
     }
     bool is_empty() const noexcept { return root_ == nullptr; }
     bool is_same(const Clock& other) const noexcept { return root_ == other.root_; }
 
-    /// Learns all that the other clock knows, and of one operation more, with what it follows on
-    /// its slot. What the floor covers may be left out. Returns whether anything was new.
+    /// Raises this clock to cover the other clock, and `epoch` with its predecessors on its slot.
+    /// May omit positions that the floor covers. Returns whether the clock changed.
     bool join(const Clock& other, Epoch epoch, const HostFloor& floor);
     bool join(const Clock& other, const HostFloor& floor) { return join(other, {}, floor); }
     bool join(Epoch epoch, const HostFloor& floor) { return join({}, epoch, floor); }
 
-    /// Calls f(Epoch) for each slot of which something is known.
+    /// Calls f(Epoch) for each slot that has a position.
     template <class F> void for_each(F&& f) const { for_each(root_, nullptr, 0, f); }
-    /// The same without what this clock shares with the other one.
+    /// Same as for_each(), but skips the parts that this clock shares with the other one.
     template <class F> void for_each_not_shared(const Clock& other, F&& f) const {
         for_each(root_, other.root_, 0, f);
     }
-    /// Raises the floor to all that the clock knows. Calls f(Slot) for each slot that it raises.
+    /// Raises the floor to cover this clock. Calls f(Slot) for each slot that it raises.
     template <class F> void raise(HostFloor& floor, F&& f) const { raise(root_, 0, floor, f); }
 
 private:
-    /// Words follow: positions by slot in a leaf, or pointers to children, which may be null. A
-    /// child that knows little may be lower than it could be.
+    /// Words follow: positions by slot in a leaf; otherwise pointers to children, which may be
+    /// null. A sparse child node may be shorter than its siblings.
     struct Node {
         std::uint32_t uses;
-        std::uint32_t size;    ///< how many words
-        std::uint32_t height;  ///< 0: a leaf
-        /// Set when the floor was seen to cover all of it, which stays so.
+        std::uint32_t size;    ///< number of words
+        std::uint32_t height;  ///< 0 for a leaf
+        /// Caches that the floor covers the whole node. Stays true until the node changes, because
+        /// the floor never falls.
         mutable bool is_over;
     };
     static constexpr unsigned leaf_bits = 7, child_bits = 5;
@@ -125,13 +126,13 @@ private:
     static Node* child(const Node& node, std::uint32_t index) noexcept {
         return reinterpret_cast<Node*>(words(node)[index]);
     }
-    /// Returns how far a slot's number is shifted for the index of its child.
+    /// Returns the shift that turns a slot's number into the index of its child.
     static unsigned shift_of(const Node& node) noexcept {
         return leaf_bits + (node.height - 1) * child_bits;
     }
     static Slot slots_of_child(const Node& node) noexcept { return Slot{1} << shift_of(node); }
-    /// Returns the child with this index if both are of this height, or the node itself, as the
-    /// first child, if it is lower.
+    /// Returns child `index` of a node at this height. A shorter node counts as its own first
+    /// child. Returns null if there is no such child.
     static Node* child_at(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         if (node == nullptr) return nullptr;
         if (node->height < height) return index == 0 ? node : nullptr;
@@ -185,8 +186,8 @@ private:
         }
         node->is_over = true;
     }
-    /// Returns the part of another clock's node that has the slots of child `index` of a node of
-    /// this height, if it is a node of its own.
+    /// Returns the node of another clock for the slots of child `index` of a node at this height.
+    /// Returns null if there is none.
     static Node* lower(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         while (node != nullptr && node->height > height) node = child(*node, 0);
         return child_at(node, height, index);
@@ -195,13 +196,14 @@ private:
     Node* root_ = nullptr;
 };
 
-/// An operation, with all that precedes it.
+/// An operation, with everything ordered before it.
 struct Moment {
     Clock before;
     Epoch at;
 };
 
-/// What precedes an operation: what its clock and the host know, and all of its own slot.
+/// The operations ordered before an operation: those that its clock or the floor covers, and all of
+/// its own slot.
 struct Order {
     const Clock* clock;
     const HostFloor* floor;

@@ -6,11 +6,11 @@ namespace heddle::detail {
 
 namespace {
 
-/// Returns whether the operation runs, now or when its batch is sent.
+/// Returns whether the operation runs, now or when its batch is submitted.
 bool will_run(const CheckOp& op) noexcept { return op.mode != OpMode::captured; }
 
-/// Returns whether it is sure that a wait for the stream is needed because of this operation.
-/// Copies of pageable memory may be done when the call returns.
+/// Returns whether this operation certainly makes a wait for its stream necessary. Copies do not: a
+/// copy of pageable memory may be complete when the call returns.
 bool needs_waits(const CheckOp& op) noexcept {
     switch (op.kind) {
     case OpKind::launch:
@@ -60,7 +60,7 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     return {op, &stream, epoch};
 }
 
-/// What a host function enqueues comes after what the function comes after.
+/// Orders work after the host function that enqueues it, and after everything before that function.
 void CheckEngine::come_from(StreamTrack& stream, const CheckOp& op) {
     if (const Past* const function = functions_.find(op.parent))
         stream.clock.join(function->moment.before, function->moment.at, floor_);

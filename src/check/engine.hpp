@@ -1,4 +1,4 @@
-// The ordering checker: finds accesses to common memory that nothing orders.
+// The ordering checker: finds unordered accesses to the same memory.
 #pragma once
 
 #include <unordered_map>
@@ -13,21 +13,22 @@
 
 namespace heddle::detail {
 
-/// Takes operations one by one, in the order in which they were enqueued, and says which of them
-/// access memory that an earlier one accesses too, without an order between the two. A function of
-/// the operations alone: it asks no device and no clock. Not for use by several threads at once.
+/// Finds operations that access memory which an earlier operation accesses, too, without an order
+/// between the two. Receives operations one by one, as they were enqueued. The result depends on
+/// the operations alone: the engine queries no device and no clock. Not thread-safe.
 class CheckEngine {
 public:
-    /// Appends what the operation shows to findings().
+    /// Adds an operation. Appends its conflicts to findings().
     void add(const CheckOp& op);
-    /// What is right about a use by the host: bytes around it that nothing is pending on that it
-    /// conflicts with. None of them if findings() tells of a race of it.
+    /// The result of look(): bytes around the use that no pending operation conflicts with. If
+    /// `is_race` is true, they are the bytes of the use itself, and findings() has the race.
     struct HostLook {
         std::uint64_t begin = 0, end = 0;
         bool is_race = false, is_certain = false;
     };
-    /// Compares a use of [use.data, use.end()) by the host, of an array that is `all`, with what is
-    /// pending. Remembers nothing. `op` has its reach; make_site() says where it is.
+    /// Compares a use of [use.data, use.end()) by the host with pending operations. `all` is the
+    /// whole array, and `op` has the reach of the use. Remembers nothing. Calls make_site() only if
+    /// there is a conflict; it returns the place of the use.
     template <class F>
     HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all, F&& make_site) {
         HostLook answer;
@@ -36,32 +37,37 @@ public:
         tell_by_host(op, use, answer);
         return answer;
     }
-    /// A batch was abandoned: what it had recorded since it was last sent will not run.
+    /// Drops the operations that an abandoned batch has recorded since its last submission. They
+    /// will not run.
     void abandon(std::uint64_t recording);
-    /// The program says what cannot be seen: that a host function, by its id, tells by this key
-    /// that it runs; that the host has learnt what was told by the key; that the host has waited.
+    /// Records that a host function, identified by its id, notifies others by this key; see
+    /// check::released().
     void released(std::uint64_t key, std::uint64_t function);
+    /// Records that the host received the notification with this key; see check::acquired().
     void acquired(std::uint64_t key, SiteId site);
+    /// Records that the host has waited for the stream in a way that heddle cannot observe.
     void synchronized_stream(std::uint64_t stream, SiteId site);
+    /// Records that the host has waited for the device in a way that heddle cannot observe.
     void synchronized_device(std::uint32_t device, SiteId site);
-    /// There will be no further operations: appends what had to wait for them.
+    /// Ends the input. Appends the findings that were held for later operations.
     void finish();
 
-    /// Returns whether an operation that runs host functions, by its id, was added, and is not
-    /// forgotten.
+    /// Returns whether an operation with this id that runs host functions was added and is still
+    /// remembered.
     bool knows_function(std::uint64_t id) const { return functions_.has(id); }
 
-    /// The caller may clear them.
+    /// Returns the findings so far. The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
-    /// Returns where an event was recorded behind an operation of a stream, or 0.
+    /// Returns the place of the first known record of an event at or after a position of a stream.
+    /// Returns 0 if there is none.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
-    /// Returns where the array was made that has this address; 0 if there is none, or it was made
-    /// before the first operation.
+    /// Returns the place where the array at this address was made. Returns 0 if there is no such
+    /// array or if it was made before the first operation.
     SiteId made_at(std::uint64_t address) {
         const AllocationTrack* const found = memory_.at_address(address);
         return found != nullptr && !found->is_freed ? found->made : 0;
     }
-    /// Returns the position of a stream's newest operation; 0 if it is not known any more.
+    /// Returns the position of a stream's newest operation. Returns 0 if the stream was forgotten.
     std::uint64_t newest(std::uint64_t stream);
 
     struct Sizes {
@@ -72,39 +78,39 @@ public:
     }
 
 private:
-    /// An operation while it is added.
+    /// An operation that is being added.
     struct Step {
         const CheckOp& op;
-        StreamTrack* stream;  ///< null: the host
+        StreamTrack* stream;  ///< null for the host
         Epoch epoch;
     };
-    /// What a graph, or a host function, did last.
+    /// A graph's newest launch, or a host function.
     struct Past {
         Moment moment;
         SiteId site = 0;
         template <class F> void each_moment(F&& f) const { f(moment); }
     };
-    /// What is known of a launched graph's shape.
+    /// The accesses of a launched graph's shape, computed once.
     struct KnownShape {
         ShapeUse use;
-        std::vector<std::uint64_t> streams;  ///< numbers of the parts, as if they were streams
+        std::vector<std::uint64_t> streams;  ///< ids of the parts, as if they were streams
         template <class F> void each_moment(F&&) const {}
     };
     struct Share {
         std::uint64_t stream;
         Epoch epoch;
     };
-    /// A collective of which not all shares are known.
+    /// A collective with missing shares.
     struct Collective {
         std::vector<Share> shares;
-        Clock entered;  ///< what precedes its shares
+        Clock entered;  ///< everything ordered before its shares
         std::vector<Finding> held;
     };
     struct Copy {
         Moment moment;
         template <class F> void each_moment(F&&) const {}
     };
-    /// What was told by a key.
+    /// The state recorded by released(key).
     struct Released {
         Clock before;
         template <class F> void each_moment(F&& f) const { f(Moment{before, {}}); }
@@ -131,7 +137,7 @@ private:
     bool is_new_work(Epoch reached, const Order& order) const;
     void tell_elision_fault(const Step& step, const StreamTrack& other);
     void note_completed(const Clock& work, const StreamTrack& stream);
-    /// Returns what a wait or query covers, as a clock.
+    /// Returns the work that a wait or query covers, as a clock.
     Clock target_of(const CheckOp& op);
     void join_target(Clock& to, const CheckOp& op);
     void join_all(Clock& to);
@@ -142,7 +148,7 @@ private:
     void raise_floor(const Clock& reaches, SiteId site);
     void tie_event(const CheckOp& op);
 
-    // engine_accesses.cpp: what operations access, and what that conflicts with
+    // engine_accesses.cpp: accesses of operations, and their conflicts
     struct Access {
         const CheckOp& op;
         const CheckAccess& access;
@@ -192,20 +198,20 @@ private:
     StreamTable streams_;
     HostFloor floor_;
     Position host_position_ = 0;
-    std::uint32_t thread_ = 0;  ///< the first one
-    bool has_threads_ = false;  ///< there were others
+    std::uint32_t thread_ = 0;  ///< the first that enqueued
+    bool has_threads_ = false;  ///< several threads have enqueued
     EventTable events_;
     MemoryTable memory_;
     Leaks leaks_;
-    Clock exported_;  ///< what precedes the records of exported events
-    /// What streams were told to come after once it had completed: no wait brings it, and none that
-    /// is elided has to.
+    Clock exported_;  ///< everything ordered before records of exported or imported events
+    /// Work that had completed when a stream was ordered after it. No wait was enqueued for it, so
+    /// an elided wait need not cover it.
     Clock completed_;
     Recent<Past> functions_{1024};
     Recent<Past> graphs_{256};
     Recent<KnownShape> shapes_{64};
     std::unordered_map<std::uint64_t, Collective> collectives_;      ///< open ones
-    std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;  ///< by recording, not sent yet
+    std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;  ///< pending ones, by recording
     std::unordered_set<std::uint64_t> abandoned_;                    ///< words of epochs
     std::unordered_map<std::uint32_t, HostWait> host_waits_;         ///< begun, by thread
     Recent<Copy> copies_{1024};                                      ///< each thread's newest

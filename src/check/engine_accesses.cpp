@@ -1,4 +1,4 @@
-// The memory that operations access, and what the checker says of it.
+// Accesses of operations, and the findings that follow from them.
 #include "check/engine.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept
 
 void CheckEngine::access_all(const Step& step) {
     const Order order{&step.stream->clock, &floor_, step.stream->slot};
-    // Writes first: a read of what the operation itself writes says nothing new.
+    // Writes first: then a read of memory that the operation itself writes adds no conflict.
     for (const bool writes : {true, false})
         for (const CheckAccess& one : step.op.accesses)
             if (overwrites(one) == writes)
@@ -49,7 +49,7 @@ void CheckEngine::access_by_host(const CheckOp& op) {
     }
 }
 
-/// Puts what the access conflicts with into conflicts_.
+/// Stores the conflicts of the access in conflicts_.
 void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
     conflicts_.clear();
     const AllocationTrack* const memory = memory_.find(access.allocation);
@@ -65,8 +65,8 @@ void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
     });
 }
 
-/// Returns whether there is nothing to tell. Looks at the whole array, so that a loop is looked at
-/// once; where a part of it is in use, at what is free around the use.
+/// Returns whether there is no conflict to report. Compares the whole array, so that a loop is
+/// compared once. If a part of the array is in use, `answer` is the free range around the use.
 bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                   HostLook& answer) {
     find_by_host(op, all);
@@ -78,7 +78,7 @@ bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, con
     }
     if (!answer.is_race) return true;
     answer = {use.address(), use.end()};
-    find_by_host(op, use);  // between the rows of what is in use, there may be none
+    find_by_host(op, use);  // the use may be between the rows of a strided access
     return conflicts_.empty();
 }
 
@@ -97,8 +97,9 @@ void CheckEngine::tell_by_host(const CheckOp& op, const CheckAccess& use, HostLo
         answer.is_certain = answer.is_certain || findings_[i].is_certain;
 }
 
-/// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
-/// call returns. If it writes, the call has waited for all of the copy.
+/// Handles the host's half of a copy of pageable memory, which is this thread's newest copy. The
+/// copy's access to pageable memory is complete when the call returns. If the copy writes there,
+/// the call has waited for the whole copy.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
     if (copy == nullptr || !copy->moment.at) return;
@@ -109,13 +110,14 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
     raise_floor(reaches, op.site);
 }
 
-/// What heddle does after it has waited for the memory's users. An order_by_data names its first
-/// stream: what its own streams did is left out, as the waits between them order that.
+/// Orders an operation after the known users of the memory: heddle has waited for them. An
+/// order_by_data passes its first stream. Uses on its own streams are left out, because the waits
+/// between them order those.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     if (stream != nullptr && op.other != 0) stream->by_data = op.other;
     Clock users;
     for (const CheckAccess& one : op.accesses) {
-        // Without an allocation: of whoever had the memory before.
+        // Without an allocation: the memory's former owner.
         const AllocationTrack* const memory =
             one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.address());
         if (memory == nullptr) continue;
@@ -127,11 +129,11 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
         });
     }
     if (stream == nullptr) return raise_floor(users, op.site);
-    note_completed(users, *stream);  // it has waited for what had not
+    note_completed(users, *stream);  // heddle waited for the work that was pending
     stream->clock.join(users, floor_);
 }
 
-/// What the stream has done by plain pointers is known now.
+/// Declares the stream's uses by plain pointers so far.
 void CheckEngine::become_known(const CheckOp& op, const StreamTrack& stream) {
     for (const CheckAccess& one : op.accesses) {
         std::vector<Epoch>& declared = memory_.of(one).declared;
@@ -179,8 +181,9 @@ void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
     }
 }
 
-/// heddle frees memory after the users that it knows, and hands it on after that: only unknown uses
-/// can be too late. Memory that the host frees was waited for in ways that are not told.
+/// Returns whether a conflict is harmless. heddle frees and reuses memory after all known uses, so
+/// that only unknown uses can be too late. Before the host frees memory, it has waited in ways that
+/// observers do not see.
 bool CheckEngine::is_expected(const Access& second, const AllocationTrack& memory,
                               const Conflict& conflict) const {
     const Mark& first = conflict.first;
@@ -202,7 +205,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
                            const Conflict& conflict, std::size_t first_finding) {
     const FindingSide first = side_of(conflict.first);
     const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
-    // Where the host may do both, and either is wrong, a read is what it does most likely.
+    // The host may read or write, and both conflict: a read is more likely.
     const bool is_read = second.op.reach != HostReach::none && overwrites(conflict.first.mode);
     FindingKind kind = kind_of(conflict, first_kind, is_read ? AccessMode::read : second.mark.mode,
                                second.op.kind);
@@ -240,7 +243,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
     findings_.push_back(std::move(finding));
 }
 
-/// What may make the finding wrong. What says most comes first.
+/// Returns the reason why the finding may be wrong. The most informative reason has precedence.
 Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
                             const Conflict& conflict, SiteId leak) const {
     if (!conflict.is_certain) return Doubt::many_rows;
@@ -250,8 +253,8 @@ Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
     if (second.op.reach == HostReach::takes_address) return Doubt::address;
     if (second.op.reach == HostReach::reads_or_writes && conflict.first.mode == AccessMode::read)
         return Doubt::may_only_read;
-    // The host cannot give up memory that CPU streams use before it has seen that they are done.
-    // What frees the memory of GPUs waits by itself.
+    // The host cannot free memory that CPU streams use before it has waited for them. Functions
+    // that free the memory of GPUs wait by themselves.
     if (memory.is_foreign && (is_on_gpu(conflict.first.epoch) || is_on_gpu(second.mark.epoch)))
         return Doubt::foreign;
     return Doubt::none;
@@ -262,7 +265,7 @@ bool CheckEngine::is_on_gpu(Epoch epoch) const {
     return stream != nullptr && is_cuda(stream->device);
 }
 
-/// Finds the node of a launched graph that conflicts with the other side, and names it.
+/// Finds the node of a launched graph that conflicts with the other side, and names it in `side`.
 void CheckEngine::name_node(FindingSide& side, const CheckShape* shape, const Finding& finding,
                             AccessMode other) const {
     if (shape == nullptr) return;
@@ -283,7 +286,7 @@ SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
     if (const SiteId leak = leaks_.after(first)) return leak;
     if (const StreamTrack* const stream = streams_.by_slot(first.slot()))
         if (stream->poisoned != 0) return stream->poisoned;
-    // What the other shares of a collective bring is not known yet.
+    // The order from the missing shares of a collective is still unknown.
     const bool is_open = second.op.kind != OpKind::collective && second.stream != nullptr &&
                          second.stream->open_collectives != 0;
     return is_open ? second.op.site : 0;
@@ -296,7 +299,7 @@ FindingSide CheckEngine::side_of(const Mark& mark) {
     if (stream == nullptr) return side;
     side.stream = stream->id;
     side.position = mark.epoch.position() - stream->base;
-    // Parts of graphs are on the streams of the launches.
+    // Work in a part of a graph belongs to the stream of the launch.
     if (!StreamTable::is_made_id(stream->id)) return side;
     const GraphLaunch* const launch = stream->launch_at(mark.epoch.position());
     const GraphLaunch& of = launch != nullptr ? *launch : stream->newest_launch();
@@ -324,7 +327,7 @@ KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrac
             .covered = floor_.at(track->slot) - track->base};
 }
 
-/// Returns the place of the fork of which both are branches, or 0.
+/// Returns the place of the fork of which both are branches. Returns 0 if there is none.
 SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
     if (first == nullptr || second == nullptr || first == second) return 0;
     const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;

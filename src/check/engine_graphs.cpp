@@ -1,4 +1,4 @@
-// What is launched or enqueued as one, and consists of several: graphs, batches, collectives.
+// Operations that consist of several: graph launches, batches, collectives.
 #include "check/engine.hpp"
 
 #include <algorithm>
@@ -55,7 +55,8 @@ void CheckEngine::launch_graph(const Step& step) {
         leaks_.add(moment, op.site);
 }
 
-/// Wait nodes name no record of their event: any that is known may be meant.
+/// Orders a part after the events of its wait nodes. A wait node names no record of its event, so
+/// all known records count.
 void CheckEngine::join_events(Clock& clock, const Step& step, const ShapePart& part) {
     for (const EventWait& wait : part.waits) {
         const EventTrack* const event = events_.find(wait.event);
@@ -79,14 +80,14 @@ void CheckEngine::note_event_waits(const Step& step, const EventTrack& event,
     }
 }
 
-/// Parts of a graph that wait nodes and record nodes separate have positions of their own, as if
-/// they ran on streams that fork from the launch's and join it.
+/// Launches a graph that wait nodes and record nodes divide into parts. Each part has positions of
+/// its own, as if it ran on a stream that forks from the launch's stream and joins it.
 void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     StreamTrack& stream = *step.stream;
     Clock before = stream.clock;
     before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
     std::vector<Moment> parts;
-    Clock all;  // nodes of one launch are compared when its shape is
+    Clock all;  // check_shape() compares the nodes of one launch
     for (std::size_t i = 0; i < shape.streams.size(); ++i) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;
@@ -127,8 +128,8 @@ void CheckEngine::access_part(const Step& step, const ShapePart& part, Epoch epo
 
 // Batches ------------------------------------------------------------------------------------
 
-/// Its operations were added when they were recorded. What its host functions enqueue comes from
-/// the operation that sent it: after all of it.
+/// Handles the submission of a batch. Its operations were added when they were recorded. Work that
+/// its host functions enqueue is ordered after the whole batch.
 void CheckEngine::sent_batch(const CheckOp& op) {
     const auto found = batched_.find(op.recording);
     if (found == batched_.end()) return;
@@ -147,7 +148,7 @@ void CheckEngine::abandon(std::uint64_t recording) {
     if (found == batched_.end()) return;
     for (const Epoch epoch : found->second) abandoned_.insert(epoch.word());
     batched_.erase(found);
-    // Those that the host knows to be over are compared with nothing any more.
+    // Operations that the host knows to be complete have no conflicts any more.
     std::erase_if(abandoned_, [&](std::uint64_t word) {
         const Position mask = (Position{1} << Epoch::position_bits) - 1;
         return floor_.covers({static_cast<Slot>(word >> Epoch::position_bits), word & mask});
@@ -156,8 +157,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
 
 // Collectives --------------------------------------------------------------------------------
 
-/// What a share writes comes after the entering of all shares. Those that are enqueued later are
-/// not known yet: what a share conflicts with is held until they are.
+/// Adds a share of a collective. Its writes are ordered after the entry of all shares. Shares that
+/// are enqueued later are still unknown, so conflicts of a share are held until they are known.
 void CheckEngine::share(const Step& step) {
     const CheckOp& op = step.op;
     StreamTrack& stream = *step.stream;

@@ -1,4 +1,4 @@
-// The checker's edges: records and waits, on streams and by the host.
+// Order by records and waits, on streams and by the host.
 #include "check/engine.hpp"
 
 #include <algorithm>
@@ -28,10 +28,11 @@ void CheckEngine::tie_event(const CheckOp& op) {
     if (op.kind == OpKind::export_event) exported_.join(newest.before, newest.at, floor_);
 }
 
-/// Joins what a stream had done at a position, and a little more.
+/// Joins the work of a stream up to a position. Also joins all work that the stream has waited for
+/// since.
 void CheckEngine::join_moment(Clock& to, std::uint64_t stream, std::uint64_t position) {
     StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
-    // One that is forgotten did nothing since that the host has not waited for.
+    // A forgotten stream has no work that the host has not waited for.
     if (track == nullptr || position == 0) return;
     const Epoch epoch = track->epoch(position);
     track->last = std::max(track->last, epoch.position());
@@ -55,14 +56,14 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         return;
     }
     if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
-        return;  // a graph recorded it: see above
-    // The record is forgotten. Its stream may have been destroyed since, and another have its
-    // place.
+        return;  // a graph recorded it: `by_nodes` has been joined
+    // The record was forgotten. Its stream may have been destroyed since, and its slot reused.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);
 }
 
-/// A stream that was destroyed has no number any more: any may be meant.
+/// Joins the work of all streams. A destroyed stream has no number any more, so it may be any of
+/// them.
 void CheckEngine::join_all(Clock& to) {
     streams_.for_each([&](const StreamTrack& stream) {
         to.join(stream.clock, {stream.slot, stream.last}, floor_);
@@ -93,8 +94,9 @@ void CheckEngine::wait(const Step& step) {
     note_wait(step, event != nullptr ? event->find(op.event.record) : nullptr);
 }
 
-/// Returns whether the wait brings work that the stream was not ordered after. What several threads
-/// enqueue may be told in another order than heddle decided in: that is no fault.
+/// Returns whether the wait covers work that the stream was not ordered after. Returns false if
+/// several threads enqueue: observers may see their operations in another order than heddle did,
+/// which is no fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
     if (has_threads_) return false;
@@ -102,14 +104,15 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};
     if (is_new_work(other.epoch(step.op.other_position), order)) return true;
-    if (other.in_collective) return false;  // those join without a wait
+    if (other.in_collective) return false;  // a collective orders its streams without a wait
     bool is_new = false;
     other.clock.for_each_not_shared(
         known, [&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });
     return is_new;
 }
 
-/// Returns whether a slot's newest work is not ordered before, but is up to that moment.
+/// Returns whether a slot's newest work is within `reached`, but is neither ordered before nor
+/// known to be complete.
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;
@@ -118,7 +121,7 @@ bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
            !completed_.covers(newest);
 }
 
-/// Notes that what a stream learns without a wait has completed.
+/// Records as complete the work that a stream is ordered after without a wait.
 void CheckEngine::note_completed(const Clock& work, const StreamTrack& stream) {
     const Order order{&stream.clock, &floor_, stream.slot};
     work.for_each_not_shared(stream.clock, [&](Epoch epoch) {
@@ -144,7 +147,7 @@ void CheckEngine::note_wait(const Step& step, const EventRecord* record) {
                      .event = op.event.event};
     const bool is_never = op.event.event != 0 && op.event.record == 0;
     order.kind = is_never ? KnownOrder::Kind::never_recorded : KnownOrder::Kind::wait;
-    // An event that was not recorded belongs to no stream yet: the wait is noted for all.
+    // An event that was never recorded belongs to no stream, so the wait counts for all streams.
     if (is_never || op.other != 0) step.stream->note(is_never ? 0 : op.other, order);
 }
 

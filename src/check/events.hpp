@@ -1,4 +1,4 @@
-// The records of events, each by its number.
+// The known records of events, by number.
 #pragma once
 
 #include <unordered_map>
@@ -18,31 +18,31 @@ struct EventRecord {
 
 struct EventTrack {
     static constexpr std::size_t most_records = 4;
-    std::vector<EventRecord> records;  ///< the newest ones, the oldest first
-    Clock by_nodes;                    ///< what record nodes of launched graphs added since
+    std::vector<EventRecord> records;  ///< the newest ones, oldest first
+    Clock by_nodes;                    ///< work recorded since by record nodes of launched graphs
 
     template <class F> void each_moment(F&& f) const {
         for (const EventRecord& one : records) f(one.moment);
         f(Moment{by_nodes, {}});
     }
     void add(std::uint64_t record, const Moment& moment, SiteId site);
-    /// Returns the record with this number; if it is forgotten, the next one that is known; or
-    /// null.
+    /// Returns the record with this number, or the next newer one if it was forgotten. Returns null
+    /// if there is none.
     const EventRecord* find(std::uint64_t record) const noexcept;
-    /// Returns whether the record was made after all those that are known.
+    /// Returns whether the record is newer than all known ones.
     bool is_newer(std::uint64_t record) const noexcept {
         return records.empty() || record > records.back().record;
     }
 };
 
-/// How an event may carry order that cannot be seen.
+/// How an event may carry an order that heddle cannot observe.
 struct EventTies {
-    SiteId leak = 0;  ///< handed out or exported here
+    SiteId leak = 0;  ///< handed out, exported or imported here
     bool is_exported = false;
     bool is_imported = false;
 };
 
-/// Events of which little more than this is kept; see Recent.
+/// The most events whose records are kept; see Recent.
 inline constexpr std::size_t most_events = 1024;
 
 class EventTable {
@@ -52,8 +52,8 @@ public:
     const Clock& forgotten() const noexcept { return all_.forgotten(); }
     EventTies& tie(std::uint64_t id) { return ties_[id]; }
     EventTies ties_of(std::uint64_t id) const;
-    /// Returns where the first record was made on the slot, at this position or later, of those
-    /// that are known; 0 if there is none.
+    /// Returns the place of the first known record on the slot, at this position or later. Returns
+    /// 0 if there is none.
     SiteId record_behind(Epoch epoch) const;
     std::size_t size() const noexcept { return all_.size(); }
 

@@ -1,4 +1,4 @@
-// What the ordering checker finds, as data.
+// The findings of the ordering checker, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -20,100 +20,102 @@ enum class FindingKind : std::uint8_t {
     host_write_after_read,
     host_read_after_write,
     use_before_allocation,  ///< not ordered after the allocation
-    free_before_use,        ///< freed, while a use may not be done
+    free_before_use,        ///< freed while a use may be pending
     use_after_free,
-    reuse,         ///< the memory's former user may not be done
-    elision_fault  ///< heddle left out a wait that was needed
+    reuse,         ///< a use by the memory's former owner may be pending
+    elision_fault  ///< heddle elided a wait that was needed
 };
-/// Returns the name of a kind, "write_after_read" for example.
+/// Returns the name of a kind, for example "write_after_read".
 const char* to_string(FindingKind kind) noexcept;
 
 /// One of the two accesses.
 struct FindingSide {
-    std::uint64_t stream = 0;  ///< 0: the host
+    std::uint64_t stream = 0;  ///< 0 for the host
     std::uint64_t position = 0;
     SiteId site = 0;
     AccessMode mode = AccessMode::read;
     std::int8_t argument = -1;
-    std::uint32_t node = CheckNode::no_node;  ///< in the graph
+    std::uint32_t node = CheckNode::no_node;  ///< index in the graph
     SiteId in_node = 0;                       ///< graph launches: the node that accesses the memory
-    /// In a graph: the node of the two sides' common graph that it is or belongs to, and the stream
-    /// that it was captured on, if it was.
+    /// In a graph: the node that is or contains this side, in the innermost graph that contains
+    /// both sides. Also the name of the stream that the node was captured on, if any.
     SiteId edge_node = 0;
     std::uint32_t edge_index = CheckNode::no_node;
     std::string captured_on{};
-    Epoch moment{};  ///< the engine's
+    Epoch moment{};  ///< the operation, for the engine
     HostReach reach = HostReach::none;
     bool is_after_site = false;  ///< see CheckOp
 };
 
-/// Why a finding is possible only.
+/// The reason why a finding is only possible, not certain.
 enum class Doubt : std::uint8_t {
     none,
-    leak,     ///< an order may have left sight: see Finding::leak
-    foreign,  ///< its owner may free the memory and get it again, with a wait that is not seen
-    unknown_graph,  ///< what the graph does with the memory is not known
+    leak,           ///< an order may exist that heddle cannot observe: see Finding::leak
+    foreign,        ///< may have been freed and reused, with a wait that heddle cannot observe
+    unknown_graph,  ///< the graph's accesses to the memory are unknown
     new_memory,     ///< the host uses memory that a stream allocates
-    many_rows,      ///< whether the accesses have common bytes was not looked at
-    may_only_read,  ///< the host may do no more than read what is read
-    address,        ///< the host may do no more than take the address
+    many_rows,      ///< too many rows to compare, so the accesses may have no common bytes
+    may_only_read,  ///< the host may only read, and the other side reads
+    address,        ///< the host may only take the address
 };
 
-/// The newest order that the second side's stream had after the first side's, if there was one.
+/// The newest order of the second side's stream after the first side's stream, if any.
 struct KnownOrder {
     enum class Kind : std::uint8_t {
         none,
-        wait,            ///< a wait, but for an earlier moment
-        never_recorded,  ///< a wait for an event that had not been recorded
-        host_wait,       ///< the host waited, but for an earlier moment
+        wait,            ///< a wait for an earlier position
+        never_recorded,  ///< a wait for an event that was never recorded
+        host_wait,       ///< the host waited for an earlier position
     };
     Kind kind = Kind::none;
     WaitReason reason = WaitReason::user;
-    SiteId record = 0;          ///< of the event that was waited for
-    SiteId wait = 0;            ///< where it was waited for
+    SiteId record = 0;          ///< where the event of the wait was recorded
+    SiteId wait = 0;            ///< where the wait was enqueued
     std::uint64_t covered = 0;  ///< position on the first side's stream
     std::uint64_t event = 0;
 };
 
 struct Finding {
     FindingKind kind = FindingKind::write_after_write;
-    /// False if there may be an order that cannot be seen, through `leak`.
+    /// False if the race is only possible; `doubt` is the reason.
     bool is_certain = true;
     bool in_graph = false;  ///< both sides are nodes of one graph
     FindingSide first = {}, second = {};
-    /// Address of the common bytes, and one past the last one.
+    /// The address of the first common byte, and one past the last one.
     std::uint64_t begin = 0, end = 0;
-    MemoryRange rows = no_rows;    ///< if they are not all bytes from `begin` to `end`
+    MemoryRange rows = no_rows;    ///< set if not all bytes from `begin` to `end` are common
     std::uint64_t allocation = 0;  ///< 0 if heddle does not own the memory
-    /// Where the allocation begins, if that is known, and the size of an element.
+    /// The address of the allocation, if known, and the size of an element.
     std::uint64_t allocation_begin = 0;
     std::uint32_t element = 0;
     SiteId made = 0, freed = 0;  ///< where the memory was allocated, and freed
     KnownOrder order = {};
     Doubt doubt = Doubt::none;
-    SiteId leak = 0;  ///< what may make an order that cannot be seen
-    SiteId fork = 0;  ///< both sides are branches of the fork here
-    /// For reports: the second side's place was reached before the first side was, too.
+    SiteId leak = 0;  ///< the operation that may create an order that heddle cannot observe
+    SiteId fork = 0;  ///< the fork of which both sides are branches
+    /// For reports: the second side's place was reached earlier, too. In a graph: at the first node
+    /// or before it.
     bool is_again = false;
-    std::uint64_t shape = 0;  ///< of the graph
-    /// For reports: an event was recorded here, behind the first side, and the second side's stream
-    /// has not waited for it.
+    std::uint64_t shape = 0;  ///< id of the graph's shape
+    /// For reports: the place of a record of an event, at or after the first side. The second
+    /// side's stream has not waited for it.
     SiteId record_behind = 0;
-    /// For reports: a wait before this place is missing, too, and would order these.
+    /// For reports: a missing wait before this place was reported earlier. It would order these,
+    /// too.
     SiteId same_wait = 0;
-    /// For reports: here the second side's stream became current in place of the first one's, and
-    /// was told not to wait for it.
+    /// For reports: here the second side's stream replaced the first side's as the current stream,
+    /// with the option not to wait.
     SiteId unwaited_scope = 0;
 };
 
-/// Counts findings of the same two sites instead of keeping each.
+/// Keeps the first finding of each kind and pair of sites, and counts the others.
 class FindingLog {
 public:
     struct Entry {
-        Finding finding;  ///< the first one
+        Finding finding;  ///< the first one of its kind and sites
         std::uint64_t seen = 0;
     };
-    /// Returns whether the finding is the first of its kind with these sites.
+    /// Adds a finding. Returns whether it is the first of its kind with these sites.
     bool add(const Finding& finding);
     const std::vector<Entry>& entries() const noexcept { return entries_; }
 

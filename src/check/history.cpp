@@ -26,7 +26,7 @@ void compare(const Mark& first, const Mark& second, std::uint64_t begin, std::ui
     to.push_back({first, begin, end});
 }
 
-/// Drops what no later operation needs to be compared with: the host knows that it is over.
+/// Drops accesses that the host knows to be complete. No later operation conflicts with them.
 void forget_covered_in(Cell& cell, const HostFloor& floor) {
     if (cell.write && !cell.write.is_free && floor.covers(cell.write.epoch)) cell.write = {};
     cell.readers.remove_if([&](const Mark& mark) { return floor.covers(mark.epoch); });
@@ -40,8 +40,9 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
         cell.readers.clear();
         return;
     }
-    // What comes after the new access comes after those that precede it. A mark of the other mode
-    // stays, because it conflicts with accesses that this one does not conflict with.
+    // Work that is ordered after the new access is also ordered after the accesses before it. A
+    // mark of the other mode stays, because it conflicts with accesses that this one does not
+    // conflict with.
     cell.readers.remove_if([&](const Mark& earlier) {
         return earlier.mode == mark.mode && order.covers(earlier.epoch);
     });
@@ -49,7 +50,7 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
     if (!is_own_write && !order.floor->covers(mark.epoch)) cell.readers.add(mark);
 }
 
-/// Appends a cell to others of which it is the right neighbour or apart, or makes the last wider.
+/// Appends a cell behind the others, or extends the last one if the two touch and are equal.
 void append(std::vector<Cell>& cells, Cell cell) {
     if (!cells.empty() && cells.back().end == cell.begin && cells.back().has_same_past(cell))
         cells.back().end = cell.end;
@@ -63,7 +64,7 @@ Cell part_of(const Cell& cell, std::uint64_t begin, std::uint64_t end) {
     return part;
 }
 
-/// Makes one of those conflicts that are rows of one access, from number `from` on.
+/// Merges conflicts with rows of one access into one, from index `from` on.
 void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all) {
     std::vector<Conflict> joined;
     for (std::size_t i = from; i < all.size(); ++i) {
@@ -86,7 +87,7 @@ void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all
     all.insert(all.end(), joined.begin(), joined.end());
 }
 
-/// Calls f(begin, end) for each stretch of bytes.
+/// Calls f(begin, end) for each contiguous range of bytes.
 template <class F> void for_each_row(const CheckAccess& access, F&& f) {
     if (!access.is_strided()) return f(access.address(), access.end());
     for (std::size_t row = 0; row < access.rows; ++row) {
@@ -185,7 +186,7 @@ void History::add_cells(const CheckAccess& access, const Mark& mark, const Order
     cells_.put(made_);
 }
 
-/// Joins the cells from one to the other border, and those that touch them, where they are equal.
+/// Merges equal neighbours among the cells that overlap or touch [begin, end).
 void History::merge(std::uint64_t begin, std::uint64_t end) {
     taken_.clear();
     made_.clear();

@@ -1,5 +1,4 @@
-// Who has accessed the parts of an allocation, and which of those accesses a new one conflicts
-// with.
+// The accesses to the parts of an allocation, and their conflicts with a new access.
 #pragma once
 
 #include <vector>
@@ -8,45 +7,45 @@
 
 namespace heddle::detail {
 
-/// An earlier access that does not go with a new one.
+/// An earlier access that conflicts with a new one.
 struct Conflict {
     Mark first;
-    std::uint64_t begin = 0,
-                  end = 0;  ///< common bytes, or what spans them if the access is strided
-    /// False if it is not known whether there are common bytes.
+    /// Common bytes, or the range that spans them if the access is strided.
+    std::uint64_t begin = 0, end = 0;
+    /// False if it is unknown whether there are common bytes.
     bool is_certain = true;
-    MemoryRange rows = no_rows;  ///< if they are not all bytes from `begin` to `end`
-    /// There is an order, but `first` freed the memory.
+    MemoryRange rows = no_rows;  ///< set if not all bytes from `begin` to `end` are common
+    /// The accesses are ordered, but `first` freed the memory.
     bool is_ordered = false;
 };
 
-/// Accesses in rows.
+/// An access in rows.
 struct StridedMark {
     CheckAccess access;
     Mark mark;
 };
 
-/// The past of one allocation. FastTrack's rules: a write is compared with the last write and with
-/// the readers since, and replaces both; a read is compared with the last write, and replaces the
-/// readers that precede it. After a conflict the later access counts.
+/// The access history of one allocation, by FastTrack's rules. A write is compared with the last
+/// write and the reads since, and replaces both. A read is compared with the last write, and
+/// replaces the reads that are ordered before it. After a conflict, the later access counts.
 class History {
 public:
     static constexpr std::size_t most_strided = 64;
 
-    /// Appends what conflicts with the access, and remembers the access.
+    /// Appends the conflicts of the access to `to`, and remembers the access.
     void add(const CheckAccess& access, const Mark& mark, const Order& order,
              std::vector<Conflict>& to);
-    /// Appends what conflicts with the access, and remembers nothing.
+    /// Appends the conflicts of the access to `to`. Remembers nothing.
     void look(const CheckAccess& access, const Mark& mark, const Order& order,
               std::vector<Conflict>& to) const {
         compare_strided(access, mark, order, to);
         compare_cells(access, mark, order, to);
     }
-    /// Forgets one access to [begin, end).
+    /// Forgets the access of one operation to [begin, end).
     void forget(std::uint64_t begin, std::uint64_t end, Epoch epoch);
-    /// Forgets what the host knows to be over.
+    /// Forgets the accesses that the host knows to be complete.
     void forget_covered(const HostFloor& floor);
-    /// Calls f(const Mark&) for each access that is remembered.
+    /// Calls f(const Mark&) for each remembered access.
     template <class F> void for_each_mark(F&& f) const {
         cells_.for_each(0, ~std::uint64_t{0}, [&](const Cell& cell) {
             if (cell.write) f(cell.write);
@@ -72,7 +71,7 @@ private:
 
     CellStore cells_;
     std::vector<StridedMark> strided_;
-    std::vector<Cell> taken_, made_;  ///< kept for their memory
+    std::vector<Cell> taken_, made_;  ///< reused for their capacity
 };
 
 }  // namespace heddle::detail

@@ -45,7 +45,7 @@ void Intake::acquired(std::uint64_t key, SiteId site) {
     kept_.back().op.site = site;
 }
 
-// The elements that a loop visits are one use.
+// Merges uses of adjacent elements, as in a loop, into one.
 void Intake::keep_use(const CheckOp& op, const CheckAccess& use) {
     Kept& last = kept_.back();
     if (last.what == Kept::What::host_use && last.op.site == op.site && last.op.reach == op.reach &&
@@ -58,7 +58,7 @@ void Intake::keep_use(const CheckOp& op, const CheckAccess& use) {
     kept_.push_back({.what = Kept::What::host_use, .op = op, .use = use});
 }
 
-// What is no longer being enqueued, and was not told, will not be told: its enqueueing failed.
+// A missing operation that is no longer being enqueued has failed. Observers will not see it.
 void Intake::give_if_complete() {
     const auto is_awaited = [](const Kept& one) {
         return one.what == Kept::What::missing && is_being_enqueued(one.id);

@@ -1,4 +1,4 @@
-// The order in which the engine gets what observers are told.
+// Puts observed operations into the order that the engine needs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace heddle::detail {
 
-/// Gives operations to the engine, host functions before what they enqueue. A host function may
-/// begin before observers are told that it was enqueued; what they are told meanwhile is kept until
-/// then. Not for use by several threads at once.
+/// Passes operations to the engine, host functions before the operations that they enqueue. A host
+/// function may begin before observers are notified that it was enqueued. Operations observed
+/// meanwhile are held until then. Not thread-safe.
 class Intake {
 public:
     explicit Intake(CheckEngine& engine) : engine_(engine) {}
@@ -19,9 +19,9 @@ public:
             return keep(op);
         engine_.add(op);
     }
-    /// A use by the host, as CheckEngine::look() compares it. While operations are kept, the engine
-    /// does not know what came before the use: it is compared in its turn, and the answer is that
-    /// nothing is known.
+    /// Compares a use by the host; see CheckEngine::look(). While operations are held, the engine
+    /// has not received all operations before the use. The use is then held, too, and the result is
+    /// empty.
     template <class F>
     CheckEngine::HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                F&& make_site) {
@@ -34,17 +34,17 @@ public:
     /// See CheckEngine.
     void released(std::uint64_t key, std::uint64_t function);
     void acquired(std::uint64_t key, SiteId site);
-    /// There will be no further operations.
+    /// Passes all held operations to the engine, and ends the input.
     void finish();
 
 private:
     struct Kept {
         enum class What : std::uint8_t { op, missing, released, acquired, host_use };
         What what;
-        /// Of what is missing: its id. Of what was released: the host function.
+        /// missing: its id. released: the id of the host function.
         std::uint64_t id = 0;
         std::uint64_t key = 0;
-        CheckOp op = {};  ///< of what was acquired: the site alone
+        CheckOp op = {};  ///< acquired: only its site is set
         CheckAccess use = {};
     };
 
@@ -52,7 +52,8 @@ private:
         return parent != 0 && !engine_.knows_function(parent) && is_missing(parent);
     }
     bool is_missing(std::uint64_t parent) const;
-    /// Notes that an operation comes before what is kept next, unless the engine gets it first.
+    /// Reserves a place before the next held operation for a host function that is still being
+    /// enqueued. Skips functions that were already observed or have a place.
     void expect(std::uint64_t parent);
     void keep(const CheckOp& op);
     void keep_use(const CheckOp& op, const CheckAccess& use);

@@ -1,4 +1,4 @@
-// Which kind of finding a conflict is.
+// The kinds of findings, by conflict.
 #pragma once
 
 #include "check/finding.hpp"
@@ -6,7 +6,8 @@
 
 namespace heddle::detail {
 
-/// `mode` and `by` are of the later access.
+/// Returns the kind of a finding. `first` is the kind of the earlier operation; `mode` and `by`
+/// belong to the later access.
 inline FindingKind kind_of(const Conflict& conflict, OpKind first, AccessMode mode, OpKind by) {
     if (by == OpKind::allocate) return FindingKind::reuse;
     if (conflict.first.is_free) return FindingKind::use_after_free;

@@ -1,5 +1,5 @@
-// Where order may leave what heddle sees: host functions that may set a flag, streams whose handles
-// were handed out, events that other processes wait for.
+// Operations that may create an order that heddle cannot observe. Examples: host functions that may
+// set a flag, streams with exposed handles, events that other processes wait for.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace heddle::detail {
 
-/// An order that cannot be seen leaves through one of these operations, and reaches whatever is
-/// enqueued later. So what precedes none of them has no such order to anything.
+/// Finds operations that may be ordered in a way that heddle cannot observe. Such an order begins
+/// at an added operation, and may reach every operation that is enqueued later. So an operation
+/// that precedes no added one has no such order.
 class Leaks {
 public:
     void add(const Moment& moment, SiteId site) {
@@ -18,7 +19,8 @@ public:
         add(moment.at, site);
         last_ = moment.before;
     }
-    /// Returns the operation through which order may leave that comes after this one, or 0.
+    /// Returns the site of an added operation that is ordered after this one. Returns 0 if there is
+    /// none.
     SiteId after(Epoch epoch) const noexcept {
         return epoch.position() <= reached_.at(epoch.slot()) ? sites_[epoch.slot()] : 0;
     }
@@ -33,7 +35,7 @@ private:
 
     HostFloor reached_;
     std::vector<SiteId> sites_;
-    Clock last_;  ///< what was added last
+    Clock last_;  ///< the clock that was added last
 };
 
 }  // namespace heddle::detail

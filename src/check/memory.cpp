@@ -11,7 +11,7 @@ constexpr std::size_t many_foreign_cells = 4096;
 
 AllocationTrack& MemoryTable::of(const CheckAccess& access) {
     if (access.allocation == 0) {
-        // The place of what was freed may be somebody else's by now.
+        // Freed memory may belong to another owner now.
         AllocationTrack* const found = at_address(access.address());
         return found != nullptr && !found->is_freed ? *found : foreign_;
     }
@@ -73,7 +73,8 @@ void MemoryTable::forget_covered(const HostFloor& floor) {
         if (foreign_.history.cells() > many_foreign_cells) foreign_.history = {};
     }
     if (freed_ < most_freed) return;
-    // The oldest go, covered or not, if there are too many: that finds less.
+    // Forgets the older half, even if it is not covered. This may hide races, but reports no false
+    // ones.
     std::vector<AllocationTrack*> freed;
     for (const auto& [id, track] : by_id_)
         if (track->is_freed) freed.push_back(track.get());

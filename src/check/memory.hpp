@@ -1,4 +1,4 @@
-// The allocations that the ordering checker knows, by number and by address.
+// The allocations known to the ordering checker, by number and by address.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@ namespace heddle::detail {
 
 struct AllocationTrack {
     std::uint64_t id = 0;
-    std::uint64_t begin = 0, end = 0;  ///< equal if the extent is not known
+    std::uint64_t begin = 0, end = 0;  ///< equal if the extent is unknown
     SiteId made = 0, freed = 0;
     bool is_freed = false;
-    bool is_foreign = false;  ///< stands for all memory that heddle does not own
+    bool is_foreign = false;  ///< represents all memory that heddle does not own
     Epoch freed_at;
     History history;
-    /// Up to where streams that used it by plain pointers were declared its users.
+    /// By stream: the position up to which used_on() has declared its uses by plain pointers.
     std::vector<Epoch> declared;
 
-    /// Returns whether heddle knows the stream of this use, and waits for it before it frees.
+    /// Returns whether heddle knows of this use, so that it waits for the use before it frees.
     bool knows(const Mark& use) const noexcept {
         return !use.is_raw || std::any_of(declared.begin(), declared.end(), [&](Epoch until) {
             return until.slot() == use.epoch.slot() && use.epoch.position() <= until.position();
@@ -32,27 +32,28 @@ struct AllocationTrack {
 
 class MemoryTable {
 public:
-    /// How many freed allocations are kept.
+    /// Freed allocations are forgotten from this number on.
     static constexpr std::size_t most_freed = 1024;
 
     MemoryTable() { foreign_.is_foreign = true; }
     MemoryTable(const MemoryTable&) = delete;
     MemoryTable& operator=(const MemoryTable&) = delete;
 
-    /// Returns the allocation that is accessed. Memory of an unknown address is foreign.
+    /// Returns the accessed allocation. Memory at an unknown address is foreign.
     AllocationTrack& of(const CheckAccess& access);
-    /// Returns the allocation with this number; null if nothing is known of it.
+    /// Returns the allocation with this number. Returns null if it is unknown.
     const AllocationTrack* find(std::uint64_t id) const {
         const auto found = by_id_.find(id);
         return found != by_id_.end() ? found->second.get() : nullptr;
     }
-    /// Returns the allocation that has, or had, this address; null if there was none.
+    /// Returns the allocation at this address, even if it was freed. Returns null if there is none.
     AllocationTrack* at_address(std::uint64_t address);
-    /// Adds an allocation. Freed ones in the same memory are moved to `former`.
+    /// Adds an allocation. Moves earlier ones in the same memory to `former`.
     AllocationTrack& allocate(const CheckAccess& access, SiteId made,
                               std::vector<std::unique_ptr<AllocationTrack>>& former);
     void free(AllocationTrack& allocation, SiteId where, Epoch at);
-    /// Forgets what the host knows to be over, if there is much of it.
+    /// Forgets accesses that the host knows to be complete, and old freed allocations, if there are
+    /// many.
     void forget_covered(const HostFloor& floor);
     std::size_t size() const noexcept { return by_id_.size(); }
     std::size_t freed() const noexcept { return freed_; }
@@ -61,7 +62,7 @@ private:
     void remove(AllocationTrack& allocation);
 
     std::unordered_map<std::uint64_t, std::unique_ptr<AllocationTrack>> by_id_;
-    std::map<std::uint64_t, AllocationTrack*> by_address_;  ///< by begin; they do not overlap
+    std::map<std::uint64_t, AllocationTrack*> by_address_;  ///< by begin, without overlaps
     AllocationTrack foreign_;
     std::size_t freed_ = 0;
 };

@@ -1,4 +1,4 @@
-// Makes the ordering checker's operations of what observers are told.
+// Converts observed operations to operations of the ordering checker.
 #pragma once
 
 #include <deque>
@@ -9,18 +9,18 @@
 
 namespace heddle::detail {
 
-/// Keeps sites and shapes of graphs from one operation to the next. Not for use by several threads
-/// at once, but to be called on the thread that enqueued the operation.
+/// Converts operations. Keeps sites and shapes of graphs between calls. Not thread-safe. Call
+/// read() on the thread that enqueued the operation.
 class OpReader {
 public:
-    /// Returns the operation, until the next call.
+    /// Returns the converted operation. It is valid until the next call.
     const CheckOp& read(const OpInfo& op);
-    /// Returns the id of a site that no operation has.
+    /// Returns the id of a site that belongs to no operation.
     SiteId intern(OpKind kind, const char* name, const SourceLocation& where) {
         return sites_.intern(kind, name, where);
     }
     const SiteTable& sites() const noexcept { return sites_; }
-    /// Returns a shape that was read, or null if it is forgotten.
+    /// Returns a shape that was read. Returns null if it was forgotten.
     const CheckShape* find_shape(std::uint64_t id) const {
         const auto known = shapes_.find(id);
         return known != shapes_.end() ? known->second.get() : nullptr;
@@ -32,7 +32,7 @@ private:
     static constexpr std::size_t most_shapes = 64;
     SiteTable sites_;
     std::unordered_map<std::uint64_t, std::shared_ptr<const CheckShape>> shapes_;
-    std::deque<std::uint64_t> shapes_in_order_;  ///< the oldest first
+    std::deque<std::uint64_t> shapes_in_order_;  ///< oldest first
     CheckOp op_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Which nodes come directly before each node: as the edges say, with the bodies of conditional
-/// nodes in their places.
+/// Finds the direct predecessors of each node. A node after a conditional node also follows all
+/// nodes of its bodies.
 class Predecessors {
 public:
     explicit Predecessors(const CheckShape& shape) : nodes_(shape.nodes), bodies_(nodes_.size()) {

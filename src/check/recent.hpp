@@ -1,4 +1,4 @@
-// Things that operations refer to by a number, of which only the newest can be kept.
+// A bounded table that keeps the most recently used values.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,10 @@
 
 namespace heddle::detail {
 
-/// Keeps values by number, at most so many. What is forgotten leaves its order behind: forgotten()
-/// comes after all of it, so that taking it for a missing value finds less, and never too much.
-/// Value has a function each_moment(f), which calls f(const Moment&).
+/// Keeps at most a fixed number of values, by number. When full, it forgets the half that was not
+/// used for longest, and joins their order into forgotten(). That clock can replace a missing
+/// value: this may hide races, but reports no false ones. Value has a function each_moment(f),
+/// which calls f(const Moment&).
 template <class Value> class Recent {
 public:
     explicit Recent(std::size_t most) : most_(most) {}
@@ -28,7 +29,7 @@ public:
     template <class F> void for_each(F&& f) const {
         for (const auto& [id, kept] : all_) f(kept.value);
     }
-    /// Returns the value, which may be new.
+    /// Returns the value with this number. Creates it if there is none.
     Value& at(std::uint64_t id, const HostFloor& floor) {
         if (Value* const known = find(id)) return *known;
         if (all_.size() == most_) forget_half(floor);

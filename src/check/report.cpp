@@ -47,7 +47,7 @@ RaceKind kind_of_race(FindingKind kind) noexcept {
     return RaceKind::write_after_write;
 }
 
-/// Returns "kernel 'Relax'", for example, or "the host".
+/// Returns the operation of a side, for example "host function 'f'" or "the host".
 std::string who(const Side& side) {
     switch (side.kind) {
     case OpKind::host_access: return "the host";
@@ -64,7 +64,7 @@ std::string who(const Side& side) {
     }
 }
 
-/// Returns the sentence that says what may go wrong.
+/// Returns the sentence that describes the possible harm.
 std::string headline(const Race& race, const std::string& first_place,
                      const std::string& second_place) {
     std::string first = who(race.first), second = who(race.second);
@@ -99,16 +99,17 @@ std::string ordinal(int index) {
     return index < 3 ? first[index] : formatted("{}th", index + 1);
 }
 
-/// Returns whether the operation is the beginning or the end of memory.
+/// Returns whether the operation begins or ends the lifetime of memory.
 bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
 
-/// Returns "stream main of cpu:0". A stream without a name has the place where it was made.
+/// Returns the stream, for example "stream main of cpu:0". A stream without a name is followed by
+/// the place where it was made.
 std::string stream_text(const std::string& name, const std::string& made) {
     if (!name.starts_with("stream ")) return "stream " + name;
     return made.empty() ? name : formatted("{} (made at {})", name, made);
 }
 
-/// Returns what is known of one side, in the words of a sentence: who and where.
+/// Returns the operation and the place of one side, for the report's first line about it.
 std::string who_and_where(const Side& side, const FindingSide& found, const ReportNames& names,
                           const std::string& place, bool is_node) {
     if (is_host(side) && found.reach != HostReach::none)
@@ -146,7 +147,7 @@ std::string side_text(const Side& side, const FindingSide& found, const ReportNa
     return text + "\n";
 }
 
-/// Returns what both use: "elements [0, 4096) of the array made at solver.cpp:40".
+/// Returns the common memory, for example "elements [0, 4096) of the array made at solver.cpp:40".
 std::string memory_text(const Finding& finding, const ReportNames& names) {
     std::string text = part_text(finding);
     if (finding.allocation == 0) text += " of memory that heddle does not own";
@@ -211,7 +212,7 @@ Side side_of(const FindingSide& side, const ReportNames& names) {
     return made;
 }
 
-/// Returns the line that says why a race is possible only.
+/// Returns the line that explains why a race is only possible.
 std::string doubt_text(const Finding& finding, const ReportNames& names) {
     switch (finding.doubt) {
     case Doubt::none: break;
@@ -241,7 +242,8 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
     return "";
 }
 
-/// Returns what is missing. Where the host's access is, it may be known only what it comes after.
+/// Returns the missing wait or edge. If the host's access is only known to be after a place, the
+/// text names that place.
 std::string missing(const Finding& finding, const ReportNames& names, const Race& race) {
     const std::string text = missing_text(finding, names, race);
     constexpr std::string_view before = "before ";

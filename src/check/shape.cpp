@@ -12,7 +12,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The nodes as chains: the nodes of a chain come one after the other, each chain has a slot.
+/// Divides the nodes into chains. The nodes of a chain are ordered one after another. Each chain
+/// has a slot.
 class Chains {
 public:
     explicit Chains(const CheckShape& shape)
@@ -42,7 +43,7 @@ private:
     }
 
     Predecessors predecessors_;
-    std::vector<std::vector<std::uint32_t>> chains_{{CheckNode::no_node}};  // slot 0 is none
+    std::vector<std::vector<std::uint32_t>> chains_{{CheckNode::no_node}};  // slot 0 is unused
     std::vector<Epoch> epochs_;
     std::vector<Clock> clocks_;
     HostFloor nothing_;
@@ -51,7 +52,7 @@ private:
 /// Returns whether at most one of the two nodes runs.
 bool are_exclusive(const CheckShape& shape, std::uint32_t a, std::uint32_t b) {
     const auto& nodes = shape.nodes;
-    std::map<std::uint32_t, std::uint32_t> bodies;  // conditional node: which body holds a
+    std::map<std::uint32_t, std::uint32_t> bodies;  // by conditional node: the body that contains a
     for (; nodes[a].inside < a; a = nodes[a].inside) bodies[nodes[a].inside] = nodes[a].alternative;
     for (; nodes[b].inside < b; b = nodes[b].inside) {
         const auto found = bodies.find(nodes[b].inside);
@@ -60,7 +61,7 @@ bool are_exclusive(const CheckShape& shape, std::uint32_t a, std::uint32_t b) {
     return false;
 }
 
-/// Returns the nodes that the node is within, from the outermost one on, and itself.
+/// Returns the nodes that contain the node, outermost first, and the node itself.
 std::vector<std::uint32_t> path_to(const CheckShape& shape, std::uint32_t node) {
     std::vector<std::uint32_t> path;
     while (node < shape.nodes.size()) {
@@ -129,8 +130,9 @@ private:
         to_.push_back(finding);
     }
 
-    /// Edges are between nodes of one graph: for a node of a body or of a child graph, that is the
-    /// conditional node or the child graph's own.
+    /// Sets the nodes between which an edge can be added. Edges connect nodes of one graph. A node
+    /// of a body or of a child graph is represented by the conditional node or the child graph's
+    /// node.
     void set_edge(Finding& finding, std::uint32_t first, std::uint32_t second) const {
         const std::vector<std::uint32_t> a = path_to(shape_, first), b = path_to(shape_, second);
         const auto [of_a, of_b] = std::ranges::mismatch(a, b);

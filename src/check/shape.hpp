@@ -1,4 +1,4 @@
-// Graphs: conflicts between their nodes, and what a launch of one accesses.
+// Shapes of graphs: conflicts between nodes, and the accesses of a launch.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Appends each pair of nodes that conflict and have no order. The nodes of alternative bodies of a
-/// conditional node do not conflict; the runs of one body come one after the other.
+/// Appends a finding for each pair of nodes that conflict and are not ordered. Nodes in alternative
+/// bodies of a conditional node do not conflict. The runs of one body are ordered.
 void check_shape(const CheckShape& shape, std::vector<Finding>& to);
 
 /// A node that waits for an event.
@@ -17,21 +17,21 @@ struct EventWait {
     SiteId site = 0;
 };
 
-/// What part of a graph accesses: the nodes that come after the same wait nodes and before the same
-/// record nodes.
+/// The accesses of a part of a graph: the nodes with the same wait nodes before them and the same
+/// record nodes after them.
 struct ShapePart {
-    std::vector<EventWait> waits;        ///< what it comes after, by event
-    std::vector<std::uint64_t> records;  ///< events that come after it, in order
+    std::vector<EventWait> waits;        ///< waits before this part, by event
+    std::vector<std::uint64_t> records;  ///< events that are recorded after this part, in order
     std::vector<CheckAccess> accesses;   ///< merged
 };
 
 struct ShapeUse {
-    /// In an order that respects the edges between them. At least one.
+    /// In an order that respects the edges between them. Never empty.
     std::vector<ShapePart> parts;
     std::vector<std::uint64_t> records;  ///< all events that are recorded
     /// Whether the accesses of all nodes are known.
     bool is_known = true;
-    /// Whether a host function, or a kernel that makes an order of its own, is among the nodes.
+    /// Whether a node is a host function, or a kernel that creates an order of its own.
     bool may_signal = false;
 };
 ShapeUse use_of(const CheckShape& shape);

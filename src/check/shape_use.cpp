@@ -1,4 +1,4 @@
-// What a launch of a graph accesses, in parts.
+// The accesses of a graph launch, in parts.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Merges accesses of one kind that overlap or touch. Strided ones stay as they are.
+/// Merges accesses of one kind that overlap or touch. Does not change strided ones.
 std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
     const auto rank = [](const CheckAccess& one) {
         const bool is_write = one.mode == AccessMode::write || one.mode == AccessMode::read_write;
@@ -46,7 +46,7 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
 
 using Events = std::set<std::uint64_t>;
 
-/// Which wait nodes precede each node, and which record nodes follow it.
+/// The events of the wait nodes before each node, and of the record nodes after it.
 struct NodeTies {
     std::vector<Events> waits, records;
 };

@@ -1,4 +1,4 @@
-// Operations' names, kinds and places, each kept once.
+// Names, kinds and places of operations, each stored once.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Site {
     unsigned line = 0, column = 0;
 };
 
-/// Gives each site a small number.
+/// Assigns a small number to each site.
 class SiteTable {
 public:
     SiteId intern(OpKind kind, const char* name, const SourceLocation& where) {
@@ -33,8 +33,9 @@ public:
 private:
     static constexpr std::size_t places = 512;
 
-    // Places and names are texts of the compiler, which rarely move: they are looked for by
-    // address, and compared, as an unloaded library may leave an address to another text.
+    // Places and names are string literals, which rarely change their address: the cache is indexed
+    // by address. The texts are compared, too, because an unloaded library may leave its addresses
+    // to other texts.
     static std::size_t place_of(OpKind kind, const char* name,
                                 const SourceLocation& where) noexcept {
         const auto mix = reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u +
@@ -51,7 +52,7 @@ private:
     SiteId find_or_add(OpKind kind, const char* name, const SourceLocation& where);
 
     using Text = std::tuple<OpKind, std::string, std::string, unsigned, unsigned>;
-    std::array<SiteId, places> recent_{};  ///< the newest of each place
+    std::array<SiteId, places> recent_{};  ///< the newest site of each place_of()
     std::map<Text, SiteId> by_text_;
     std::vector<Site> sites_{Site{}};
 };

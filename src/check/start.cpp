@@ -1,4 +1,4 @@
-// The functions of heddle::check, and the check that HEDDLE_CHECK asks for.
+// The functions of heddle::check, and the check that HEDDLE_CHECK starts.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -25,18 +25,18 @@ namespace detail {
 namespace {
 
 constinit std::mutex mutex;
-/// Guarded by the mutex. Threads may enqueue until the process is gone.
+/// Guarded by the mutex. Never destroyed, because threads may enqueue until the process ends.
 constinit NeverDestroyed<std::shared_ptr<Checker>> running;
-constinit std::atomic<bool> is_checking{false};  ///< whether there is one, for quick answers
+constinit std::atomic<bool> is_checking{false};  ///< whether `running` is set; no lock
 
 std::shared_ptr<Checker> running_check() {
     const std::lock_guard lock(mutex);
     return running.get();
 }
 
-/// The process that the newest check is of. A child of it checks nothing, and takes no locks.
+/// The process that started the newest check. A forked child checks nothing, and takes no locks.
 constinit std::atomic<int> checked_process{0};
-constinit std::uint64_t begun = 0;  ///< how many checks; guarded by the mutex
+constinit std::uint64_t begun = 0;  ///< the number of checks started; guarded by the mutex
 
 KnownUses ask_of_host_use(const ToldUse& use) noexcept {
     if (forks() != checked_process.load(std::memory_order_relaxed)) {
@@ -47,7 +47,7 @@ KnownUses ask_of_host_use(const ToldUse& use) noexcept {
     return checker != nullptr ? checker->host_use(use) : KnownUses{};
 }
 
-/// Has uses by the host told to the check that begins. Call it with the mutex held.
+/// Registers the new check for uses by the host. Call with the mutex held.
 void begin_host_uses() noexcept {
     checked_process = forks();
     host_use_function = &ask_of_host_use;
@@ -74,7 +74,7 @@ void end_at_exit() noexcept {
     _exit(status_of_races);
 }
 
-/// Reads HEDDLE_CHECK: words, separated by commas.
+/// Parses HEDDLE_CHECK: words, separated by commas. Throws UsageError if a word is unknown.
 check::Options read_options(std::string_view text, const ErrorSite& site) {
     check::Options options;
     while (!text.empty()) {
@@ -109,7 +109,7 @@ void start_check(std::string_view text) {
             return text.find(word) != std::string_view::npos;
         };
         if (!has("exit") && !has("abort")) throw;
-        // Who asks for a status must not take an unchecked program for a right one.
+        // The program relies on its exit status, so an unchecked run must not look correct.
         std::fputs((std::string(error.what()) + "\n").c_str(), stderr);
         _exit(status_of_races);
     }

@@ -1,4 +1,4 @@
-// Names of the streams that reports may speak of.
+// Names of streams, for reports.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace heddle::detail {
 
-/// Remembers the streams that were used last.
+/// Remembers the names of recently used streams.
 class StreamNames {
 public:
     void keep(StreamRef stream);
     std::string name(std::uint64_t id) const;  ///< "main"
     std::string full(std::uint64_t id) const;  ///< "main of cuda:0"
-    std::string made(std::uint64_t id) const;  ///< "solver.cpp:40"; empty if it is not known
+    std::string made(std::uint64_t id) const;  ///< "solver.cpp:40"; empty if unknown
 
 private:
     struct Known {
@@ -26,7 +26,7 @@ private:
 
     std::unordered_map<std::uint64_t, Known> all_;
     std::uint64_t uses_ = 0;
-    std::uint64_t last_ = 0;  ///< the stream that was kept last
+    std::uint64_t last_ = 0;  ///< the stream passed to keep() last
 };
 
 }  // namespace heddle::detail

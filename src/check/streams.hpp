@@ -1,4 +1,4 @@
-// The streams that the ordering checker knows, and what each of them comes after.
+// The streams known to the ordering checker, and the work that each is ordered after.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct OrderNote {
 
 /// A launch of a graph.
 struct GraphLaunch {
-    Position at = 0;  ///< the slot's
+    Position at = 0;  ///< position on the slot
     std::uint64_t stream = 0, position = 0;
     std::shared_ptr<const CheckShape> shape;
 };
@@ -28,47 +28,47 @@ struct StreamTrack {
 
     std::uint64_t id = 0;
     Slot slot = 0;
-    Position base = 0;  ///< the slot's position is this plus the stream's
-    Position last = 0;  ///< the slot's, of the newest operation
-    Clock clock;        ///< of other slots: what the next operation comes after
-    /// What only waits that a batch added by itself bring: a program must not rely on it.
+    Position base = 0;  ///< position on the slot = base + position on the stream
+    Position last = 0;  ///< slot position of the newest operation
+    Clock clock;        ///< of other slots: work that the next operation is ordered after
+    /// Work covered only by waits that a batch added on its own. A program must not rely on them.
     Clock by_batches;
-    Position last_work = 0;  ///< the slot's, of the newest operation for which a wait is needed
+    Position last_work = 0;  ///< slot position of the newest operation that needs a wait
     std::uint32_t device = 0;
-    std::uint32_t open_collectives = 0;  ///< of which not all shares are known yet
-    SiteId leak = 0;             ///< its handle was handed out here: it may do what cannot be seen
-    SiteId poisoned = 0;         ///< an operation was dropped here
-    bool in_collective = false;  ///< it took part in one
-    std::uint64_t by_data = 0;   ///< the first stream of the order_by_data that it belongs to
+    std::uint32_t open_collectives = 0;  ///< collectives with missing shares
+    SiteId leak = 0;                     ///< its handle was exposed here: unobserved work may exist
+    SiteId poisoned = 0;                 ///< an operation was dropped here
+    bool in_collective = false;          ///< it has taken part in a collective
+    std::uint64_t by_data = 0;           ///< id of the first stream of its order_by_data
     std::vector<OrderNote> notes;
-    KnownOrder fork;                    ///< the newest fork that it is a branch of
+    KnownOrder fork;                    ///< the newest fork of which it is a branch
     std::vector<GraphLaunch> launches;  ///< the newest ones, for reports, as a ring
-    std::size_t launched = 0;           ///< how many there were
+    std::size_t launched = 0;           ///< the number of launches so far
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
     Moment now() const { return {clock, {slot, last}}; }
     void note(std::uint64_t other, const KnownOrder& order);
     void note(GraphLaunch launch);
-    /// Returns the launch at a position of the slot, or null.
+    /// Returns the launch at a position of the slot. Returns null if it is unknown.
     const GraphLaunch* launch_at(Position at) const noexcept;
-    /// Returns the newest launch. There must be one.
+    /// Returns the newest launch. Requires that there is one.
     const GraphLaunch& newest_launch() const noexcept {
         return launches[(launched - 1) % most_launches];
     }
 };
 
-/// Gives each stream a slot, and takes it back when all that the stream did is known to be over:
-/// such a stream can begin anew, whether or not it still exists.
+/// Assigns a slot to each stream. May release a slot once all work of its stream is known to be
+/// complete, even if the stream still exists. The stream can acquire a slot again later.
 class StreamTable {
 public:
-    /// Returns the stream's track, which may be new. Pointers to others stay valid until the next
-    /// call of forget_covered().
+    /// Returns the stream's track. Creates it if there is none. Pointers to other tracks stay valid
+    /// until the next call of forget_covered().
     StreamTrack& at(std::uint64_t id);
     StreamTrack* find(std::uint64_t id) noexcept;
     StreamTrack* by_slot(Slot slot) const noexcept;
-    /// Forgets streams that do nothing any more, if there are many.
+    /// Forgets streams without pending work, if there are many.
     void forget_covered(const HostFloor& floor);
-    /// Makes a number that no stream of the program has.
+    /// Returns a new id that no stream of the program has.
     std::uint64_t make_id() noexcept { return ++made_ids_ | made_bit; }
     static bool is_made_id(std::uint64_t id) noexcept { return (id & made_bit) != 0; }
     std::size_t size() const noexcept { return by_id_.size(); }
@@ -85,12 +85,12 @@ private:
 
     std::unordered_map<std::uint64_t, std::unique_ptr<StreamTrack>> by_id_;
     std::vector<StreamTrack*> by_slot_{nullptr};  // 0 is the host's
-    std::vector<Position> reached_{0};            // by slots that no stream has
+    std::vector<Position> reached_{0};            // by slot: the last position of its former stream
     std::vector<Slot> free_;
-    std::size_t many_ = 32;  // streams: then some may be forgotten
+    std::size_t many_ = 32;  // number of streams from which on some are forgotten
     std::uint64_t made_ids_ = 0;
     Slot shared_ = 0;
-    StreamTrack* newest_ = nullptr;  // found last
+    StreamTrack* newest_ = nullptr;  // the stream that was found last
 };
 
 }  // namespace heddle::detail

@@ -16,13 +16,14 @@ bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end)
     return rows.address() + last * rows.pitch + rows.bytes > begin;
 }
 
-/// For two accesses of one pitch: row i of `a` meets row i + k of `b` for the same k everywhere.
+/// Returns whether two accesses with the same pitch overlap. Row i of `a` can only overlap rows
+/// i + k and i + k + 1 of `b`. All rows have the same k.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());
     std::int64_t k = shift / pitch;  // rounded down
     if (shift % pitch < 0) --k;
-    const std::int64_t into = shift - k * pitch;  // how far a's row begins behind b's row k
+    const std::int64_t into = shift - k * pitch;  // offset of a's row in b's row k
     const auto has_pair = [&](std::int64_t by) {
         return by < static_cast<std::int64_t>(b.rows) && -by < static_cast<std::int64_t>(a.rows);
     };
@@ -62,7 +63,7 @@ bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept {
 
 namespace {
 
-/// Returns the common bytes of rows and of all bytes of [begin, end).
+/// Returns the common bytes of the rows and of the contiguous bytes [begin, end).
 CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end) {
     // The first row that ends behind `begin`, and the last one that begins before `end`.
     const std::uint64_t first = begin < rows.address() + rows.bytes
@@ -77,19 +78,19 @@ CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::
     return common;
 }
 
-/// Returns the common bytes of two accesses of one pitch, of which row i of `a` meets row i + k of
-/// `b` and no other; no rows if some meet two.
+/// Returns the common bytes of two accesses with the same pitch. Row i of `a` overlaps row i + k of
+/// `b` and no other. Returns an empty range if a row overlaps two rows.
 CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());
     std::int64_t k = shift / pitch;  // rounded down
     if (shift % pitch < 0) --k;
-    const std::int64_t into = shift - k * pitch;  // how far a's row begins behind b's row k
+    const std::int64_t into = shift - k * pitch;  // offset of a's row in b's row k
     const auto a_bytes = static_cast<std::int64_t>(a.bytes);
     const auto b_bytes = static_cast<std::int64_t>(b.bytes);
     const bool meets_k = into<b_bytes, meets_next = into + a_bytes> pitch;
     if (meets_k == meets_next) return {};
-    // In bytes from the beginning of a's row.
+    // Offsets from the beginning of a's row, in bytes.
     const std::int64_t from = meets_k ? 0 : pitch - into;
     const std::int64_t till = std::min(a_bytes, (meets_k ? 0 : pitch) - into + b_bytes);
     if (meets_next) ++k;

@@ -1,4 +1,4 @@
-// Which bytes two accesses in rows have in common.
+// The common bytes of two accesses in rows.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,27 @@ namespace heddle::detail {
 
 enum class Overlap : std::uint8_t { none, some, unknown };
 
-/// Compares row by row up to this many rows.
+/// The most rows that are compared one by one.
 inline constexpr std::uint32_t most_rows_compared = 4096;
 
-/// Returns whether the accesses have a byte in common. Exact if both have the same pitch, or one of
-/// them has one row, or one of them has few rows; else `unknown` if they may.
+/// Returns whether the accesses have a byte in common. The result is exact if the pitches are
+/// equal, or if one access has only one row or few rows. Otherwise returns `unknown` if they may
+/// overlap.
 Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept;
 
-/// Returns whether `outer` contains all of the bytes of `inner`, as far as it is easily told.
+/// Returns whether `outer` contains all bytes of `inner`. May return false for strided accesses
+/// that differ in shape.
 bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept;
 
-/// Bytes [begin, end), of those the rows if there are any.
+/// Bytes [begin, end), or only the rows in them if there are rows.
 struct CommonBytes {
     std::uint64_t begin = 0, end = 0;
     MemoryRange rows = no_rows;
 };
-/// Returns the bytes that both accesses have in common, which must be some: rows if both have the
-/// same pitch and each row meets one of the other's, or if one of them has one row (of which the
-/// first and the last may be common in part); else all between the first and the last byte of both
-/// spans.
+/// Returns the common bytes of both accesses. Requires that there are some. Returns rows if both
+/// have the same pitch and each row overlaps one row of the other. Also returns rows if one access
+/// has one row; the first and the last may then be common in part. Otherwise returns the
+/// intersection of the two spans.
 CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Words of which reports consist: places, names, parts of arrays.
+// Phrases of reports: places, names, parts of arrays.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace heddle::detail {
 
 /// Returns whether the side is an access by the host.
 inline bool is_host(const check::Side& side) noexcept { return side.kind == OpKind::host_access; }
-/// Returns the place without the file's folders, "scale.cpp:12".
+/// Returns the place without folders, for example "scale.cpp:12".
 std::string place_text(const Site& site);
-/// Returns the place, with its column if the other one is on the same line.
+/// Returns the place, with its column if `other` is on the same line.
 std::string place_beside(const Site& site, const Site& other);
-/// Returns "'scale' at scale.cpp:12".
+/// Returns the name and the place, for example "'scale' at scale.cpp:12".
 std::string named_place(const Site& site);
-/// Returns "kernel", for example.
+/// Returns a word for the kind, for example "kernel".
 const char* kind_word(OpKind kind) noexcept;
-/// Returns "kernel node 'Relax'", for example. Names that nobody gave begin with the kind.
+/// Returns the node, for example "kernel node 'Relax'". Default names already begin with the kind.
 std::string node_text(const Site& site);
-/// Returns which part of an array the common bytes are, "elements [0, 4096)" for example.
+/// Returns the common part of the array, for example "elements [0, 4096)".
 std::string part_text(const Finding& finding);
 
 }  // namespace heddle::detail

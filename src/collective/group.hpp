@@ -28,8 +28,7 @@ struct GroupState {
     std::vector<std::unique_ptr<NcclRank>> nccl = {};  ///< empty if the transport is copies
 };
 
-/// Fills in the current streams if none were named. Throws UsageError if anything is wrong with the
-/// call.
+/// Sets the current streams if the call names none. Throws UsageError if the call is not valid.
 void check_call(const std::vector<Device>& devices, CollectiveCall& call);
 
 /// The first element of each rank's part when all parts are laid out one after the other. The entry
@@ -43,7 +42,7 @@ inline Part slice(const CollectiveCall& call, const Part& part, std::size_t firs
     return {static_cast<std::byte*>(part.data) + first * call.element, count, part.owner};
 }
 
-/// Returns whether NCCL can run this call, given the current state of the streams.
+/// Returns whether NCCL can run this call in the present state of the streams.
 bool can_use_nccl(const GroupState& group, const CollectiveCall& call);
 void run_with_nccl(GroupState& group, const CollectiveCall& call);
 
@@ -78,7 +77,7 @@ private:
 
     // steps.cpp
     StreamRef stream(std::size_t rank) const { return Access::stream(*call_.streams[rank]); }
-    /// Tells observers whose share is enqueued while the mark lives.
+    /// Marks operations as the rank's share, for observers. The mark ends with the returned object.
     ShareMark share_of(std::size_t rank) const noexcept {
         return {number_, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(n_),
                 to_string(call_.kind)};
@@ -88,12 +87,12 @@ private:
     void mark(std::size_t rank, Moment moment);
     void await(std::size_t rank, std::size_t other, Moment moment);
     void await_all(std::size_t rank, Moment moment);  ///< waits for `moment` of all other ranks
-    /// All ranks, which have marked `moment`, wait for that of all others.
+    /// Makes every rank wait for `moment` of all other ranks. All ranks must have marked it.
     void meet(Moment moment);
     void barrier(Moment moment);
-    /// Does nothing if both are the same or empty.
+    /// Copies a part on the rank's stream, unless both are the same or empty.
     void copy(std::size_t rank, const Part& to, const Part& from);
-    /// Queues a copy for fetch(): at most as many as there are ranks, and none may overlap.
+    /// Queues a copy for fetch(): at most as many as there are ranks. Copies must not overlap.
     void want(const Part& to, const Part& from);
     /// Runs the queued copies. Uses one kernel if they are small and within reach: a kernel starts
     /// sooner than the copy engine between GPUs.
@@ -114,22 +113,22 @@ private:
     }
     /// Returns whether kernels of the rank can read the part in place.
     bool reaches(std::size_t rank, const Part& part) const;
-    /// Returns the same for the `send` of rank `other`.
+    /// Returns whether kernels of the rank can read `send` of rank `other` in place.
     bool reaches(std::size_t rank, std::size_t other) const {
         return rank == other || reaches(rank, call_.send[other]);
     }
-    std::size_t staged(std::size_t rank) const;  ///< pieces that combine() stages at a time
-    std::size_t piece(std::size_t count) const;  ///< elements staged at a time
+    std::size_t staged(std::size_t rank) const;  ///< pieces that combine() stages at once
+    std::size_t piece(std::size_t count) const;  ///< elements staged at once
 
     GroupState& group_;
     const CollectiveCall& call_;
     const std::size_t n_;
-    const std::uint64_t number_ = next_id();  ///< of this collective, for observers
+    const std::uint64_t number_ = next_id();  ///< the number of this collective, for observers
     std::vector<Scratch> scratch_ = {};
     std::array<Fetched, max_ranks> wanted_{};
     std::size_t wanted_count_ = 0;
     std::vector<Array<std::byte>> of_capture_ = {};  ///< scratch memory of a capture
-    /// The rank whose stream was capturing before; n_ if there is none.
+    /// The rank whose stream was capturing before this call; n_ if there is none.
     std::size_t capturing_;
     std::vector<std::size_t> joined_ = {};
 };

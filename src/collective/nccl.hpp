@@ -13,15 +13,15 @@ namespace heddle::detail {
 /// A rank of an NCCL communicator, for one device of this process.
 class NcclRank {
 public:
-    /// Waits for the rank's collectives, or aborts them if one failed. Failures go to the report
-    /// hook.
+    /// Waits for the rank's collectives, or aborts them if one failed. Passes failures to the
+    /// report hook.
     virtual ~NcclRank() = default;
     virtual void check(const char* call, const SourceLocation& where) = 0;
     virtual void abort() noexcept = 0;
 };
 
-/// One rank's share of a collective, and its stream. Both are checked: the stream is usable, of the
-/// rank's device, and not recorded by a batch.
+/// One rank's share of a collective, and its stream. Both are checked: the stream is usable,
+/// belongs to the rank's device, and is not recorded by a batch.
 struct NcclShare {
     NcclRank* rank;
     StreamRef stream;
@@ -29,7 +29,7 @@ struct NcclShare {
     std::size_t number, ranks;
 };
 
-/// Returns why NCCL is not available, or an empty string if it is.
+/// Returns the reason why NCCL is not available. Returns an empty string if it is.
 std::string nccl_missing();
 CommunicatorId nccl_id(const SourceLocation& where);
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::size_t rank, std::size_t size,

@@ -98,7 +98,7 @@ template <class T, class Op, bool divides> struct Reduce {
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
         // `to` may alias a source, but only at the same elements.
 #if defined(__CUDA_ARCH__)
-#pragma unroll 1  // one element, or what is left of a pack
+#pragma unroll 1  // one element, or the rest of a pack
 #elif defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif

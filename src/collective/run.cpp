@@ -1,5 +1,5 @@
-// Collectives with copies and kernels. Each rank's stream fetches what the rank needs; nothing is
-// pushed. At the end a rank that was read waits for its readers.
+// Collectives with copies and kernels. Each rank's stream fetches the data for its rank; no rank
+// writes to another one. At the end, a rank that was read waits for its readers.
 #include "collective/group.hpp"
 
 #include <algorithm>
@@ -9,12 +9,12 @@ namespace heddle::detail {
 
 namespace {
 
-/// Below a threshold, every rank that wants the result reduces the whole array. Larger arrays are
-/// reduced in slices, one per rank, which are then gathered. With more than two ranks slices move
-/// less data, but they take one more step. That step costs as much time as a GPU's link needs for
+/// Below a threshold, every rank that receives the result reduces the whole array. Larger arrays
+/// are reduced in slices, one per rank, which are then gathered. With more than two ranks, slices
+/// move less data, but need one more step. That step takes as long as a GPU's link needs for
 /// step_bytes.
 constexpr std::size_t step_bytes = 4 << 20;
-/// The threshold for ranks that work in place: they keep the result in scratch memory until all
+/// The threshold for ranks that work in place. They keep the result in scratch memory until all
 /// have read, and then copy it.
 constexpr std::size_t small_in_place = 256 << 10;
 /// The threshold for all_reduce on CPU devices, which share the processors: n times the work takes
@@ -26,13 +26,13 @@ constexpr std::size_t small_reduce_on_cpu = 256 << 10;
 /// and the others from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU; reducing in
+/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU. Reducing in
 /// slices moves 2 (n - 1) / n times the array.
 constexpr std::size_t small_bytes(std::size_t n) {
     return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));
 }
 
-/// Equal slices of whole lines, except for the last ones.
+/// Slices of equal size in whole lines. The last ones may be shorter.
 struct Slices {
     std::size_t count, each;
     Slices(std::size_t elements, std::size_t parts, std::size_t element) : count(elements) {
@@ -143,7 +143,8 @@ void CollectiveRun::all_gather() {
     const Offsets at = offsets_of(call_.send);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {
-        // Each rank starts with a different one, so that no rank is read by all at once.
+        // Each rank starts with a different slice, so that a rank is not read by all others at
+        // once.
         for (std::size_t k = 0; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
             want(slice(call_, call_.receive[i], at[other], call_.send[other].size),
@@ -171,8 +172,8 @@ void CollectiveRun::reduce() {
         for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
         return;
     }
-    // Each rank combines one slice: the root into the result, the others into scratch memory, from
-    // which the root fetches it.
+    // Each rank combines one slice. The root writes its slice into the result. The others write
+    // theirs into scratch memory, from which the root fetches them.
     const Slices slices(count, n_, call_.element);
     const auto at_root = [&](std::size_t i) {
         return slice(call_, result, slices.first(i), slices.size(i));

@@ -10,9 +10,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// The most bytes of each rank that are staged at a time, before they are combined.
+/// The most bytes of each rank that are staged at once, before they are combined.
 constexpr std::size_t piece_bytes = 8 << 20;
-/// Up to this many bytes, one kernel copies all that a rank fetches at once.
+/// Up to this many bytes, one kernel copies all parts that a rank fetches at once.
 constexpr std::size_t fetch_bytes = 8 << 20;
 constexpr std::size_t fetch_bytes_on_cpu = 16 << 10;
 
@@ -52,9 +52,9 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
     for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
 }
 
-// Either each rank waits for all others, or all wait through rank 0. The first takes n * (n - 1)
-// waits of the host; the second 2 * (n - 1), and one more step on the devices. In a graph waits
-// cost the host nothing.
+// Either each rank waits for all others, or all wait through rank 0. The first way takes the host
+// n * (n - 1) waits. The second takes 2 * (n - 1) waits, and one more step on the devices. In a
+// graph, waits cost the host nothing.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {
         for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
@@ -104,7 +104,7 @@ void CollectiveRun::fetch(std::size_t rank) {
 }
 
 bool CollectiveRun::reaches(std::size_t rank, const Part& part) const {
-    // Memory that heddle did not allocate may be anywhere.
+    // The location of memory that heddle did not allocate is unknown.
     return group_.options.access && part.owner != nullptr &&
            peer_reachable(*part.owner, *call_.streams[rank]);
 }

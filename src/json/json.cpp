@@ -8,7 +8,8 @@
 namespace heddle::json {
 namespace {
 
-/// Returns the length of a UTF-8 sequence with that first byte, or 0 if none begins with it.
+/// Returns the length of a UTF-8 sequence with this first byte. Returns 0 if no sequence begins
+/// with it.
 std::size_t utf8_length_by_lead(unsigned lead) {
     return lead < 0x80   ? 1
            : lead < 0xc2 ? 0
@@ -18,7 +19,7 @@ std::size_t utf8_length_by_lead(unsigned lead) {
                          : 0;
 }
 
-/// Returns the length of the UTF-8 sequence that `text` begins with, or 0 if it begins with none.
+/// Returns the length of the UTF-8 sequence at the beginning of `text`. Returns 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = at(0);
@@ -37,7 +38,8 @@ std::string escape(unsigned high, unsigned low) {
     return {'\\', 'u', digits[high / 16], digits[high % 16], digits[low / 16], digits[low % 16]};
 }
 
-/// Takes what std::to_chars takes after the value.
+/// Returns the number as text, or "null" if JSON has no such number. `format`: further arguments of
+/// std::to_chars.
 template <class... Format> std::string formatted(double value, Format... format) {
     if (!std::isfinite(value)) return "null";
     char buffer[512];  // the largest number has 309 digits before the point

@@ -13,9 +13,9 @@ namespace heddle::json {
 /// \udc80 to \udcff, as in Python's "surrogateescape".
 std::string string(std::string_view text);
 
-/// Returns the shortest text that reads back as `value`, or null if JSON has no such number.
+/// Returns the shortest text that reads back as `value`, or "null" if JSON has no such number.
 std::string number(double value);
-/// Returns `value` with that many digits after the point, or null as above.
+/// Returns `value` with this many digits after the point, or "null" as above.
 std::string number(double value, int decimals);
 std::string number(std::integral auto value) { return std::to_string(value); }
 
@@ -23,7 +23,7 @@ inline std::string boolean(bool value) { return value ? "true" : "false"; }
 
 /// Returns [a, b]. The items are JSON.
 std::string array(const std::vector<std::string>& items);
-/// The same with a line for each item.
+/// Same as array(), but with a line for each item.
 std::string array_of_lines(const std::vector<std::string>& items);
 
 /// Returns {"name": value, ...} in this order. The values are JSON.

@@ -14,7 +14,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the first with ncclGetLastErr
 
 struct Found {
     Nccl functions{};
-    std::string problem;  ///< empty if the library is there
+    std::string problem;  ///< the reason why the library is missing; empty if it is there
 };
 
 Found look() {

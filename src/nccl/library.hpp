@@ -1,4 +1,4 @@
-// NCCL, loaded at run time: a program that never asks for it starts without it.
+// NCCL, loaded at run time. A program that does not use NCCL runs without it.
 #pragma once
 
 #include <string>
@@ -31,8 +31,9 @@ struct Nccl {
     decltype(&ncclRecv) receive;
 };
 
-/// Returns the library, loaded once: the one that HEDDLE_NCCL names in the environment, else where
-/// the linker and CUDA's installer put it. Throws Unsupported, at each call, if there is none.
+/// Returns the library. The first call loads it, by the name in the environment variable
+/// HEDDLE_NCCL. If that is not set, searches the folders of the linker and of CUDA's installer.
+/// Throws Unsupported, at each call, if there is none.
 const Nccl& nccl(const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

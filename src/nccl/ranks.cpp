@@ -59,7 +59,7 @@ void check_result(const Nccl& f, ncclResult_t code, const char* call, Device dev
 
 class Rank final : public NcclRank {
 public:
-    /// Made before its communicator, so that nothing can fail once there is one.
+    /// Construct before the communicator, so that nothing can fail once the communicator exists.
     Rank(const Nccl& functions, Device device, std::uint64_t communicator) noexcept
         : f_(functions), device_(device), communicator_(communicator) {}
     Rank(const Rank&) = delete;
@@ -80,8 +80,8 @@ public:
             report(std::current_exception());  // NCCL is not noexcept: it throws bad_alloc
         }
     }
-    /// Takes over what NCCL has made for this rank. The ranks of one process get theirs together,
-    /// or one that is destroyed would wait for those that are not.
+    /// Takes ownership of the communicator. The ranks of one process begin together: the
+    /// destruction of one communicator waits for that of the others.
     void begin(ncclComm_t comm) noexcept { comm_ = comm; }
 
     void check(const char* call, const SourceLocation& where) override {
@@ -96,14 +96,14 @@ public:
         if (comm == nullptr || cu::is_forked()) return;
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
         try {
-            f_.abort(comm);  // its result is of no use
+            f_.abort(comm);  // its result is not needed
         } catch (...) {
             report(std::current_exception());
         }
     }
     void note_failure() noexcept { has_failed_ = true; }
-    /// Returns a number for the rank's next collective, the same as the communicator's other ranks
-    /// in this process return for theirs.
+    /// Returns a number for the rank's next collective. The communicator's other ranks in this
+    /// process return the same number.
     std::uint64_t next_collective() noexcept {
         return communicator_ ^ collectives_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -237,7 +237,7 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Records the work in a capture, with its arrays: the graph has to keep them.
+/// Records the work in a capture, with its arrays, which the graph must keep alive.
 void capture_share(const NcclShare& share, StreamRecord& stream) {
     Block* blocks[2];
     std::size_t used = 0;
@@ -263,15 +263,15 @@ CommunicatorId nccl_id(const SourceLocation& where) {
 
 namespace {
 
-/// Lets ranks of one process access each other's arrays, which NCCL reads and writes in place. The
-/// later rank enables that, in both directions, before the two can have joined.
+/// Lets ranks of one process access each other's arrays, because NCCL reads and writes them in
+/// place. The later rank enables access in both directions, before the two can have joined.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static constinit std::mutex mutex;
     static constinit MadeOnce<std::vector<Device>> all;
     const std::lock_guard lock(mutex);
     std::vector<Device>& known = all.get();
     for (const Device other : known) {
-        // Already met: earlier devices by this one, later ones by themselves.
+        // Already enabled: for earlier devices by this one, for later ones by themselves.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
@@ -322,8 +322,8 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
 
 namespace {
 
-/// Enqueues the shares as one group. NCCL lets std::bad_alloc through. Some ranks may have been
-/// given their shares by then, and would wait for the others: all are aborted.
+/// Enqueues the shares as one group. NCCL can throw std::bad_alloc. Ranks whose shares were
+/// enqueued by then would wait for the others, so all ranks are aborted.
 ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
                            const ncclComm_t* comms, const cudaStream_t* streams) {
     std::exception_ptr thrown;
@@ -335,7 +335,7 @@ ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t c
         thrown = std::current_exception();
     }
     try {
-        // Also called after a failure: an open group stays with the thread.
+        // Also called after a failure: an open group would remain on the thread.
         const ncclResult_t end = f.group_end();
         if (code == ncclSuccess) code = end;
     } catch (...) {
@@ -362,7 +362,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         StreamState& state = Access::state(share.stream);
         if (!is_captured(record_of(state))) submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        // In a capture of heddle's, native_handle() starts a native capture of the stream. What
+        // In a heddle capture, native_handle() starts a native capture of the stream. The work that
         // NCCL enqueues becomes one node there.
         streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);

@@ -1,5 +1,6 @@
-// Replaces the CUDA backend in a build without CUDA: it has no devices, and says why. Without
-// devices there are no streams, events or memory of theirs, so nothing else here is ever called.
+// Replaces the CUDA backend in a build without CUDA. It has no devices, and reports the reason.
+// Without devices there are no streams, events or memory on them, so the other functions are never
+// called.
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"

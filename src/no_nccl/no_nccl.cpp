@@ -1,4 +1,4 @@
-// Replaces NCCL in a build without it: calls throw the reason.
+// Replaces NCCL in a build without it. Calls throw the reason.
 #include "collective/nccl.hpp"
 
 #include <heddle/error.hpp>

@@ -64,7 +64,7 @@ void print_table_of_devices() {
     print_table(rows);
 }
 
-/// Prints which device can be given access to which other device's memory.
+/// Prints which devices can access the memory of which other devices.
 void print_access(const std::vector<Device>& group) {
     std::vector<Row> rows{{"access"}};
     for (const Device column : group) rows.front().push_back(column.name());
@@ -80,7 +80,7 @@ void print_access(const std::vector<Device>& group) {
     print_table(rows);
 }
 
-/// Prints what this process uses of each device's memory: its own arrays, so usually nothing.
+/// Prints how much of each device's memory this process uses: its own arrays, so usually none.
 void print_memory() {
     std::vector<Row> rows{{"arrays", "in use", "peak", "kept", "made of kept", "made anew"}};
     for (const Device device : devices()) {
@@ -151,8 +151,8 @@ void print_json(Device standard) {
           '\n');
 }
 
-/// With a wrong default device the table is printed all the same, because it helps to correct the
-/// name. The JSON object is not printed without a default device.
+/// Runs the command. Prints the table even if the default device is wrong, because the table helps
+/// to correct the name. Prints the JSON object only if there is a default device.
 int run(bool json) {
     int status = 0;
     try {

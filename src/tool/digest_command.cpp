@@ -27,7 +27,7 @@ struct CommandLine {
     std::vector<std::string> files;
     std::string device;
     std::string chunk;
-    std::string timeline;  ///< file to write; empty: none
+    std::string timeline;  ///< file to write; empty for none
     std::size_t depth = 0;
     bool serial = false;
     bool json = false;
@@ -40,8 +40,8 @@ void complain(std::string_view about, std::string_view reason) {
                one_line(reason));
 }
 
-/// Returns an exception's message. For failed work, that is the message of what the failed function
-/// threw.
+/// Returns an exception's message. For failed work, returns the message of the exception that the
+/// failed function threw.
 std::string reason_of(std::exception_ptr error) {
     try {
         std::rethrow_exception(std::move(error));
@@ -78,7 +78,7 @@ public:
             try {
                 one_file(path, *pipeline);
             } catch (...) {
-                // Its streams stay poisoned: the next file gets new ones.
+                // The streams stay poisoned, so the next file uses new ones.
                 pipeline_.reset();
                 if (signal_ != 0) break;
                 complain(path, reason_of(std::current_exception()));
@@ -168,7 +168,7 @@ private:
             return seconds_ > 0 ? 100 * busy / seconds_ : 0.0;
         };
         const double bytes = static_cast<double>(bytes_);
-        // Otherwise a rate means nothing.
+        // For less, a rate has no meaning.
         const bool long_enough = bytes_ >= 1'000'000 && seconds_ > 0;
         fmt::print(
             stderr,

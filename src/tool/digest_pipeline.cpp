@@ -124,7 +124,7 @@ void DigestPipeline::enqueue(Run& run) {
     ++run.enqueued;
 }
 
-/// Reads a chunk in parts, concurrently. What reading_ does next comes after all of them.
+/// Reads a chunk in parts, concurrently. Later work on reading_ is ordered after all parts.
 void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<std::uint8_t> to) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
@@ -148,7 +148,8 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<s
     end_stage(reading_);
 }
 
-/// The pipeline's work, on the current stream. Also called for the pieces that only make slots.
+/// Hashes a piece: the pipeline's work, on the current stream. Ignores the pieces that only
+/// allocate slots.
 void DigestPipeline::hash(View<const std::uint8_t> blocks) {
     if (run_ == nullptr) return;
     Times& times = times_of(run_->enqueued);
@@ -162,7 +163,8 @@ void DigestPipeline::hash(View<const std::uint8_t> blocks) {
     end_stage(pipeline_->work_stream());
 }
 
-/// Called by the pipeline for each chunk that is done, in order.
+/// Adds the times of a chunk, and reports progress. The pipeline calls it for each completed chunk,
+/// in order.
 void DigestPipeline::chunk_done() {
     if (run_ == nullptr) return;
     const Times& times = times_of(run_->done);
@@ -172,7 +174,7 @@ void DigestPipeline::chunk_done() {
     run_->progress(chunk.offset + chunk.bytes);
 }
 
-/// Waits for all chunks, and lets the pipeline see that they are done.
+/// Waits for all chunks, and makes the pipeline notice that they are complete.
 void DigestPipeline::await_all() {
     pipeline_->work_stream().synchronize();
     pipeline_->acquire();
@@ -203,13 +205,13 @@ DigestPipeline::Times& DigestPipeline::times_of(std::uint64_t index) {
     return times_[static_cast<std::size_t>(index % pipeline_->depth())];
 }
 
-/// Makes a pipeline with slots as many and as large as the file can use, unless there is one.
+/// Makes a pipeline with as many and as large slots as the file can use, unless it exists.
 void DigestPipeline::make_pipeline(const InputFile& file) {
     const std::size_t piece = chunk_at(file, 0).padded;
     const auto depth =
         static_cast<std::size_t>(std::min<std::uint64_t>(chunks_of(file), options_.depth));
     if (pipeline_ && pipeline_->piece() >= piece && pipeline_->depth() >= depth) return;
-    pipeline_.reset();  // its memory can be used again
+    pipeline_.reset();  // its memory can be reused
     pipeline_.emplace(
         options_.device, [this](StreamRef, View<const std::uint8_t> blocks) { hash(blocks); },
         heddle::PipelineOptions{
@@ -222,7 +224,7 @@ void DigestPipeline::make_pipeline(const InputFile& file) {
             .progress = [this](std::uint64_t, std::uint64_t) { chunk_done(); },
         });
     while (times_.size() < depth) times_.emplace_back(options_.device);
-    // Slots are allocated when first used: here, not while the file is being streamed.
+    // Slots are allocated at their first use: here, and not while the file is streamed.
     for (std::size_t i = 0; i < depth; ++i) {
         std::ranges::fill(pipeline_->acquire().first(sha256_block_bytes), std::uint8_t{0});
         pipeline_->submit(sha256_block_bytes);
@@ -230,12 +232,12 @@ void DigestPipeline::make_pipeline(const InputFile& file) {
     await_all();
 }
 
-/// Waits until nothing reads any more, failed or not.
+/// Waits until all reads have completed or failed.
 void DigestPipeline::await_readers() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();
-        } catch (const Error&) {  // the first failure is being thrown already
+        } catch (const Error&) {  // the first failure is already being thrown
         }
     };
     for (StreamRef reader : readers_) wait_for(reader);

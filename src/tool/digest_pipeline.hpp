@@ -19,7 +19,7 @@
 
 namespace heddle::tool {
 
-/// Thrown by digest() when it is told to stop.
+/// Thrown by digest() when DigestOptions::stop is set.
 struct Interrupted {};
 
 struct DigestOptions {
@@ -33,8 +33,9 @@ struct DigestOptions {
     const std::atomic<int>* stop = nullptr;
 };
 
-/// Return the chunk size and depth that suit a device.
+/// Returns a chunk size that suits a device, in bytes.
 std::size_t default_chunk(Device device);
+/// Returns a number of chunks in flight that suits a device.
 std::size_t default_depth(Device device);
 
 /// Seconds during which each stage was busy.
@@ -56,8 +57,8 @@ struct DigestResult {
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// Chunks of the file are the pieces of a heddle::Pipeline. Each is read into the pipeline's memory
-/// in several parts concurrently, by streams of a CPU device; the pipeline copies it to the device,
+/// Chunks of the file are the pieces of a heddle::Pipeline. Streams of a CPU device read each chunk
+/// into the pipeline's memory, in several parts concurrently. The pipeline copies it to the device,
 /// and hashing is the pipeline's work. The calling thread only enqueues, and waits for the pipeline
 /// if all of its slots are in use.
 class DigestPipeline {
@@ -69,9 +70,9 @@ public:
 
     using Progress = std::function<void(std::uint64_t bytes_done)>;
 
-    /// Returns the digest of a whole file. Throws what reading threw, wrapped in WorkFailed, or any
-    /// other heddle::Error. After an exception nothing reads the file any more, and this pipeline
-    /// must not be used again.
+    /// Returns the digest of a whole file. Throws the exceptions of reading, wrapped in WorkFailed,
+    /// and any other heddle::Error. After an exception, nothing reads the file any more, and this
+    /// pipeline must not be used again.
     DigestResult digest(const InputFile& file, const Progress& progress);
 
     std::size_t readers() const noexcept { return readers_.size(); }
@@ -84,7 +85,7 @@ private:
         double seconds() const { return elapsed_time(begin, end) / 1e3; }
     };
 
-    /// When the device copied and hashed a chunk.
+    /// The times at which the device copied and hashed a chunk.
     struct Times {
         Interval copying, hashing;
         explicit Times(Device device) : copying(device), hashing(device) {}

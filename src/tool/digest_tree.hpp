@@ -27,7 +27,7 @@ public:
     /// zeros.
     void add(View<const std::uint8_t> blocks) { add(0, blocks); }
 
-    /// Hashes what the levels still hold, up to the root. Call after the last block.
+    /// Hashes the digests that are left in the levels, up to the root. Call after the last block.
     void finish();
 
     /// Returns the root hash, 32 bytes on the device. Valid once the work of finish() is done.

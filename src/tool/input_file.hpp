@@ -16,8 +16,7 @@ struct FileError : std::runtime_error {
 };
 
 /// A regular file, open for reading. Its size is fixed when it is opened. Files that the kernel
-/// generates when they are read (/proc, /sys) do not tell their size: opening them reads them to
-/// their end.
+/// generates when they are read (/proc, /sys) report no size: opening them reads them to their end.
 class InputFile {
 public:
     /// Throws FileError if the path cannot be opened or is not a regular file.

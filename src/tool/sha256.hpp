@@ -17,7 +17,7 @@ namespace heddle::tool {
 inline constexpr std::size_t sha256_bytes = 32;          ///< bytes of a digest
 inline constexpr std::size_t sha256_block_bytes = 4096;  ///< bytes of a block
 
-/// The ways in which a CPU computes SHA-256. All give the same digests.
+/// The ways in which a CPU computes SHA-256. All produce the same digests.
 enum class Sha256Path {
     portable,      ///< integer arithmetic, one message at a time
     lanes8,        ///< AVX2, eight blocks at a time
@@ -35,13 +35,13 @@ bool sha256_has_path(Sha256Path path);
 /// Returns the fastest path of this CPU. Queries the CPU once.
 Sha256Path sha256_best_path();
 
-/// Hashes `count` consecutive 4096-byte blocks at `data` by the given path, and writes 32 bytes per
-/// block to `digests`. For tests and benchmarks. This CPU must have `path`. Host only.
+/// Hashes `count` consecutive 4096-byte blocks at `data` by a path that this CPU has. Writes 32
+/// bytes per block to `digests`. For tests and benchmarks. Host only.
 void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count,
                       std::uint8_t* digests);
 
-/// Hashes `size` bytes by the given path, which this CPU must have. Paths of many blocks at a time
-/// gain nothing on a single message and do what the portable one does. Host only.
+/// Hashes `size` bytes by a path that this CPU has. Paths for many blocks at once use the portable
+/// one, because they gain nothing on a single message. Host only.
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
 
 /// Hashes two 4096-byte blocks. With SHA instructions this takes about 1.4 times as long as one
@@ -188,8 +188,7 @@ HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const
                       digests + begin * sha256_bytes);
 }
 
-/// Hashes `size` bytes at `data`, of any alignment, into 32 bytes. For short messages, such as the
-/// descriptor of a file.
+/// Hashes `size` bytes of any alignment into 32 bytes. For short messages, such as a descriptor.
 HEDDLE_FN inline void sha256(const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_portable(data, size, digest);

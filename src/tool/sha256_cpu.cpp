@@ -32,8 +32,8 @@ bool has_instructions() {
     return shuffles && (b & (1U << 29)) != 0;
 }
 
-/// The state of one message in the layout of the instructions: variables a, b, e, f and c, d, g, h,
-/// with the first in the highest word.
+/// The state of one message in the layout of the instructions: variables a, b, e, f and c, d, g, h.
+/// The first of them is in the highest word.
 struct Lane {
     __m128i abef;
     __m128i cdgh;

@@ -38,8 +38,8 @@ HEDDLE_INLINE void rotations_shift(Words& to, const Words& x) {
     to = ((x >> i) | (x << (32 - i))) ^ ((x >> j) | (x << (32 - j))) ^ (x >> shift);
 }
 
-/// Computes round `r`, as sha256_round() of sha256_rounds.hpp. `b_xor_c` comes from the round
-/// before, where it was a ^ b; this round sets it for the next.
+/// Computes round `r`, as sha256_round() of sha256_rounds.hpp. `b_xor_c` is a ^ b of the previous
+/// round. This round sets it for the next one.
 template <std::size_t r, class Words>
 HEDDLE_INLINE void lanes_round(Words (&v)[8], Words (&w)[16], Words& b_xor_c) {
     constexpr std::size_t base = 64 - r;

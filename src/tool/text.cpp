@@ -18,7 +18,8 @@ struct TimeUnit {
 constexpr TimeUnit time_units[] = {
     {"ns", 1}, {"us", 1'000}, {"\u00b5s", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
 
-/// Removes digits from the front. Returns nothing if there are none, or too many.
+/// Removes digits from the front, and returns their value. Returns nullopt for no or too many
+/// digits.
 std::optional<std::int64_t> take_digits(std::string_view& text) {
     std::int64_t value = 0;
     const char* const end = text.data() + text.size();

@@ -31,7 +31,7 @@ struct CommandLine {
     }
 };
 
-/// Also reads times as the summary and the page write them: "12.3 µs".
+/// Returns the time in a text, also in the form of the summary and the page: "12.3 µs".
 std::optional<std::chrono::nanoseconds> time_of(std::string text) {
     if (const std::size_t space = text.find(' '); space != std::string::npos) text.erase(space, 1);
     if (const std::size_t micro = text.find("\xc2\xb5"); micro != std::string::npos)

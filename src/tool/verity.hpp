@@ -27,7 +27,7 @@ inline constexpr std::uint64_t digests_per_block = sha256_block_bytes / sha256_b
 /// Enough for 2^64 bytes: 52 bits of blocks, 7 bits per level.
 inline constexpr int max_verity_levels = 8;
 
-/// Returns how many blocks of 4096 bytes hold `bytes`.
+/// Returns the number of 4096-byte blocks that contain `bytes`.
 constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
     return bytes / sha256_block_bytes + (bytes % sha256_block_bytes != 0 ? 1 : 0);
 }
@@ -35,8 +35,8 @@ constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
 /// The shape of the tree over a file: the number of levels, and of blocks in each.
 ///
 /// Level 0 is the file, level 1 the digests of its blocks, and so on. From level 1 on, each level
-/// is stored as whole blocks: zeros follow the digests of level l - 1 to the end of the last block
-/// of level l.
+/// is stored as whole blocks. In level l, zeros follow the digests of level l - 1 to the end of the
+/// last block.
 class VerityTree {
 public:
     explicit constexpr VerityTree(std::uint64_t file_bytes) : file_bytes_{file_bytes} {
@@ -64,7 +64,7 @@ public:
     /// Returns the bytes of a level in whole blocks.
     constexpr std::uint64_t bytes(int level) const { return blocks(level) * sha256_block_bytes; }
 
-    /// Returns the bytes of digests in a level from 1 on: what hashing the level below writes.
+    /// Returns the bytes of digests in a level from 1 on: the output of hashing the level below.
     /// Zeros follow, up to bytes(level).
     constexpr std::uint64_t digest_bytes(int level) const {
         return blocks(level - 1) * sha256_bytes;
@@ -83,10 +83,10 @@ private:
     std::array<std::uint64_t, max_verity_levels + 1> blocks_{};
 };
 
-/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes: version, hash algorithm, binary
-/// logarithm of the block size, size of the salt, 4 reserved bytes, size of the file (8 bytes,
-/// least significant first), root hash (64 bytes, of which SHA-256 uses the first 32), salt (32),
-/// reserved (144).
+/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes. Its fields: version, hash
+/// algorithm, binary logarithm of the block size, size of the salt, 4 reserved bytes, size of the
+/// file (8 bytes, least significant first), root hash (64 bytes, of which SHA-256 uses the first
+/// 32), salt (32), reserved (144).
 constexpr std::array<std::uint8_t, 256> verity_descriptor(std::uint64_t file_bytes,
                                                           const Sha256Digest& root) {
     std::array<std::uint8_t, 256> descriptor{};

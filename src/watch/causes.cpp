@@ -10,8 +10,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Who waits for whom: streams first, then threads. Nobody waits for what a capture or a batch
-/// holds back: waits are for what was enqueued before it, or send the batch.
+/// The waits between nodes: streams first, then threads. Work in an open capture or batch is no
+/// target: waits are for work enqueued before it, or submit the batch.
 class Waits {
 public:
     explicit Waits(const Snapshot& picture) : picture_(picture) {
@@ -44,7 +44,7 @@ private:
         std::vector<std::size_t>& to = to_[node_of_thread(t)];
         if (const std::ptrdiff_t found = picture_.find(thread.wait.stream); found >= 0)
             return to.push_back(static_cast<std::size_t>(found));
-        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;  // not one of ours
+        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;  // no pending stream
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
             if (picture_.streams[i].device == thread.wait.device) to.push_back(i);
     }
@@ -53,7 +53,7 @@ private:
     std::vector<std::vector<std::size_t>> to_;
 };
 
-/// Looks for causes in one picture.
+/// Finds causes in one snapshot.
 class Finder {
 public:
     Finder(const Snapshot& picture, std::int64_t least_ns)
@@ -72,7 +72,7 @@ public:
         return std::move(found_);
     }
 
-    /// Whether neither the node has moved, nor anything that it waits for.
+    /// Returns whether neither the node nor anything that it waits for has advanced.
     bool is_still(std::size_t node) const {
         std::vector<bool> seen(waits_.size(), false);
         return is_still(node, seen);
@@ -102,8 +102,8 @@ private:
         const std::ptrdiff_t found = picture_.find(thread.work.stream);
         return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
     }
-    /// Whether all workers run what has not moved. One that runs nothing is about to take
-    /// something.
+    /// Returns whether all workers run work that has not advanced. An idle worker is about to take
+    /// work.
     bool are_workers_still() const {
         int busy = 0;
         for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
@@ -117,7 +117,7 @@ private:
         return picture_.workers != 0 && busy >= picture_.workers;
     }
 
-    /// Whether work of a more urgent stream has been preferred all the time.
+    /// Returns whether work of more urgent streams was always preferred.
     bool is_starved(const StreamFacts& stream) const {
         return stream.is_overtaken &&
                std::ranges::any_of(picture_.streams, [&](const StreamFacts& one) {
@@ -137,7 +137,8 @@ private:
 
     // Other processes ---------------------------------------------------------------------------
 
-    /// Who waits for this completion of another process: a stream, or a thread.
+    /// Returns the stream or thread that waits for this completion of another process. Returns an
+    /// empty text if there is none.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
             if (one.is_steady && one.look.at == StreamAt::wait &&
@@ -163,7 +164,7 @@ private:
                                 one.process, waiter));
         }
     }
-    /// What runs may wait for them in a way of the program's own.
+    /// Adds exporters that have ended. Running work may wait for them in the program's own way.
     void find_gone_exporters() {
         const bool may_wait =
             found_.empty() || std::ranges::any_of(found_, [](const StuckCause& one) {
@@ -227,7 +228,7 @@ private:
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
-    /// The one operation that a GPU's stream has pending.
+    /// Adds the only pending operation of a GPU's stream.
     void add_noted_operation(const FlightEntry& one) {
         const bool is_function = one.kind == OpKind::host_function;
         const char* const kind = one.kind == OpKind::launch ? "kernel"
@@ -244,7 +245,7 @@ private:
         add_operation(words_of(thread.work.type), thread.work.where,
                       thread.work.is_node ? &stream.look.where : nullptr, thread.thread);
     }
-    /// `graph`: where the graph was launched, or null.
+    /// `graph`: the place of the graph's launch, or null.
     void add_operation(const OpWords& op, const SourceLocation& where, const SourceLocation* graph,
                        int thread) {
         const std::string in_graph =
@@ -297,7 +298,7 @@ private:
             tid);
     }
 
-    /// A stream that waits, in a collective, for another rank's.
+    /// Adds a late rank, if the stream waits in a collective for the stream of another rank.
     void find_late_rank(const StreamFacts& stream) {
         if (stream.look.at != StreamAt::wait || stream.at == nullptr || stream.at->collective == 0)
             return;
@@ -327,7 +328,7 @@ private:
     // Cycles ------------------------------------------------------------------------------------
 
     void find_cycles() {
-        std::vector<int> state(waits_.size(), 0);  // 1: on the way, 2: seen
+        std::vector<int> state(waits_.size(), 0);  // 1: on the path, 2: visited
         std::vector<std::size_t> way;
         for (std::size_t i = 0; i < waits_.size(); ++i) visit(i, state, way);
     }
@@ -388,10 +389,10 @@ bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns) {
 bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns) {
     const ThreadActivity::Seen& seen = picture.threads[thread];
     if (!seen.waits() || picture.waits_ns[thread] < least_ns) return false;
-    // Another process is to record the event.
+    // Another process must record the event.
     if (seen.wait.stream == 0 && seen.wait.event.event != 0) return true;
     const Finder finder(picture, least_ns);
-    // Of a device's streams one is enough, for the thread waits for all of them.
+    // One of a device's streams suffices, because the thread waits for all of them.
     return std::ranges::any_of(finder.waits().of(finder.waits().node_of_thread(thread)),
                                [&](std::size_t one) { return finder.is_still(one); });
 }

@@ -1,4 +1,4 @@
-// Why what is pending does not go on.
+// The causes of stuck work.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace heddle::detail {
 struct StuckCause {
     CauseKind kind;
     std::string text;
-    int thread = 0;  ///< as gettid(); 0: none
+    int thread = 0;  ///< as gettid(); 0 for none
 };
 
-/// Returns the causes that are known. Only streams that have not moved for `least_ns` have some.
+/// Returns the known causes. A stream that has advanced within `least_ns` has no cause.
 std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_ns);
 
-/// Returns whether a stream of the device has not moved for `least_ns`, nor anything that it
+/// Returns whether a stream of the device has not advanced for `least_ns`, nor anything that it
 /// depends on.
 bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns);
-/// The same for what a thread waits for that has waited for as long. `thread`: index into
-/// Snapshot::threads.
+/// Returns whether a thread has waited for `least_ns`, and nothing that it waits for has advanced
+/// for as long. `thread`: index into Snapshot::threads.
 bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns);
 
 }  // namespace heddle::detail

@@ -15,7 +15,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Tries for a while, for the lock may be held for a moment.
+/// Tries to acquire the lock several times, because another thread may hold it briefly. Returns
+/// whether it did.
 bool try_for_long(SpinLock& lock) noexcept {
     constexpr int tries = 200;
     for (int i = 0; i < tries; ++i) {
@@ -29,8 +30,8 @@ bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
 }
 
-/// Returns the entry of the operation that the stream is at, or null if that is not certain: of two
-/// threads that enqueue on one line, each may have noted its operation after the other's.
+/// Returns the entry of the operation that the stream is at. Returns null if that is uncertain: two
+/// threads that enqueue on one line may each note an operation after the other's.
 const FlightEntry* find_entry(const StreamFacts& stream) {
     const bool is_anywhere = stream.look.at == StreamAt::between;
     const auto may_be = [&](const FlightEntry& one) {
@@ -59,7 +60,7 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     if (facts.looked == Looked::refused) to.is_whole = false;
     if (facts.looked == Looked::seen && !facts.look.is_whole) to.is_whole = false;
     if (facts.looked == Looked::moved) {
-        const void* native = nullptr;  // which the stream's end changes
+        const void* native = nullptr;  // changed by the end of the stream
         (void)peek_pointer(reinterpret_cast<const void*>(&stream.native), native);
         if (native == nullptr) return;  // it has ended
     }
@@ -76,7 +77,7 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     to.streams.push_back(std::move(facts));
 }
 
-/// What a stream drops is pending nowhere, and may be what a thread of the program waits for.
+/// Adds a failed stream. It has nothing pending, but a thread may wait for work that it dropped.
 void look_at_failure(StreamRecord& stream, Snapshot& to) {
     if (!stream.has(stream_flag::poisoned) || stream.gone_at.load() != 0) return;
     if (Failure failure = stream.known_failure())
@@ -123,8 +124,8 @@ const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcep
 }
 
 namespace {
-/// Looks at what other processes are to do. Their lists are held for moments only, by threads that
-/// call nobody.
+/// Looks at waits for other processes, and at imports. Their lists are locked briefly, by threads
+/// that call no other code.
 void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;
@@ -138,7 +139,7 @@ void look_at_processes(Snapshot& to) {
         to.is_whole = false;
     }
     if (!list_imports(to.imports)) to.unseen.emplace_back("what was imported: its lock is held");
-    // Records of this process's own are its streams' to reach.
+    // Records of this process are reached by its own streams.
     for (const SharedWait& one : to.shared_waits)
         for (std::size_t i = 0; i < to.streams.size() && one.stream_id != 0; ++i)
             if (to.streams[i].record->id.load() == one.stream_id)
@@ -147,7 +148,7 @@ void look_at_processes(Snapshot& to) {
 }  // namespace
 
 namespace {
-/// What has begun since the last look is not still.
+/// Sets the stream's times. A stream whose work began after the last sample is not still.
 void ask(Progress& progress, const Snapshot& picture, StreamFacts& stream) noexcept {
     stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
     stream.is_overtaken = progress.is_overtaken(stream.key);
@@ -174,15 +175,15 @@ bool is_as_it_was(const StreamFacts& facts, Looked looked, const StreamLook& now
            is_same(now, facts.look);
 }
 
-/// A stream that moves too fast to be seen whole. `pushed`: what it had been given at the second
-/// look.
+/// A stream that advances too fast for a whole look. `pushed`: the steps enqueued on it at the
+/// second look.
 struct Moving {
     StreamRecord* stream;
     std::uint64_t key, pushed;
 };
 
-/// Returns whether streams that move have done all that they had been given: then they have
-/// completed what they had promised. Waits a moment for it.
+/// Returns whether all moving streams have done the steps of their second look. If so, their
+/// promised completions are complete. Waits briefly for it.
 bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
     constexpr int tries = 50;
     constexpr std::int64_t pause = 100'000;
@@ -192,7 +193,7 @@ bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
             StreamLook look;
             const Looked looked = one.stream->backend->look(*one.stream, look);
             if (one.stream->key.load() != one.key || !look.is_whole) return false;
-            // One more is done: the signal before that has completed what it does.
+            // One more step is done, so the signals before it have completed.
             if (looked == Looked::moved) return look.counts.done > one.pushed;
             for (const StreamLook::Promise& promise : look.promises)
                 to.promised_again.insert(promise.completion);
@@ -208,7 +209,8 @@ bool has_lost_wait(const Snapshot& to) {
     });
 }
 
-/// What a stream waits for was promised before: it is in one of the second looks, or done.
+/// Looks at all streams again. A completion that a stream waits for was promised before, so it is
+/// in a second look or complete.
 void look_again_at_streams(Snapshot& to) {
     std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;
@@ -262,7 +264,7 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         look_at(stream, made, idle);
         look_at_failure(stream, made);
     });
-    // After the streams: what was seen to run then is still noted, or has ended since.
+    // After the streams: work that was seen to run is still noted, or has ended since.
     made.threads = ThreadActivity::all();
     for (const ThreadActivity::Seen& one : made.threads)
         made.waits_ns.push_back(

@@ -1,4 +1,4 @@
-// All that is pending at one moment, as it was found: streams, threads, and who completes which
+// A snapshot of all pending work: streams, threads, and the streams that will complete each
 // completion.
 #pragma once
 
@@ -19,38 +19,38 @@
 
 namespace heddle::detail {
 
-/// A stream with something pending.
+/// A stream of the snapshot, usually with pending work.
 struct StreamFacts {
     StreamRecord* record = nullptr;
     std::uint64_t key = 0;
-    std::string name;  ///< 'solver', or stream 7: with quotes if somebody gave it
+    std::string name;  ///< 'solver', or stream 7: quoted if the program has set it
     Device device = Access::device(DeviceKind::cpu, 0);
     Looked looked = Looked::refused;
     StreamLook look = {};
     RecordingLook recording = {};
     std::vector<FlightEntry> flight = {};
-    const FlightEntry* at = nullptr;  ///< the entry of the operation that it is at, or null
-    std::int64_t still_ns = 0;        ///< since when it has not moved; 0: not known
-    /// It had not moved when all was looked at once more: what is told of it was so at one moment,
-    /// together with all else that is steady.
+    const FlightEntry* at = nullptr;  ///< entry of the operation that it is at, or null
+    std::int64_t still_ns = 0;        ///< how long it has not advanced; 0 if unknown
+    /// The stream did not advance between the first and the second look. So all steady facts were
+    /// true at the same moment.
     bool is_steady = false;
-    bool is_overtaken = false;  ///< more urgent streams got work, and did it, meanwhile
+    bool is_overtaken = false;  ///< meanwhile, more urgent streams completed work and received more
     /// Threads that run its work, as indices into Snapshot::threads.
     std::vector<std::size_t> runners = {};
 
     bool is_recorded() const noexcept { return recording.is_there && recording.operations != 0; }
 };
 
-/// A stream that has failed: it drops what it is given.
+/// A stream that has failed: it drops new work.
 struct FailedStream {
     std::string name;
     std::shared_ptr<const FailedWork> failure;
 };
 
-/// Who will complete a completion.
+/// The stream that will complete a completion.
 struct Promised {
     std::size_t stream;  ///< index into Snapshot::streams
-    std::size_t after;   ///< after how many of its operations
+    std::size_t after;   ///< after this many of its operations
 };
 
 struct Snapshot {
@@ -59,33 +59,34 @@ struct Snapshot {
     std::vector<FailedStream> failed = {};
     std::vector<ThreadActivity::Seen> threads = {};
     std::vector<bool> steady_threads = {};    ///< as StreamFacts::is_steady
-    std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait
+    std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait, in ns
     std::unordered_map<const void*, Promised> promises = {};
-    /// Those that were there when all was looked at once more.
+    /// The completions that were promised in the second look.
     std::unordered_set<const void*> promised_again = {};
-    std::vector<std::string> unseen = {};  ///< what could not be looked at
+    std::vector<std::string> unseen = {};  ///< the parts that could not be looked at
     std::vector<SharedWait> shared_waits = {};
     std::vector<Import> imports = {};
-    /// Nothing was missed by which a completion could come.
+    /// True if no source of completions was missed.
     bool is_whole = true;
     int workers = 0;
 
-    /// Returns the stream's index, or -1 if nothing of it is pending.
+    /// Returns the stream's index. Returns -1 if it has nothing pending.
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
-    /// Returns the stream that will complete this completion, or null.
+    /// Returns the stream that will complete this completion. Returns null if there is none.
     const Promised* target_of(const void* completion) const noexcept;
-    /// Returns whether nothing that is under way completes it.
+    /// Returns whether certainly no pending work completes it.
     bool is_lost(const void* completion) const noexcept;
-    /// Returns the wait for another process's record that this completion is of, or null.
+    /// Returns the wait for another process's record that this completion belongs to. Returns null
+    /// if there is none.
     const SharedWait* shared_wait_of(const void* completion) const noexcept;
 };
 
-/// Looks at everything. `progress` may be null. `idle`: with streams that have nothing pending, for
+/// Takes a snapshot. `progress` may be null. `idle`: includes streams without pending work, for
 /// their last operations.
 Snapshot take_snapshot(Progress* progress, bool idle = false);
 
-/// Returns a stream's name with quotes, or without if nobody gave it. Adds to `unseen` if it could
-/// not be looked at.
+/// Returns a stream's name in quotes, or "stream 7" if the program has set none. Adds to `unseen`
+/// if the name could not be read.
 std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unseen);
 
 }  // namespace heddle::detail

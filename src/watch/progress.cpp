@@ -9,18 +9,18 @@
 
 namespace heddle::detail {
 
-/// A stream that has something pending.
+/// A stream with pending or recorded work.
 struct Progress::Found {
     std::uint64_t key;
     Device device;
     std::size_t level;
     StreamCounts counts;
-    std::uint64_t noted;  ///< of a stream that is recorded: what it holds back grows
-    bool is_known;        ///< it would be seen to advance
+    std::uint64_t noted;  ///< recorded streams: the operations noted so far
+    bool is_known;        ///< its progress can be observed
 
     bool is_pending() const noexcept { return counts.pushed != counts.done; }
     static std::vector<Found> all() {
-        // How long a look waits for a driver that may not answer.
+        // The longest wait for a driver that may not answer.
         constexpr std::chrono::milliseconds patience{20};
         std::vector<Found> all;
         (void)cuda_backend().ask_progress(patience);
@@ -63,7 +63,7 @@ void Progress::look_at(const Found& found, bool may_advance) {
     if (moved) stream.moved_ns = state_of(found.device).moved_ns = time_ns_;
 }
 
-/// What is pending no more has done all that it had.
+/// Forgets streams without pending work: they have done all their steps.
 void Progress::forget_idle() {
     std::erase_if(streams_, [&](const auto& one) {
         const Stream& stream = one.second;
@@ -79,7 +79,7 @@ void Progress::look_at(const std::vector<Found>& found,
         Wait& wait = threads_[thread.thread];
         if (wait.serial != thread.wait_serial) wait.since_ns = time_ns_;
         wait.serial = thread.wait_serial;
-        // The end of a task, of a graph for example, is a move of its stream.
+        // The end of a task, for example in a graph, is progress of its stream.
         if (std::exchange(wait.work_serial, thread.work_serial) == thread.work_serial) continue;
         if (const auto stream = streams_.find(thread.work.stream); stream != streams_.end())
             stream->second.moved_ns = time_ns_;
@@ -101,7 +101,7 @@ void Progress::look(std::int64_t pause_ns) {
         if (!one.is_known)
             is_unknown[static_cast<int>(one.device.kind())][one.device.index()] = true;
     for (const Found& one : found) {
-        // Another stream of the device may hold it up, and advance.
+        // Another stream of the device may block this one, and advance unobserved.
         look_at(one, is_unknown[static_cast<int>(one.device.kind())][one.device.index()]);
         is_pending[static_cast<int>(one.device.kind())][one.device.index()] |= one.is_pending();
     }

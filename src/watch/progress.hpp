@@ -1,4 +1,4 @@
-// Since when nothing has moved: on streams, on devices, for threads that wait.
+// The time since the last progress: on streams, on devices, for threads that wait.
 #pragma once
 
 #include <array>
@@ -15,25 +15,27 @@
 
 namespace heddle::detail {
 
-/// Looks now and then how far all streams have come. One thread calls look(); others may ask.
+/// Samples the progress of all streams. One thread calls look(). The other functions are
+/// thread-safe.
 ///
-/// Its time stands still while the process does: of a pause that was longer than asked for, because
-/// the process was stopped or the machine is overloaded, only a part counts.
+/// Its clock excludes time during which the process did not run (stopped, or starved of CPU): a
+/// pause longer than requested counts only in part.
 class Progress {
 public:
-    /// Looks once. `pause_ns`: how long the caller meant to wait since the last look.
+    /// Takes one sample. `pause_ns`: the pause that the caller has requested since the last sample.
     void look(std::int64_t pause_ns);
-    /// Return how long ago the stream with this key, which has done so many steps, moved, had
-    /// nothing to do, or was first seen, and how long the thread has been seen to wait. Return 0 if
-    /// that is not known, or another thread writes it down just now.
+    /// Returns the time since the stream last made progress, was idle, or was first seen, in ns.
+    /// `done`: the steps that it has done. Returns 0 if unknown or being updated.
     std::int64_t still_ns(std::uint64_t stream, std::uint64_t done) noexcept;
+    /// Returns how long the thread has been waiting, in ns. Returns 0 if unknown or being updated.
     std::int64_t waits_ns(int thread, std::uint64_t wait_serial) noexcept;
-    /// Returns whether the thread was at this work when look() looked.
+    /// Returns whether the thread was running this work at the last sample.
     bool has_seen_work(int thread, std::uint64_t work_serial) noexcept;
-    /// The same for a device with work that is pending. Returns -1 if it has none.
+    /// Returns the time since the device last made progress on pending work, in ns. Returns -1 if
+    /// it has nothing pending, or if the time is being updated.
     std::int64_t still_ns(Device device) noexcept;
-    /// Returns whether, since the stream moved, more urgent streams have done all that they had
-    /// then, and got more.
+    /// Returns whether, since the stream last advanced, more urgent streams have done all work that
+    /// they had then, and have received more.
     bool is_overtaken(std::uint64_t stream) noexcept;
 
 private:
@@ -43,9 +45,10 @@ private:
         std::uint64_t done = 0, pushed = 0;
         std::uint64_t noted = 0;
         std::int64_t moved_ns = 0;
-        std::uint64_t round = 0;         ///< in which it was pending
-        std::size_t level = 0;           ///< of urgency, from 0, the least
-        std::uint64_t rivals_given = 0;  ///< when it moved: to all more urgent ones
+        std::uint64_t round = 0;  ///< the last sample in which it was pending
+        std::size_t level = 0;    ///< of urgency; 0 is the least
+        /// Steps enqueued on more urgent streams when it last advanced.
+        std::uint64_t rivals_given = 0;
     };
     struct DeviceState {
         bool is_pending = false;
@@ -59,20 +62,20 @@ private:
     DeviceState& state_of(Device device) noexcept {
         return devices_[static_cast<int>(device.kind())][device.index()];
     }
-    /// `may_advance`: unseen.
+    /// `may_advance`: the stream may advance without being observed.
     void look_at(const Found& found, bool may_advance);
     void look_at(const std::vector<Found>& found, const std::vector<ThreadActivity::Seen>& threads);
     void forget_idle();
     std::uint64_t rivals(const std::array<std::uint64_t, levels>& of, std::size_t level) const;
 
-    SpinLock lock_;  ///< held for moments, by code that calls nobody
+    SpinLock lock_;  ///< held briefly, by code that calls no other code
     std::int64_t time_ns_ = 0;
-    std::int64_t looked_ns_ = 0;                         ///< by the real clock; 0: never
-    std::unordered_map<std::uint64_t, Stream> streams_;  ///< those with something pending
+    std::int64_t looked_ns_ = 0;                         ///< by the real clock; 0 for never
+    std::unordered_map<std::uint64_t, Stream> streams_;  ///< those with pending work
     std::unordered_map<int, Wait> threads_;
     DeviceState devices_[2][max_devices];
     std::uint64_t round_ = 0;
-    /// Steps that streams of each level were given, and have done.
+    /// Steps that were enqueued on the streams of each level, and steps that they have done.
     std::array<std::uint64_t, levels> given_{}, done_{};
 };
 

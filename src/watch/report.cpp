@@ -94,7 +94,8 @@ private:
                                views(), place, for_how_long());
     }
 
-    /// What a GPU's stream was given is known, and what of it has completed.
+    /// Describes a GPU's stream. Only its enqueued operations, and the completed ones among them,
+    /// are known.
     void describe_between() {
         made_.is = StreamIs::between;
         const FlightEntry* const first = stream_.at;
@@ -128,7 +129,7 @@ private:
         const std::string name =
             target != nullptr ? picture_.streams[target->stream].name : std::string();
         made_.waits_for = plain(name);
-        // Behind the one that it is at.
+        // Operations after the current one.
         const std::size_t more = target != nullptr && target->after != 0 ? target->after - 1 : 0;
         const std::string after = more == 0 ? "next"
                                             : formatted("after {} more operation{}", more,

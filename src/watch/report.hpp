@@ -1,4 +1,4 @@
-// What is pending, as data and in words.
+// Pending work, as data and as text.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace heddle::detail {
 
-/// Makes the public description of a picture.
+/// Returns the public description of a snapshot.
 PendingWork describe(const Snapshot& picture, const std::vector<StuckCause>& causes);
 
-/// Returns what has to change for another report to be worth it: what streams are at and threads
-/// wait for that have not moved for `least_ns`, and the causes.
+/// Returns a text that changes when another report is worthwhile. It contains the streams and the
+/// waits of threads that have not advanced for `least_ns`, and the causes.
 std::string signature_of(const Snapshot& picture, const std::vector<StuckCause>& causes,
                          std::int64_t least_ns);
 

@@ -29,9 +29,9 @@ namespace heddle::detail {
 namespace {
 
 constexpr int most_frames = 48;
-int stack_signal = 0;  ///< 0: none is free
+int stack_signal = 0;  ///< 0 if none was available
 
-/// What the asked thread answers. The number of the question tells an answer that comes too late.
+/// The answer of the asked thread. The number of the question distinguishes late answers.
 struct Answer {
     std::atomic<std::uint32_t> asked{0}, answered{0};
     std::atomic<int> thread{0};
@@ -51,7 +51,7 @@ extern "C" void heddle_answer_with_stack(int) {
     errno = error;
 }
 
-/// Waits until is_done() returns true, a quarter of a second at most.
+/// Waits until is_done() returns true, for at most 250 ms. Returns whether it did.
 template <class F> bool wait_a_little(F&& is_done) noexcept {
     constexpr std::int64_t patience = 250'000'000, pause = 1'000'000;
     const std::int64_t until = decision_ns() + patience;
@@ -59,17 +59,17 @@ template <class F> bool wait_a_little(F&& is_done) noexcept {
     return is_done();
 }
 
-/// A frame of a stack, and what the loader knows of it.
+/// A frame of a stack, with the loader's information about it.
 struct Frame {
     std::uintptr_t at;
-    std::string path = {};         ///< of the program or library; empty if it is none
+    std::string path = {};         ///< of the program or library; empty if unknown
     std::string file = {};         ///< its name
-    const void* loaded = nullptr;  ///< where it begins in memory
-    std::uintptr_t moved = 0;      ///< by how much it was moved when it was loaded
+    const void* loaded = nullptr;  ///< its address in memory
+    std::uintptr_t moved = 0;      ///< its load offset
     LookedUp found = {};
 };
 
-/// `back`: how far to look for the name before the address.
+/// Returns a frame. `back`: how far before the address the name is looked up.
 Frame frame_at(void* address, std::size_t back) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     Frame made{at};
@@ -91,7 +91,7 @@ Frame frame_at(void* address, std::size_t back) {
     return made;
 }
 
-/// Looks into files for the functions that the loader does not know.
+/// Looks up functions in the symbol tables of their files, if the loader does not know them.
 void look_up_rest(std::vector<Frame>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (!frames[i].found.function.empty() || frames[i].path.empty()) continue;
@@ -104,7 +104,7 @@ void look_up_rest(std::vector<Frame>& frames) {
             }
         look_up_in_file(frames[i].path.c_str(), frames[i].loaded, wanted);
         for (std::size_t k = 0; k < same.size(); ++k) frames[same[k]].found = wanted[k];
-        for (const std::size_t one : same) frames[one].path.clear();  // looked into
+        for (const std::size_t one : same) frames[one].path.clear();  // done
     }
 }
 
@@ -123,9 +123,9 @@ std::string frame_text(const Frame& frame) {
         frame.at - frame.moved - frame.found.begin, frame.file);
 }
 
-/// Names of frames, made on a thread of their own: looking for names takes the loader's lock, which
-/// a thread may hold that is stuck in a library's initialisation. First those that the loader
-/// knows: to read the files of large programs takes time.
+/// The names of frames, made on a thread of their own. The lookup acquires the loader's lock, which
+/// may be held by a thread that is stuck in a library's initialisation. Names that the loader knows
+/// are made first, because reading the files of large programs takes time.
 struct Names {
     std::vector<void*> frames;
     std::vector<std::string> texts, full_texts;
@@ -133,7 +133,7 @@ struct Names {
 
     void make() {
         std::vector<Frame> all;
-        // A frame's address is that of the next instruction, but for the innermost.
+        // A frame's address is that of the next instruction, except in the innermost frame.
         for (std::size_t i = 0; i < frames.size(); ++i)
             all.push_back(frame_at(frames[i], i != 0 ? 1 : 0));
         for (const Frame& one : all) texts.push_back(frame_text(one));
@@ -144,7 +144,7 @@ struct Names {
     }
 };
 
-/// Leaves out how a worker came to the program's code.
+/// Removes the outer frames, beginning with heddle's own code on a worker.
 std::vector<std::string> without_own(std::vector<std::string> texts) {
     const auto first = std::ranges::find_if(texts, [](const std::string& one) {
         return one.starts_with("heddle::detail::cpu::Queue::") ||
@@ -163,14 +163,14 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
             try {
                 names->make();
             } catch (...) {
-                // Without memory there are addresses.
+                // Out of memory: addresses replace the names.
             }
         }).detach();
         if (wait_a_little([&] { return names->is_full.load(std::memory_order_acquire); }))
             return without_own(names->full_texts);
         if (names->is_done.load(std::memory_order_acquire)) return without_own(names->texts);
     } catch (...) {
-        // Without a thread likewise.
+        // No thread could be started: addresses replace the names.
     }
     std::vector<std::string> addresses;
     for (void* one : frames)
@@ -181,8 +181,8 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
 }  // namespace
 
 void prepare_stacks() noexcept {
-    // ThreadSanitizer hands signals to a thread when that calls something, and stacks of streams
-    // are on other threads there.
+    // ThreadSanitizer delivers a signal only when the thread makes a call. Its builds also run the
+    // stacks of streams on other threads.
     if (tsan::is_compiled_in || stack_signal != 0) return;
     void* one[1];
     (void)backtrace(one, 1);  // loads a library, which a signal handler must not do
@@ -204,7 +204,7 @@ bool has_stacks() noexcept { return stack_signal != 0; }
 
 std::vector<std::string> stack_of(int thread) {
     if (stack_signal == 0 || thread <= 0) return {};
-    // A handler that the program has set since is not ours to call.
+    // The program may have installed its own handler since.
     struct sigaction now {};
     if (sigaction(stack_signal, nullptr, &now) != 0 || now.sa_handler != &heddle_answer_with_stack)
         return {};
@@ -213,12 +213,12 @@ std::vector<std::string> stack_of(int thread) {
     if (syscall(SYS_tgkill, getpid(), thread, stack_signal) != 0) return {};
     const bool has_answered =
         wait_a_little([&] { return answer.answered.load(std::memory_order_acquire) == question; });
-    // What answers later finds that it is not asked.
+    // A thread that answers later finds that it is not asked.
     if (!has_answered) {
         answer.thread.store(0);
         return {};
     }
-    constexpr std::size_t own = 2;  // the handler, and what called it
+    constexpr std::size_t own = 2;  // the handler and its caller
     const std::span<void* const> frames(answer.frames, static_cast<std::size_t>(answer.count));
     const auto rest = frames.subspan(std::min<std::size_t>(own, frames.size()));
     return texts_of(std::vector<void*>(rest.begin(), rest.end()));

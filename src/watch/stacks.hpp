@@ -6,23 +6,23 @@
 
 namespace heddle::detail {
 
-/// Loads what stacks need, and takes a signal for them that the program does not use. Call it once,
-/// before any stack is wanted.
+/// Loads the library for stacks, and reserves a signal that the program does not use. Call once,
+/// before the first stack_of().
 void prepare_stacks() noexcept;
 
-/// Returns whether a signal was found for them.
+/// Returns whether a signal is reserved.
 bool has_stacks() noexcept;
 
 /// Returns a thread's stack, innermost frame first: "Relax::operator()+0x1c (solver)". Sends the
-/// thread a signal, and waits for its answer a quarter of a second at most; the same for the names.
-/// Returns nothing if it does not answer. One thread at a time may call it. The signal makes calls
-/// that the thread is in, as poll(), fail with EINTR.
+/// thread a signal and waits up to 250 ms for its answer, then up to 250 ms for the names. Returns
+/// an empty stack if the thread does not answer. Not thread-safe. Calls that the thread is in, such
+/// as poll(), can fail with EINTR because of the signal.
 std::vector<std::string> stack_of(int thread);
 
-/// Sets a handler if the signal has none. Returns whether it did.
+/// Installs a handler if the signal has the default action. Returns whether it did.
 bool take_unused_signal(int signal, void (*handler)(int)) noexcept;
 
-/// Returns the name of a thread of this process, "heddle-0" for example.
+/// Returns the name of a thread of this process, for example "heddle-0".
 std::string name_of_thread(int thread);
 
 }  // namespace heddle::detail

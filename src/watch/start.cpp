@@ -35,11 +35,11 @@ namespace {
 
 constinit std::mutex mutex;
 const ForkRegistration watch_registered{ForkOrder::watch, mutex};
-/// Null unless something was watched in this process. Never destroyed.
+/// Null until this process starts watching. Never destroyed.
 constinit std::atomic<Watcher*> watcher{nullptr};
 // Guarded by the mutex, and never destroyed:
-WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null: end_watch()
-/// `wanted` is that of the process that was forked.
+WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null if not watching
+/// The options were set in the parent of this forked process.
 constinit bool is_inherited = false;
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;
@@ -50,7 +50,7 @@ extern "C" void heddle_answer_quit(int) {
     errno = error;
 }
 
-/// Gives SIGQUIT back.
+/// Restores the default action of SIGQUIT, if heddle's handler is installed.
 void leave_signal() noexcept {
     struct sigaction now {};
     if (sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler == &heddle_answer_quit)
@@ -64,14 +64,14 @@ void at_terminate() {
     std::abort();
 }
 
-/// Returns the file of this process's reports. The parent's, if it is one, is left alone.
+/// Returns the file of this process's reports. A forked process never uses its parent's file.
 std::string report_file(const std::string& wanted_file) {
     std::string name = name_for_process(wanted_file);
     if (is_inherited && name == wanted_file) name += "." + std::to_string(getpid());
     return std::filesystem::absolute(name).string();
 }
 
-/// Call it with the mutex held.
+/// Starts watching with the current options. Call with the mutex held.
 void start_watching(const SourceLocation& where) {
     WatchOptions options = *wanted;
     if (!options.file.empty()) options.file = report_file(options.file);
@@ -84,8 +84,8 @@ void start_watching(const SourceLocation& where) {
     if (!std::exchange(has_handlers, true)) next_terminate = std::set_terminate(&at_terminate);
 }
 
-/// The child has no watching thread. It gets one with its first stream: a handler of fork() is no
-/// place to make threads.
+/// A forked child has no watching thread. Its first stream starts one, because a fork handler must
+/// not create threads.
 void forget_watcher() noexcept {
     if (watcher.exchange(nullptr) == nullptr || wanted == nullptr) return;
     is_inherited = true;
@@ -93,8 +93,8 @@ void forget_watcher() noexcept {
 }
 const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
 
-/// Reads "10s", "500ms", "2m" or "10". Returns -1 if it is none of these, and the longest time that
-/// there is if it is longer.
+/// Parses "10s", "500ms", "2m" or "10". Returns -1 if the text is none of these. Returns the
+/// maximum if the time is too long.
 std::int64_t read_limit_ms(std::string_view text) {
     constexpr std::int64_t most = std::chrono::milliseconds::max().count();
     std::int64_t number = 0;

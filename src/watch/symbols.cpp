@@ -15,7 +15,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// A file that is read in places.
+/// A file that is read at arbitrary offsets.
 class ElfFile {
 public:
     explicit ElfFile(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -25,7 +25,7 @@ public:
     ElfFile(const ElfFile&) = delete;
     ElfFile& operator=(const ElfFile&) = delete;
 
-    /// Returns how many bytes there were to read.
+    /// Returns the number of bytes that were read.
     std::size_t read_some(void* to, std::size_t bytes, std::size_t offset) const noexcept {
         if (file_ < 0) return 0;
         const auto got = pread(file_, to, bytes, static_cast<off_t>(offset));
@@ -34,7 +34,7 @@ public:
     template <class T> bool read(std::span<T> to, std::size_t offset) const noexcept {
         return read_some(to.data(), to.size_bytes(), offset) == to.size_bytes();
     }
-    /// Reads up to the terminating null.
+    /// Returns the text up to the terminating null. Returns an empty text if there is no null.
     std::string read_text(std::size_t offset) const {
         constexpr std::size_t longest = 1 << 16;
         std::string text;
@@ -80,7 +80,7 @@ void look_up_in(const ElfFile& file, const Section& table, const Section& names,
 void look_up_in_file(const char* path, const void* loaded, std::span<LookedUp> addresses) {
     const ElfFile file(path);
     FileHeader header;
-    // A file that was built anew has its sections elsewhere, which the header tells.
+    // A rebuilt file has its sections elsewhere, so its header differs.
     if (!file.read(std::span(&header, 1), 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         std::memcmp(&header, loaded, sizeof header) != 0)
         return;
@@ -97,8 +97,8 @@ namespace {
 constexpr std::string_view opening = "<({[", closing = ">)}]";
 bool is_one_of(char c, std::string_view all) { return all.find(c) != std::string_view::npos; }
 
-/// Returns where the name begins that ends before `end`: behind a bracket that is open there, a
-/// comma or a space.
+/// Returns the beginning of the name that ends before `end`: after an open bracket, a comma or a
+/// space.
 std::size_t begin_of_name(std::string_view text, std::size_t end) {
     int depth = 0;
     for (std::size_t i = end; i-- > 0;) {
@@ -108,7 +108,7 @@ std::size_t begin_of_name(std::string_view text, std::size_t end) {
     }
     return 0;
 }
-/// The same, with the type that the function returns.
+/// Same as begin_of_name(), but includes the return type.
 std::size_t begin_with_type(std::string_view text, std::size_t end) {
     std::size_t begin = begin_of_name(text, end);
     while (begin > 1 && text[begin - 1] == ' ' && text[begin - 2] != ',')
@@ -116,7 +116,7 @@ std::size_t begin_with_type(std::string_view text, std::size_t end) {
     return begin;
 }
 
-/// Returns where the bracket ends that begins at `at`, or npos.
+/// Returns the end of the bracket that begins at `at`. Returns npos if it is not closed.
 std::size_t end_of_bracket(std::string_view text, std::size_t at) {
     int depth = 0;
     for (std::size_t i = at; i < text.size(); ++i) {
@@ -132,7 +132,7 @@ bool remove_end(std::string_view& text, std::string_view end) {
     return true;
 }
 
-/// Returns "W::go()" for "W::go(int) const", and "main()" for "main".
+/// Returns "W::run()" for "W::run(int) const", and "main()" for "main".
 std::string function_words(std::string_view name) {
     (void)remove_end(name, " const");
     if (name.ends_with(')')) {
@@ -152,10 +152,10 @@ std::string function_words(std::string_view name) {
 /// A lambda's part of a name: "{lambda(int)#1}", "$_0" or "'lambda0'(int)".
 struct LambdaPart {
     std::size_t begin = std::string_view::npos, end = 0;
-    std::string_view number = {};  ///< among those of the function; empty if that is not known
+    std::string_view number = {};  ///< among those of the function; empty if unknown
 };
 
-/// Finds the last one.
+/// Finds the last lambda in the text. `begin` is npos if there is none.
 LambdaPart find_lambda(std::string_view text) {
     constexpr std::size_t none = std::string_view::npos;
     if (const std::size_t at = text.rfind("::{lambda("); at != none) {
@@ -189,7 +189,7 @@ std::string_view without_call(std::string_view text) {
     return rest;
 }
 
-/// Writes lambdas as people do.
+/// Returns the text with lambdas in readable form, for example "lambda #1 in main()".
 std::string with_lambdas(std::string text) {
     for (LambdaPart part = find_lambda(text); part.begin != std::string_view::npos;
          part = find_lambda(text)) {
@@ -207,7 +207,7 @@ std::string with_lambdas(std::string text) {
     return text;
 }
 
-/// Returns what stands before a comma or bracket that ends the first of a template's arguments.
+/// Returns the first of a template's arguments: the text before a comma or a closing bracket.
 std::string_view first_argument(std::string_view arguments) {
     int depth = 0;
     for (std::size_t i = 0; i < arguments.size(); ++i) {

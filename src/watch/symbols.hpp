@@ -1,4 +1,5 @@
-// Functions of programs and libraries that only their files name, and names as reports have them.
+// Functions that are named only in the files of programs and libraries, and readable names for
+// reports.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +8,23 @@
 
 namespace heddle::detail {
 
-/// An address whose function is looked for. Addresses are those of the file, without the distance
-/// at which it was loaded.
+/// An address whose function is looked up. Addresses are relative to the file, without its load
+/// offset.
 struct LookedUp {
     std::uintptr_t address = 0;
-    std::string function = {};  ///< as compilers write it; empty if none was found
-    std::uintptr_t begin = 0;   ///< where the function begins
+    std::string function = {};  ///< the symbol's name; empty if none was found
+    std::uintptr_t begin = 0;   ///< the function's address
 };
 
-/// Looks for functions in the symbol table of an ELF file, where functions stand that the loader
-/// does not know: lambdas, and what is static or in a program without -rdynamic. Finds none if the
-/// file is stripped, or is not the one of which `loaded` is the beginning in memory. Reads the
-/// table piece by piece. Throws std::bad_alloc.
+/// Looks up functions in the symbol table of an ELF file. It names functions that the loader does
+/// not know: lambdas, static ones, and those of a program without -rdynamic. No function is found
+/// if the file is stripped, or if `loaded` is not the beginning of this file in memory. Reads the
+/// table in pieces. Throws std::bad_alloc.
 void look_up_in_file(const char* path, const void* loaded, std::span<LookedUp> addresses);
 
-/// Returns a function's demangled name as reports have it: "lambda #1 in main()" for
-/// "main::{lambda()#1}::operator()() const". Of heddle's function that calls a kernel or a host
-/// function, it is the name of that.
+/// Returns a demangled name in the form for reports: "lambda #1 in main()" for
+/// "main::{lambda()#1}::operator()() const". For heddle's function that calls a kernel or a host
+/// function, returns the name of that kernel or function.
 std::string readable_function(std::string name);
 
 }  // namespace heddle::detail

@@ -14,15 +14,15 @@
 
 namespace heddle::detail {
 
-/// Watches the process. Never destroyed; the child of a fork makes another one.
+/// Watches the process, on its own thread. Never destroyed. The child of a fork makes another one.
 class Watcher {
 public:
-    /// Begins, or goes on with other options. Throws NativeError.
+    /// Starts watching, or changes the options. Throws NativeError if the thread cannot be started.
     void start(WatchOptions options, const SourceLocation& where);
     void stop() noexcept;
-    /// Wakes the thread for a report. Async-signal-safe.
+    /// Requests a report. Async-signal-safe.
     void ask() noexcept;
-    /// The same before the process ends: waits until the report is written, for 2 seconds at most.
+    /// Requests a report before the process ends. Waits until it is written, for at most 2 seconds.
     /// Async-signal-safe.
     void ask_at_end() noexcept;
 
@@ -32,7 +32,7 @@ private:
     using Options = std::shared_ptr<const WatchOptions>;
     void run() noexcept;
     void look(const WatchOptions& options);
-    /// Returns the first line if it is time for a report, else an empty one.
+    /// Returns the first line of a report if one is due; otherwise an empty text.
     std::string headline(const WatchOptions& options);
     void report(const WatchOptions& options, const std::string& headline, bool is_asked,
                 bool is_end);
@@ -41,16 +41,16 @@ private:
     void sleep(std::int64_t ns) noexcept;
     void wake() noexcept;
 
-    std::mutex mutex_;  ///< guards options_; held for moments
+    std::mutex mutex_;  ///< guards options_; held briefly
     Options options_;
     bool has_thread_ = false;              ///< guarded by the mutex
     std::atomic<std::uint32_t> calls_{0};  ///< a futex: changes wake the thread
     std::atomic<bool> is_asked_{false}, is_at_end_{false}, has_written_end_{false};
-    // Of the thread alone:
+    // Used by the thread alone:
     Progress progress_;
     std::string last_;  ///< the signature of the last report
     std::int64_t last_ns_ = 0;
-    bool has_file_ = false;  ///< something was written to it
+    bool has_file_ = false;  ///< the file has been written to
 };
 
 }  // namespace heddle::detail

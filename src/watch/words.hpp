@@ -1,4 +1,4 @@
-// Words of which reports of the watch consist.
+// Phrases of the watch's reports.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ struct OpWords {
     bool is_host_function = false;
     bool has_name = false;
     std::string kind;  ///< "kernel", "host function", "copy" and the like
-    std::string name;  ///< "Relax"; for copies and the like the kind
+    std::string name;  ///< "Relax"; the kind if the operation has no name
 };
 
-/// Returns the words for an operation of this type, which may be gone.
+/// Returns the words for an operation of this type. `type` may point to unloaded memory.
 OpWords words_of(const OpType* type);
-/// Returns a place whose file's name may be gone.
+/// Returns a place. Its file's name may be in unloaded memory.
 PendingPlace place_of(const SourceLocation& where);
-/// Returns "solver.cpp:88".
+/// Returns the place, for example "solver.cpp:88".
 std::string place_words(const PendingPlace& place);
 std::string place_words(const SourceLocation& where);
-/// Returns the name of an operation that was noted, whose text may be gone.
+/// Returns the name of a noted operation. The text may be in unloaded memory.
 std::string name_words(OpKind kind, const char* name);
-/// Returns "10.0 s".
+/// Returns the time in seconds, for example "10.0 s".
 std::string time_words(std::int64_t ns);
-/// Returns "1 operation", or "3 operations".
+/// Returns the count, for example "1 operation" or "3 operations".
 std::string count_words(std::uint64_t count, const char* noun);
 
 }  // namespace heddle::detail
