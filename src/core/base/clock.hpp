@@ -15,10 +15,10 @@ inline std::int64_t now_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// A clock that replaces the host's for all choices that depend on durations: the limit of a watch,
-/// the streams of an order_by_data, how a kernel is split, how long a worker looks for work before
-/// it sleeps. Times that users see (timelines, events) are now_ns(). Every choice is correct; tests
-/// set a clock to cover each. Thread-safe.
+/// A clock that replaces the host's for all choices that depend on durations. Examples are the
+/// limit of a watch, the streams of an order_by_data, how a kernel is split, and how long an idle
+/// worker spins. Times that users see (timelines, events) are now_ns(). Every choice is correct;
+/// tests set a clock to cover each. Thread-safe.
 class DecisionClock {
 public:
     virtual std::int64_t now_ns() noexcept = 0;

@@ -58,7 +58,7 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }
 
-/// Returns the lock that is registered for this order, for tests; without one, an empty one.
+/// Returns the lock that is registered for this order, or an empty one. For tests.
 ForkLock fork_lock(ForkOrder order) noexcept;
 
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,

@@ -35,10 +35,10 @@ static inline bool is_here() noexcept {
     else return acquire_address != nullptr && is_wanted();
 }
 
-/// Orders all earlier work of this thread (or fiber), and all that it has acquired, before later
-/// work of each thread that calls acquire() with the same address. Several releases add up. The
-/// memory at the address is not accessed. It should be fresh from the heap: earlier releases of the
-/// address count too.
+/// Orders all earlier work of this thread (or fiber), including work that it has acquired, before
+/// later work of threads that acquire() the same address. Several releases add up. The memory at
+/// the address is not accessed. It should be fresh from the heap: earlier releases of the address
+/// count too.
 static inline void release([[maybe_unused]] const void* address) noexcept {
     if constexpr (is_compiled_in)
         if (address != nullptr && is_here()) release_address(const_cast<void*>(address));

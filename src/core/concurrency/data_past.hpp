@@ -15,7 +15,7 @@ namespace heddle::detail {
 struct OutsideUser {
     std::uint64_t key = 0;          ///< StreamState::key
     StreamState* stream = nullptr;  ///< null for a stream of the order, or one that has ended
-    std::uint64_t submissions = 0;  ///< of the stream, those that precede the lanes below
+    std::uint64_t submissions = 0;  ///< of the stream, ordered before work on the lanes below
     std::uint64_t lanes = 0;        ///< a bit for each lane
 };
 

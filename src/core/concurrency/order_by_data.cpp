@@ -189,9 +189,9 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
 }
 
 // An operation that is shorter than a wait stays on the stream of the previous one, unless that one
-// is long. An operation that directly follows the newest one of a stream loses no time there.
-// Otherwise, a short one runs on any stream whose newest operation is not long. All others run
-// where they start first: on the least loaded stream, where a wait counts as some operations.
+// is long. An operation that depends on the newest one of a stream loses no time there. Otherwise,
+// a short one runs on any stream whose newest operation is not long. All others run where they
+// start first: on the least loaded stream, where a wait counts as some operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);

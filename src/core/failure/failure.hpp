@@ -12,7 +12,7 @@
 
 namespace heddle::detail {
 
-/// Moments number the events of failing streams: they close, and calls clear failures.
+/// Moments number events of failing streams: a stream is closed, or a call clears failures.
 inline constinit std::atomic<std::uint64_t> newest_moment{0};
 inline std::uint64_t next_moment() noexcept {
     return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;
@@ -36,7 +36,7 @@ public:
     }
     /// Notes that the user received it: by an exception, a std::exception_ptr, or the report hook.
     void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
-    /// Notes the same for the report hook. Returns false if no report is due.
+    /// Notes that the report hook receives it. Returns false if no report is due.
     bool note_reported() const noexcept {
         State untold = State::untold;
         return state_.compare_exchange_strong(untold, State::told, std::memory_order_acq_rel);

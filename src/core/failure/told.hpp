@@ -23,8 +23,8 @@ Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
 [[noreturn]] void throw_failure(const Failure& failure, FallibleStream* stream = nullptr);
 /// Returns the exception of throw_failure(), and marks the failure as reported.
 std::exception_ptr told(const Failure& failure, FallibleStream* stream = nullptr);
-/// Returns the same exception without marking the failure: the caller does so once it has reported
-/// it. Throws OutOfMemory if there is no memory for the exception.
+/// Returns the exception of throw_failure() without marking the failure as reported. The caller
+/// does so after its report. Throws OutOfMemory if there is no memory for the exception.
 std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream = nullptr);
 
 }  // namespace heddle::detail

@@ -17,9 +17,8 @@ public:
     /// then calls note_record() for them.
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Enqueues a batch's graph on the stream of the first part, and orders further work of all
-    /// parts after it. If a node fails, so do the parts whose tail is ordered after it, and no
-    /// others (CPU), or the parts that are connected with it (CUDA). If it throws, nothing has been
-    /// enqueued.
+    /// parts after it. If a node fails, parts fail too: on CPUs only those whose tail is ordered
+    /// after it, on CUDA all that are connected with it. If it throws, nothing has been enqueued.
     virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                               std::span<PartMark> marks, const SourceLocation& where) = 0;
     /// Applies a node's work, and whether it is enabled, to later launches. If it throws, nothing

@@ -1,4 +1,4 @@
-// Texts of heddle's objects. In graph, because this room may use all rooms that have such objects.
+// Texts of heddle's objects, in the highest room that has such objects.
 #include <heddle/print.hpp>
 
 #include <ostream>

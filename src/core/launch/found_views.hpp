@@ -11,7 +11,7 @@
 namespace heddle::detail {
 
 /// The memory of a host function: the memory that it declares, and the views with an owner in its
-/// closure, except views of arrays that it declares.
+/// closure. Leaves out views of arrays that it declares.
 class HostMemory {
 public:
     /// `declared` must outlive the object. Allocates only for large closures.
@@ -45,7 +45,7 @@ struct Undeclared {
 std::vector<const void*> addresses_in(const WorkType& type, const void* closure);
 /// Returns the contents of a kernel's closure besides views with an owner.
 Undeclared undeclared_in(const WorkType& type, const void* closure);
-/// Returns whether others may observe a kernel or host function while it runs on the device:
+/// Returns whether a kernel or host function may signal others while it runs on the device. That is
 /// WorkType::may_signal(), unless the words of this closure rule it out.
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
 

@@ -261,7 +261,7 @@ void submit_function(StreamState& stream, const WorkType& type, void* self,
     if (submit(stream, function, memory, record, enqueue, describe) != Submitted::dropped ||
         type.op->complete == nullptr) [[likely]]
         return;
-    // Called in any case, after the work that a batch has recorded.
+    // An on_completion() function is called in any case, after work that a batch has recorded.
     if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
     enqueue();
     if (is_noted()) tell(stream, function, false, describe);

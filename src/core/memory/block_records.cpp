@@ -15,9 +15,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// Number of free records of a pool that are not reused yet. A view that outlived its array is
-/// detected only until another array has the record. More of them would not fit in the processor's
-/// first-level cache.
+/// Number of free records of a pool that are held back from reuse. A view that outlived its array
+/// is detected only until another array has the record. More of them would not fit in the
+/// processor's first-level cache.
 constexpr std::size_t most_resting = 32;
 
 /// The records of some of the threads. A record returns to its own pool, whichever thread frees it,

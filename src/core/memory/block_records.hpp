@@ -22,8 +22,8 @@ struct NewBlock {
     std::uintptr_t begin, end;
 };
 
-/// Returns whether take_new_blocks() would find a block. Sees all blocks that were made before the
-/// call.
+/// Returns whether take_new_blocks() would find a block. Sees all blocks whose creation happens
+/// before the call.
 bool has_new_blocks() noexcept;
 /// Moves new allocations to `to`, as far as there is room, and returns their number. Chains blocks
 /// whose memory is being allocated or freed to `later`, for list_again(). Thread-safe.

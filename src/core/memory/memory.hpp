@@ -26,9 +26,8 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
 /// batches that record a user. `stream` joins no capture or batch.
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
-/// Reports to observers that a stream of an order_by_data, or the host if it is null, is ordered
-/// after all uses of the block by streams that are not the order's. `first` is the order's first
-/// stream.
+/// Reports to observers that a stream of an order_by_data is ordered after all uses of the block by
+/// streams outside the order. A null stream means the host. `first` is the order's first stream.
 void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
                          const SourceLocation& where) noexcept;
 /// Reports to observers that a stream belongs to the order_by_data that has this first stream.

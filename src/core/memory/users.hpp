@@ -31,8 +31,9 @@ private:
 inline constexpr std::uint8_t lost_users = 0x80;
 /// Returns whether a stream that has ended may have used the memory.
 bool has_ended_users(const Block& block) noexcept;
-/// Returns whether no wait for this user is needed, because all its work is being dropped: a CPU
-/// stream that has ended with a failure that was cleared since. A wait would inherit that failure.
+/// Returns whether no wait for this user is needed, because all its work is being dropped. It then
+/// is a CPU stream that has ended with a failure that was cleared since. A wait would inherit that
+/// failure.
 bool is_void_user(std::uint64_t key) noexcept;
 
 /// Returns the failure of a user, which may have left wrong data in the memory, or null. Call it

@@ -97,7 +97,7 @@ private:
         std::atomic<const char*> call{nullptr}, file{nullptr};
         std::atomic<unsigned> line{0};
         std::atomic<std::uint64_t> stream{0}, event{0}, record{0};
-        std::atomic<int> device{0};  ///< an atomic Device is not lock-free with all compilers
+        std::atomic<int> device{0};  ///< a Device is not a word for all compilers
         std::atomic<std::int64_t> since_ns{0};
     };
     struct Work {

@@ -1,5 +1,6 @@
-// Arrays and events that this process has imported from others: for the watch, because the other
-// process may have ended, and for orders by data, because two imports may be the same memory.
+// Arrays and events that this process has imported from others. The watch needs them, because the
+// other process may have ended. Orders by data need them, because two imports may be the same
+// memory.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,8 @@ constinit List* retired = nullptr;          ///< lists that threads may still be
 constinit bool are_flights_wanted = false;  ///< guarded by the mutex
 constinit std::atomic<Visitor*> visitors{nullptr};
 
-// Entering, publishing a list and looking for visitors are sequentially consistent: either a
-// visitor sees the newest list, or the thread that published that list sees the visitor inside.
+// Entering, publishing a list and checking for visitors are sequentially consistent. Either a
+// visitor sees the newest list, or the thread that published it sees the visitor inside.
 
 constinit thread_local Visitor* this_visitor = nullptr;
 constinit thread_local bool is_ending = false;

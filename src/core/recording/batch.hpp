@@ -73,7 +73,7 @@ private:
     std::size_t scopes_ = 0;
     Elsewhere elsewhere_;
     StreamRecord* stream_ = nullptr;
-    std::string missed_;        ///< a stream that got work outside a scope; or empty
+    std::string missed_;        ///< a stream with work that a scope did not record; or empty
     std::string missed_by_;     ///< the stream of that scope
     SourceLocation missed_at_;  ///< that scope
     NodeData scratch_;

@@ -233,9 +233,9 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
         for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
     if (!tape->is_empty()) return;
-    // A launch of an empty tape is needed if a stream has only waited for another's earlier work,
-    // or for memory that the first one has allocated. It is also needed if another thread has
-    // enqueued work that must precede the next operations.
+    // An empty tape still needs a launch if a stream has waited for another's earlier work, or for
+    // memory that the first one has allocated. It is also needed if another thread has enqueued
+    // work that must precede the next operations.
     for (std::uint32_t i = 0; i < participants.size(); ++i) {
         if (i != 0 && !takes_part(participants[i])) continue;
         if (is_clean(*participants[i].stream) && (i == 0 || !participants[i].at.allocated) &&
@@ -277,7 +277,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
     marks.clear();
     begins.clear();
-    // The first one is the last: the others compare their parts with its part.
+    // The first participant is processed last: the others compare their parts with its part.
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;

@@ -77,7 +77,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 "these streams took part in the capture and did not come back: {}. Let the first "
                 "stream wait for them (wait_stream), or capture with {{.join = true}}",
                 names);
-        // Launches record the events that are nodes. Marks of the others name this capture.
+        // Launches record the events that are nodes. The other events still name this capture.
         for (Mark& mark : marks) {
             if (mark.event == nullptr) continue;
             if (mark.op >= 0) {

@@ -191,8 +191,8 @@ public:
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
     /// Called right after flag `joined` was set. Returns false if another thread may still be
-    /// enqueuing something without having seen the flag: the stream must not join now. If it
-    /// returns true, all that was enqueued so has been counted (docs/adr/0060).
+    /// enqueuing work without having seen the flag: the stream must not join now. If it returns
+    /// true, all such work has been counted (docs/adr/0060).
     virtual bool finish_enqueues(StreamRecord& stream) noexcept {
         // In this order: a submission that is announced later has seen the flag, and is not counted
         // before it has called make_way().
@@ -202,7 +202,7 @@ public:
 
     // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
 
-    /// Queries the progress of those of the backend's streams that it does not track. Waits for an
+    /// Queries the progress of streams that the backend does not track otherwise. Waits for an
     /// answer, at most for the passed duration. Returns for how long there has been no answer; 0 if
     /// there is one.
     virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {

@@ -94,7 +94,7 @@ public:
     /// it only after is_done() has returned true.
     void see() const noexcept { tsan::acquire(order_); }
 
-    /// For debuggers and the watch, which read its memory: the offset of the state word, and
+    /// For debuggers and the watch, which read its memory. Return the offset of the state word, and
     /// whether a copy of that word means that it is done.
     static std::size_t state_offset() noexcept;
     static bool is_done(std::uintptr_t state) noexcept {

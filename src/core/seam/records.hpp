@@ -32,9 +32,9 @@ struct alignas(64) StreamRecord : FallibleStream {
     std::string name;              ///< empty means "stream <id>"; changed by name_stream() only
     WaitedFor waited;
 
-    /// Held while the native stream is made or destroyed, and by threads that access a stream they
-    /// do not own (another thread's, or a closed one). They check under it that the record still is
-    /// that stream, and that it still has a native stream.
+    /// Held while the native stream is made or destroyed, and by threads that access a stream of
+    /// another thread, or a closed one. With it held, they check that the record still is that
+    /// stream, and still has a native stream.
     SpinLock life;
 
     /// The recorder, while flag `recording` is set; else null.
@@ -48,8 +48,8 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
-    /// CPU: completes with a batch's graph's work for the stream, if its submission `settled_at`
-    /// waits for that. Guarded by `life`.
+    /// CPU: completes when a batch's graph has done its work for the stream, if its submission
+    /// `settled_at` waits for that. Guarded by `life`.
     CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
@@ -118,8 +118,8 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 }
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options. It is reused or deleted only when its Event and all graphs and recordings that name it
-/// are destroyed (EventOwner), so for them one address is one event. (docs/adr/0020)
+/// options. It is reused or deleted only after its Event and all graphs and recordings that name it
+/// (EventOwner). So for them one address is one event. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);

@@ -86,7 +86,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
     return is_same ? Enqueued::nothing : Enqueued::wait;
 }
 
-// The same for all targets.
+// Functions shared by all targets.
 
 [[noreturn, gnu::cold]] void refuse(WaitRuleName rule, StreamRecord& waiter, const WaitNote& note,
                                     const SourceLocation& where) {

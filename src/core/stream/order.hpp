@@ -43,7 +43,8 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
                  std::uint64_t capture, bool countable);
 
-/// The same; if `external` is true, a capture records the event as a node of the graph.
+/// Works like record_event() above. If `external` is true, a capture records the event as a node of
+/// the graph.
 void record_event(EventState& event, StreamRecord& stream, bool external,
                   const SourceLocation& where);
 

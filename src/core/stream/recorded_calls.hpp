@@ -61,10 +61,10 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
 /// dependent launch). Returns false if it must not.
 bool record_primary(StreamRecord& waiter, EventState& event);
 
-/// Flushes the batch that records the stream, if there is one. On return all that it had recorded
-/// has been enqueued, by this thread or another.
+/// Flushes the batch that records the stream, if there is one. On return all its recorded work has
+/// been enqueued, by this thread or another.
 void send_batch_of(StreamRecord& stream, const SourceLocation& where);
-/// The same for the batch that holds the event's newest record.
+/// Flushes the batch that has the event's newest record, if there is one.
 void send_batch_of(EventState& event, const SourceLocation& where);
 /// Call it before the host waits for a stream or copies after it. Flushes the stream's batch;
 /// throws UsageError if the stream is being captured.

@@ -346,7 +346,7 @@ bool ScopeBase::leave() noexcept {
     if (left_) return true;
     left_ = true;
     ThreadState& thread = state_here();
-    // A thread's state may lie where that of an ended one did.
+    // A thread's state may have the address of an ended thread's state.
     if (&thread != thread_ || !has_scope(thread, index_, serial_)) [[unlikely]] {
         leave_elsewhere(index_, serial_, where_);
         return false;

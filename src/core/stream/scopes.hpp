@@ -13,9 +13,9 @@ struct UnwaitedScope {
     SourceLocation where = {};
 };
 
-/// Finds an open scope in which the calling thread made the stream `waiter` current in place of
-/// `other`, without a wait for the operation of `other` at `position`. Streams are named by their
-/// ids.
+/// Finds an open scope that made the stream `waiter` current in place of `other`, without a wait
+/// for the operation of `other` at `position`. Searches the calling thread's scopes. Streams are
+/// named by their ids.
 UnwaitedScope unwaited_scope(std::uint64_t waiter, std::uint64_t other,
                              std::uint64_t position) noexcept;
 

@@ -14,9 +14,9 @@ namespace heddle::detail {
 ///     submission.count();
 ///
 /// The caller checked earlier whether the stream is recorded. The constructor announces the call
-/// and checks again. Either a batch that adds the stream sees the announcement and leaves the
-/// stream alone, or this object sees the batch, which is then flushed first. No thread waits for
-/// one that is preempted in between. Costs one atomic addition.
+/// and checks again. Either a batch that would add the stream sees the announcement, and does not.
+/// Or this object sees the batch, which is then flushed first. No thread waits for one that is
+/// preempted in between. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {

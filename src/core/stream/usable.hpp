@@ -16,7 +16,7 @@ bool is_lost(StreamRecord& stream);
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// The same, and throws DeviceLost if the stream's device is lost.
+/// Calls check_usable(), and throws DeviceLost if the stream's device is lost.
 void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation& where);
 /// Throws UsageError for a stream that is dead.
 [[noreturn]] void throw_dead(const char* call, const SourceLocation& where);

@@ -53,7 +53,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     if (recorders == Recorders::to_ask && (flags & stream_flag::recording) != 0)
         return plan_of(wait_fact::recorded);
     std::uint32_t facts = is_lost(waiter) ? wait_fact::device_lost : 0;
-    // A lost device is not asked for a capture.
+    // A lost device is not queried for a capture.
     if (facts != 0 && !is_captured(waiter)) return plan_of(facts);
     facts |= facts_of_captures(waiter, other, open_capture_of(other), where);
     if (other.has(stream_flag::handed_out)) facts |= wait_fact::uncounted;
