@@ -1,5 +1,5 @@
-// Memory that heddle keeps, and that a program must not access meanwhile, as AddressSanitizer is
-// told. All of it is nothing unless heddle is compiled with -fsanitize=address.
+// Declares to AddressSanitizer that a program must not access memory which heddle caches. Has no
+// effect unless heddle is compiled with -fsanitize=address.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ constexpr bool is_compiled_in = false;
 [[gnu::weak]] void unpoison_region(const volatile void* data, std::size_t bytes) noexcept
     asm("__asan_unpoison_memory_region");
 
-/// Returns whether AddressSanitizer is told.
+/// Returns whether the program runs with AddressSanitizer.
 static inline bool is_here() noexcept {
     if constexpr (!is_compiled_in) return false;
     else return poison_region != nullptr;

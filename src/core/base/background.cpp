@@ -50,7 +50,7 @@ public:
         }
         changed_.notify_all();
         polls_changed_.notify_all();
-        jobs.clear();  // destroying a job tells its waiters
+        jobs.clear();  // destroying a job notifies its waiters
         for (std::thread& thread : threads) {
             if (thread.get_id() == std::this_thread::get_id())
                 thread.detach();  // a job called exit()

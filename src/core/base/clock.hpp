@@ -1,4 +1,4 @@
-// The host's clock, in nanoseconds, and the clock that decisions are made by.
+// The host's clock, in nanoseconds, and the clock for decisions.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,10 @@ inline std::int64_t now_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// A clock in place of the host's for all choices that are made by how long things take: the limit
-/// of a watch, the streams of an order_by_data, how a kernel is spread, how long a worker looks for
-/// work before it sleeps. Times that are measured for somebody (timelines, events) are now_ns().
-/// Either choice is right; tests set a clock to see each. Every function may be called from any
-/// thread at any time.
+/// A clock that replaces the host's for all choices that depend on durations. Examples are the
+/// limit of a watch, the streams of an order_by_data, how a kernel is split, and how long an idle
+/// worker spins. Times that users see (timelines, events) are now_ns(). Every choice is correct;
+/// tests set a clock to cover each. Thread-safe.
 class DecisionClock {
 public:
     virtual std::int64_t now_ns() noexcept = 0;
@@ -27,12 +26,12 @@ public:
     /// passed. May return early.
     virtual void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
                       std::int64_t ns) noexcept = 0;
-    /// Returns how long a thread spins before it sleeps, where `usual` is the host's choice.
+    /// Returns how long a thread spins before it sleeps. `usual` is the host's choice.
     virtual std::int64_t spin_ns(std::int64_t usual) noexcept = 0;
 
     /// Returns the clock that was set, or null for the host's.
     static DecisionClock* current() noexcept { return current_.load(std::memory_order_acquire); }
-    /// Sets a clock, or with null the host's again. The clock has to live as long as the process.
+    /// Sets a clock; null restores the host's. The clock must live as long as the process.
     static void set(DecisionClock* clock) noexcept {
         current_.store(clock, std::memory_order_release);
     }
@@ -44,7 +43,7 @@ private:
     inline static constinit std::atomic<DecisionClock*> current_{nullptr};
 };
 
-/// Returns the time by which choices are made, in nanoseconds.
+/// Returns the time of the clock for decisions, in nanoseconds.
 inline std::int64_t decision_ns() noexcept {
     DecisionClock* const clock = DecisionClock::current();
     return clock == nullptr ? now_ns() : clock->now_ns();
@@ -56,8 +55,8 @@ inline std::int64_t spin_ns(std::int64_t usual) noexcept {
     return clock == nullptr ? usual : clock->spin_ns(usual);
 }
 
-/// Blocks the calling thread for `ns` nanoseconds of the time by which choices are made. For
-/// threads that look again and again.
+/// Blocks the calling thread for `ns` nanoseconds on the clock for decisions. For threads that
+/// poll.
 inline void decision_pause(std::int64_t ns) noexcept {
     if (DecisionClock* const clock = DecisionClock::current()) {
         std::atomic<std::uint32_t> unchanged{0};

@@ -45,7 +45,7 @@ std::size_t mistakes_between(std::string_view a, std::string_view b) {
     return last[b.size()];
 }
 
-/// Two mistakes in five letters make another word: NVRTC, and NVCC.
+/// Returns how many mistakes are allowed: one in short names, since NVCC is two from NVRTC.
 std::size_t most_mistakes(std::string_view word) { return word.size() > 5 ? 2 : 1; }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace heddle::detail {
 
-/// All of them: docs/guide/25-environment.md says what they do. Only value_of() reads them.
+/// All of them: docs/guide/25-environment.md describes them. Only value_of() reads them.
 enum class Variable : std::uint8_t {
     cache_dir,
     cache_mib,
@@ -33,13 +33,13 @@ const char* name_of(Variable variable) noexcept;
 /// Returns the variable's value, or null if it is unset or empty.
 const char* value_of(Variable variable) noexcept;
 
-/// Returns the known variable that a name was meant to be: one that differs in the case of letters
-/// or by a typing mistake or two. Returns null for known variables, and for names that are near to
-/// none: they may be the program's own.
+/// Returns the known variable that a name probably means: they differ in the case of letters or by
+/// one or two typing mistakes. Returns null for known variables, and if no known variable is
+/// similar: the name may be the program's own.
 const char* meant_variable(std::string_view name);
 
-/// Reports each variable of the environment that was meant to be one of heddle's, unless that one
-/// is set too.
+/// Reports each variable of the environment whose name is similar to one of heddle's, unless that
+/// one is set too.
 void report_unknown_variables() noexcept;
 
 /// An integer from an environment variable, read once, at construction.

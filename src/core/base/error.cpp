@@ -31,8 +31,8 @@ std::string describe(const ErrorInfo& info) {
                          : detail::formatted("heddle: {} [{}]", info.message, about);
 }
 
-/// Shared, so that no user code (a copy constructor) runs under the mutex. Any thread may take the
-/// mutex, whatever other locks it holds.
+/// Shared, so that no user code (a copy constructor) runs under the mutex. A thread may lock the
+/// mutex while it holds any other lock.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
 const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};

@@ -4,8 +4,8 @@
 //         usage_error({"copy", where, stream}, "{} bytes are more than the {} that fit", bytes,
 //         limit);
 //
-// The place that fails passes views of its values and jumps to a cold function, which formats them:
-// a check costs a hot path its branch. They may be called where memory has run out, and then throw
+// Callers pass views of their values and jump to a cold function, which formats them: a check costs
+// a hot path one branch. The functions may be called when memory is exhausted; they then throw
 // OutOfMemory.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace heddle::detail {
 
-/// What an error is about, besides its message.
+/// The context of an error, besides its message.
 struct ErrorSite {
     /// `of_call` is the heddle or native call that fails, `at` the user's.
     ErrorSite(const char* of_call, const SourceLocation& at) noexcept : call(of_call), where(at) {}
@@ -30,8 +30,8 @@ struct ErrorSite {
     ErrorSite(const char* of_call, const SourceLocation& at, const StreamState& on) noexcept
         : call(of_call), where(at), stream(&on) {}
 
-    /// Returns the same with the native error behind it: a cudaError_t or an errno, and the
-    /// name, if it has one.
+    /// Returns the same site with a native error: a cudaError_t or an errno, and its name, if it
+    /// has one.
     ErrorSite with_native(int code, const char* name = "") const noexcept {
         ErrorSite site = *this;
         site.native_code = code;
@@ -58,8 +58,7 @@ ErrorInfo describe_error(ErrorCode code, const ErrorSite& site, std::string_view
 /// The arguments of one message.
 template <std::size_t count> using FormatArguments = std::array<FormatArgument, count>;
 
-/// Throws the Error of that code. The message says what is wrong, with which values, and what to do
-/// instead.
+/// Throws the Error of that code. The message states the fault, the values, and the remedy.
 template <class... Arguments>
 [[noreturn, gnu::cold, gnu::noinline]] void coded_error(
     ErrorCode code, const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
@@ -88,18 +87,18 @@ template <class... Arguments>
 
 /// Returns whether the place is known, and not in a header of the standard library.
 bool is_own_place(const SourceLocation& where) noexcept;
-/// Returns "at main.cpp:7" for messages, or "" if the place is not known. A place in a header of
-/// the standard library is that of an object which make_unique() or emplace() made: the text says
-/// so, and how the program can have its own line there.
+/// Returns "at main.cpp:7" for messages, or "" if the place is unknown. A place in a header of the
+/// standard library belongs to an object made by make_unique() or emplace(). The text then explains
+/// how to get the program's own line.
 std::string place_text(const SourceLocation& where);
 
-/// Throws UsageError for a negative number, which was converted to a std::size_t that no size
-/// reaches. The message has it as the user wrote it. `call` is the public call that was given it.
+/// Throws UsageError for a negative number that was converted to a huge std::size_t. The message
+/// shows it as the user wrote it. `call` is the public call that received the number.
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where);
 
-/// The call of errors in functions that allocate and do not know for which call.
+/// The call in errors of functions that allocate and do not know their caller.
 inline constexpr char allocating_call[] = "empty";
-/// Does what rethrow_as_error() does. An error of the call `inner` becomes one of `call`.
+/// Rethrows like rethrow_as_error(). Changes the call of an error of `inner` to `call`.
 [[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where,
                                    std::string_view inner);
 
@@ -122,7 +121,7 @@ ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
 /// Returns the what() of an exception, or that it has none.
 std::string what_of(const std::exception_ptr& error);
 
-/// Passes the error to the report hook, where it cannot be thrown.
+/// Passes an error that cannot be thrown to the report hook.
 template <class... Arguments>
 void report_error(ErrorCode code, const ErrorSite& site,
                   std::type_identity_t<FormatText<Arguments...>> message,

@@ -1,6 +1,6 @@
-// fork(): every process-wide lock is held across it, so that the child finds none held by a thread
-// that it does not have. Then the child runs the steps that reset its state. Each is registered
-// beside the state that it resets.
+// fork(): every process-wide lock is held across it, so that no lock in the child is held by a
+// thread that does not exist there. Then the child runs the steps that reset its state. Each is
+// registered beside the state that it resets.
 #pragma once
 
 #include <mutex>
@@ -48,8 +48,8 @@ struct ForkLock {
 /// than its parent.
 int forks() noexcept;
 
-/// Call it before any thread can have taken the lock (see ForkRegistration). Each order is one
-/// lock's: a second one ends the program.
+/// Registers the lock of an order. Call it before any thread can have locked it (see
+/// ForkRegistration). A second lock with the same order ends the program.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.
@@ -58,7 +58,7 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }
 
-/// Returns the lock that is registered for this order, for tests; without one, an empty one.
+/// Returns the lock that is registered for this order, or an empty one. For tests.
 ForkLock fork_lock(ForkOrder order) noexcept;
 
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,

@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-// What fmt is given for each kind of argument.
+// Returns the value to pass to fmt, for each kind of argument.
 template <class Number> Number shown(Number value) { return value; }
 fmt::string_view shown(std::string_view text) { return {text.data(), text.size()}; }
 std::string shown(Device device) { return device.name(); }

@@ -1,4 +1,4 @@
-// Objects that are kept for reuse.
+// Lists of unused objects, for reuse.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace heddle::detail {
 
-/// The objects of one sort that are not in use, linked through their member `next_free`. Frees none
-/// of them. Define it constinit. Thread-safe; none of the functions allocates.
+/// The unused objects of one kind, linked through their member `next_free`. Frees none of them.
+/// Define it constinit. Thread-safe; none of the functions allocates.
 template <class T> class FreeList {
 public:
     /// Takes an object from the list. Returns null if there is none.
@@ -22,7 +22,7 @@ public:
         const std::lock_guard guard(lock_);
         one.next_free = std::exchange(first_, &one);
     }
-    /// The same for each element of an array.
+    /// Adds each element of an array.
     void give(T* slab, std::size_t count) noexcept {
         const std::lock_guard guard(lock_);
         for (std::size_t i = 0; i < count; ++i) slab[i].next_free = std::exchange(first_, &slab[i]);

@@ -41,7 +41,7 @@ std::string_view kernel_name_in(const char* pretty) noexcept {
 
 namespace {
 
-/// Removes each part of a name that begins like this.
+/// Removes each part of a name that starts with `begin`.
 void remove_scopes(std::string& name, std::string_view begin) {
     for (std::size_t at = name.find(begin); at != std::string::npos; at = name.find(begin, at)) {
         const std::size_t end = name.find("::", at);
@@ -90,7 +90,8 @@ std::string_view first_argument(std::string_view name) noexcept {
     return name.substr(begin, name.find_first_of(",>", begin) - begin);
 }
 
-/// Returns what heddle's own kernels do, or the name itself: that is of no use to users.
+/// Returns the operation of one of heddle's own kernels, or the name itself. Users do not know the
+/// names of those kernels.
 std::string name_of_own(std::string name) {
     constexpr std::string_view own = "heddle::detail::";
     if (!name.starts_with(own)) return name;
@@ -127,8 +128,8 @@ constinit std::mutex names_mutex;
 const ForkRegistration kernel_names_registered{ForkOrder::kernel_names, names_mutex};
 constinit MadeOnce<Names> all_names;  ///< entries are never removed
 
-/// The name that `pretty` had when this thread asked last. A library that was unloaded may leave
-/// its addresses to another one, so the text is compared too.
+/// The name that this thread looked up last for `pretty`. A library may be loaded at the addresses
+/// of an unloaded one, so the text is compared too.
 struct Lately {
     const char* pretty = nullptr;
     const Names::value_type* found = nullptr;

@@ -9,14 +9,13 @@ namespace heddle::detail {
 /// Extracts the kernel's name ("Saxpy") from __PRETTY_FUNCTION__ of an operation's type. Returns
 /// all of `pretty` if it finds none.
 std::string_view kernel_name_in(const char* pretty) noexcept;
-/// The same, or readable_kernel_name() of a mangled name. Leaves out the names that nvcc gives to
-/// anonymous namespaces.
+/// Returns kernel_name_in(), or readable_kernel_name() of a mangled name. Leaves out nvcc's names
+/// of anonymous namespaces.
 std::string kernel_name(const char* pretty);
 /// Returns "my::scale<float>", for example, for a kernel's mangled name.
 std::string readable_kernel_name(const std::string& mangled);
 
-/// Returns a kernel's name as reports have it: a lambda's is the function or the place that it is
-/// in.
+/// Returns a kernel's name as in reports: for a lambda, the function or the place that contains it.
 std::string readable_name(const std::string& name);
 
 /// Returns kernel_name() with a terminating null. It stays valid for the life of the process: each

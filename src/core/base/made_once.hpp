@@ -6,7 +6,7 @@
 
 namespace heddle::detail {
 
-/// A T that is there from the start, without an allocation, so that noexcept functions may use it.
+/// A T that exists from the start, without an allocation, so that noexcept functions may use it.
 /// Define it constinit and at namespace scope (a function's static variable could need a guard).
 template <class T> class NeverDestroyed {
 public:
@@ -24,11 +24,11 @@ private:
 };
 
 /// Makes a T on first use and never destroys it: for a T without a constexpr constructor. A
-/// noexcept function may use it only once it is certain to have been made, since get() allocates
-/// (`made_at_load` below some of them sees to that). Define it constinit. Threads that race for the
-/// first use make one each and delete all but one, so none waits for another. (A function's static
-/// variable has a guard. The child of a fork may find that guard held by a thread that does not
-/// exist there.) Thread-safe.
+/// noexcept function may use it only after it was made, since get() allocates (some files call
+/// get() at load, in `made_at_load`). Define it constinit. Threads that race for the first use make
+/// one each and delete all but one, so none waits for another. (A function's static variable has a
+/// guard. In the child of a fork, a thread that does not exist there may hold that guard.)
+/// Thread-safe.
 template <class T> class MadeOnce {
 public:
     constexpr MadeOnce() noexcept = default;
@@ -52,7 +52,7 @@ public:
 
     /// Returns null if none has been made.
     T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
-    /// Lets get() make another one. The present one stays where it is: for the child of a fork.
+    /// Makes get() construct another one. The present object remains: for the child of a fork.
     void forget() noexcept { made_.store(nullptr); }
 
 private:

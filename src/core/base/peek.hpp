@@ -9,30 +9,31 @@
 
 namespace heddle::detail {
 
-/// Copies memory that other threads may change or free meanwhile. The copy may be torn: look at
-/// what tells whether it is. Returns false if the memory is gone, or reading is refused.
-/// Async-signal-safe. Thread-safe; sanitizers do not see it.
+/// Copies memory that other threads may change or free meanwhile. The copy may be torn: check it
+/// before use. Returns false if the memory is unmapped or reading is refused. Async-signal-safe.
+/// Thread-safe; invisible to sanitizers.
 bool peek(const void* from, void* to, std::size_t bytes) noexcept;
 
-/// The same for a pointer.
+/// Copies a pointer like peek().
 template <class T> bool peek_pointer(const void* from, T*& to) noexcept {
     return peek(from, reinterpret_cast<void*>(&to), sizeof(void*));
 }
 
-/// Returns a text that ends in a zero, cut where its memory ends; "?" if there is none.
+/// Returns a null-terminated text, cut where its memory ends, or "?" if it cannot be read.
 std::string peek_text(const char* from);
 
-/// Copies memory like peek(). Tests put others in its place, which tear what they copy.
+/// Copies memory like peek(). Tests replace it by functions that return torn copies.
 using PeekFunction = bool (*)(const void* from, void* to, std::size_t bytes) noexcept;
 
-/// The bytes of an object. It is no object: no member of it is called, and nothing that it points
-/// to is followed before it is known to be whole.
+/// The bytes of an object, without its type: no member function is called, and no pointer in it is
+/// followed before the copy is checked.
 template <class T> class PeekedBytes {
 public:
     bool read(PeekFunction from, const void* address) noexcept {
         return from(address, bytes_, sizeof bytes_);
     }
-    /// Returns the word at this offset. An atomic one has the layout of what it holds.
+    /// Returns the word at this offset. An atomic word is read as its value type, which has the
+    /// same layout.
     template <class W> W at(std::size_t offset) const noexcept {
         static_assert(std::is_trivially_copyable_v<W>);
         W word;

@@ -15,8 +15,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Returns the fields of /proc/.../stat after the name, which may contain anything. Returns nothing
-/// if the process or thread does not exist.
+/// Returns the fields of /proc/.../stat after the name, which may contain anything. Returns an
+/// empty list if the process or thread does not exist.
 std::vector<std::string> stat_of(const std::string& folder) {
     std::ifstream file(folder + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};

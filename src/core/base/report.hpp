@@ -14,7 +14,7 @@ void report(const Error& error) noexcept;
 void report(const ErrorInfo& info) noexcept;
 void report(std::exception_ptr error) noexcept;
 
-/// Returns whether the exception that is being handled says that there is no memory. Call it in a
+/// Returns whether the exception that is being handled means that memory is exhausted. Call it in a
 /// catch handler.
 bool is_want_of_memory() noexcept;
 

@@ -1,5 +1,5 @@
-// What heddle tells ThreadSanitizer about order that it cannot see. All of it is nothing unless
-// heddle is compiled with -fsanitize=thread. (docs/adr/0031)
+// Declares order to ThreadSanitizer that it cannot see. Has no effect unless heddle is compiled
+// with -fsanitize=thread. (docs/adr/0031)
 #pragma once
 
 namespace heddle::detail::tsan {
@@ -13,7 +13,8 @@ namespace heddle::detail::tsan {
 #define HEDDLE_THREAD_SANITIZER 1
 #endif
 
-// What follows has internal linkage: files without instrumentation may include it, too.
+// The declarations below have internal linkage: files without instrumentation may include them,
+// too.
 #if defined(HEDDLE_THREAD_SANITIZER)
 constexpr bool is_compiled_in = true;
 #else
@@ -28,15 +29,16 @@ constexpr bool is_compiled_in = false;
 /// Returns whether HEDDLE_TSAN_STREAMS is not 0.
 bool is_wanted() noexcept;
 
-/// Returns whether ThreadSanitizer is told.
+/// Returns whether the program runs with ThreadSanitizer, and HEDDLE_TSAN_STREAMS is not 0.
 static inline bool is_here() noexcept {
     if constexpr (!is_compiled_in) return false;
     else return acquire_address != nullptr && is_wanted();
 }
 
-/// All that this thread (or fiber) has done or seen is ordered before what follows an acquire() of
-/// the same address. Several releases add up. The memory at the address is not accessed. It should
-/// be fresh from the heap: what was released there before counts too.
+/// Orders all earlier work of this thread (or fiber), including work that it has acquired, before
+/// later work of threads that acquire() the same address. Several releases add up. The memory at
+/// the address is not accessed. It should be fresh from the heap: earlier releases of the address
+/// count too.
 static inline void release([[maybe_unused]] const void* address) noexcept {
     if constexpr (is_compiled_in)
         if (address != nullptr && is_here()) release_address(const_cast<void*>(address));

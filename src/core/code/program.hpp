@@ -40,7 +40,7 @@ private:
     std::exception_ptr error_;
 };
 
-/// On destruction, finishes an unclaimed job with an error. So waiters do not hang if the job is
+/// Finishes an unclaimed job with an error, on destruction. So waiters do not hang if the job is
 /// dropped because the process ends.
 class EndOf {
 public:

@@ -38,7 +38,7 @@ void put(std::string& to, std::string_view text) {
     to += detail::formatted("{}:{}\n", text.size(), text);
 }
 
-/// Reads a text that put() wrote. Returns false if there is none.
+/// Reads a text that put() wrote. Returns false if there is no text.
 bool take(std::string_view& from, std::string& text) {
     std::size_t size = 0, i = 0;
     for (; i < from.size() && from[i] >= '0' && from[i] <= '9' && i < 12; ++i)
@@ -107,8 +107,8 @@ void make_folder(std::string directory) {
     ::mkdir(directory.c_str(), 0700);
 }
 
-/// Whether only this user or root can have written the file. That matters because cached code runs
-/// on the GPU, in this process.
+/// Returns whether only this user or root can have written the file. That matters because cached
+/// code runs on the GPU, in this process.
 bool is_trusted(const Descriptor& file) noexcept {
     struct stat is {};
     return fstat(file.value, &is) == 0 && (is.st_uid == geteuid() || is.st_uid == 0) &&
@@ -126,8 +126,8 @@ bool read_all(int file, std::size_t size, std::string& text) {
     return true;
 }
 
-/// Whether an entry of `size` bytes may be written. A write beyond RLIMIT_FSIZE would end the
-/// process with SIGXFSZ.
+/// Returns whether an entry of `size` bytes may be written. A write beyond RLIMIT_FSIZE would end
+/// the process with SIGXFSZ.
 bool may_write(std::size_t size, std::uint64_t limit) noexcept {
     struct rlimit most {};
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&

@@ -16,15 +16,15 @@ namespace heddle::detail {
 std::array<std::uint64_t, 2> hash_text(std::string_view text) noexcept;
 std::string hex_of(const std::array<std::uint64_t, 2>& hash);
 
-/// Returns everything that determines what a source compiles to, as one text. That is the source,
+/// Returns all inputs that determine a source's compiled code, as one text. These are the source,
 /// options, headers, names, architecture, compiler, and the contents of all files that it can
-/// include. Returns nothing if those files cannot be determined.
+/// include. Returns std::nullopt if those files cannot be determined.
 std::optional<std::string> cache_key(const std::string& source, const ProgramOptions& options,
                                      const std::string& compiler);
 
 /// Returns the names and hashes of the files that a source and its headers can include. Ignores
-/// preprocessor conditions, and so may list too many files. Returns nothing if an #include line
-/// needs a preprocessor.
+/// preprocessor conditions, and so may list too many files. Returns std::nullopt if an #include
+/// line needs a preprocessor.
 std::optional<std::string> included_files(const std::string& source, const ProgramOptions& options);
 
 /// Returns the cache's folder: $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
@@ -34,12 +34,13 @@ std::string cache_directory();
 /// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
 std::uint64_t cache_limit();
 
-/// Returns the entry for a key and marks it as used. Returns nothing if there is none, or if it is
-/// damaged or has another key. The same if anyone but this user and root may have written it.
+/// Returns the entry for a key and marks it as used. Returns std::nullopt if there is none, if it
+/// is damaged, or if it has another key. Does the same if users other than this one and root may
+/// have written it.
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key);
-/// Writes an entry, replacing an older one. Readers, in other processes too, see all of it or
-/// nothing. Reports problems, once in a process. Then removes the least recently used entries
-/// beyond `limit` bytes in all, and temporary files of killed writers.
+/// Writes an entry, replacing an older one. Readers, in other processes too, see all of it or none.
+/// Reports problems, once in a process. Then removes the least recently used entries beyond `limit`
+/// bytes in all, and temporary files of killed writers.
 void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled,
                  std::uint64_t limit = cache_limit()) noexcept;
 std::string entry_path(const std::string& directory, const std::string& key);

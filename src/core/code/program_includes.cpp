@@ -76,7 +76,7 @@ bool read_file(const std::filesystem::path& path, std::string& text) {
 struct Search {
     std::deque<std::pair<Include, std::filesystem::path>> open;
 
-    /// Adds the includes of a text. Returns what find_includes() does.
+    /// Adds the includes of a text. Returns the result of find_includes().
     bool add(const std::string& text, const std::filesystem::path& folder) {
         std::vector<Include> found;
         if (!find_includes(text, found)) return false;

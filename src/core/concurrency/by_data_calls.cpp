@@ -127,7 +127,8 @@ void copy_ordered(DataOrder& order, const char* call, const Piece& to, const Pie
                   const SourceLocation& where) {
     const bool to_host = to.place.kind == MemoryKind::pageable;
     const bool from_host = from.place.kind == MemoryKind::pageable;
-    // The host itself uses pageable memory, during the call: what conflicts has to be done.
+    // The host itself accesses pageable memory, during the call: conflicting work must have
+    // completed.
     if (to_host || from_host) {
         if (to_host) order.use(to, true);
         if (from_host) order.use(from, false);

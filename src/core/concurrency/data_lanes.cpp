@@ -20,8 +20,8 @@ void take_over(std::vector<std::uint64_t>& clock,
     for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
 
-/// Blocks until a CPU stream has reached a position in its middle, for which there is no event. Its
-/// later work may not run yet, so the host must not help.
+/// Blocks until a CPU stream has reached a position before its newest operation, for which there is
+/// no event. The stream's later work may not run yet, so the host must not help.
 void block_until_reached(StreamRecord& stream, std::uint64_t position) {
     constexpr int spins = 200, yields = 400;
     constexpr std::int64_t pause_ns = 20'000;
@@ -59,7 +59,7 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
     return point;
 }
 
-// How far a GPU has come cannot be read in passing, so no call is known to be short there.
+// A GPU's progress cannot be read cheaply, so no call is known to be short there.
 DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& options,
                      const SourceLocation& where)
     : work_(work),
@@ -73,7 +73,7 @@ DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& optio
             DataLane& lane = lanes_.emplace_back(work + copying);
             lane.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data", where,
                                        Naming::with_id);
-            // The stream that it is joined to tells its failure.
+            // The stream that it is joined to reports its failure.
             lane.stream->set(stream_flag::internal);
         }
     } catch (...) {
@@ -102,10 +102,9 @@ bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
     return asked.reached >= position;
 }
 
-// A record costs about as much as a short operation. Where those are long the caller has the time,
-// and waits that are exact are worth it. How long they are is seen while there are many to do. The
-// thread that does them may be kept from it, by waits or by other programs, so that a short time
-// says more than a long one.
+// A record costs about as much as a short operation. If operations are long, the caller has time,
+// and exact waits are worth the cost. Their duration is measured while many are pending. The worker
+// may be delayed by waits or by other programs, so a short time is better evidence than a long one.
 void DataLanes::look(std::size_t lane) noexcept {
     constexpr std::uint64_t few = 8;
     constexpr std::int64_t long_ns = 700;
@@ -159,7 +158,7 @@ void DataLanes::wait_on_host(std::size_t lane, std::uint64_t position, const cha
     DataLane& awaited = lanes_[lane];
     StreamRecord& stream = *awaited.stream;
     Backend& backend = *stream.backend;
-    if (position < awaited.newest) {  // else all of the stream is meant
+    if (position < awaited.newest) {  // else the whole stream is waited for
         if (DataLane::Point* const point = awaited.record_behind(position))
             return point->event.synchronize(where);
         if (position <= backend.position(stream)) {

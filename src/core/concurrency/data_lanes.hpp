@@ -1,4 +1,4 @@
-// The streams of an order_by_data, and what each of them comes after.
+// The streams of an order_by_data, and the positions that each of them is ordered after.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// One stream. Its positions count its operations, those that were dropped too; they grow, and may
-/// leave numbers out.
+/// One stream. Its positions count its operations, including dropped ones. They grow, and may skip
+/// numbers.
 class DataLane {
 public:
     explicit DataLane(std::size_t lanes) : clock(lanes) {}
@@ -23,31 +23,32 @@ public:
     DataLane& operator=(DataLane&&) noexcept = default;
     ~DataLane() = default;
 
-    StreamRecord* stream = nullptr;  ///< null: it could not be opened
+    StreamRecord* stream = nullptr;  ///< null if it could not be opened
     std::uint64_t newest = 0;        ///< position of the newest operation
     std::uint64_t newest_task = 0;   ///< position of the newest task
-    std::uint64_t newest_maker = 0;  ///< and of the newest one that may have made an array
-    std::uint64_t load = 0;          ///< how much it was given, compared with the others
-    std::uint64_t reached = 0;       ///< a position that is known to have been reached
-    std::uint64_t looked_at = 0;     ///< its newest position when that was last looked at
+    std::uint64_t newest_maker = 0;  ///< position of the newest one that may have made an array
+    std::uint64_t load = 0;          ///< a measure of its work, relative to the others
+    std::uint64_t reached = 0;       ///< a position that it is known to have reached
+    std::uint64_t looked_at = 0;     ///< value of `newest` at the last look()
     bool is_slow = true;             ///< whether its operations take long, as far as is known
-    std::int64_t each_ns = std::int64_t{1} << 40;  ///< about how long
-    std::uint64_t counted_from = 0;                ///< since when they are counted: a position,
+    std::int64_t each_ns = std::int64_t{1} << 40;  ///< estimated time of one operation
+    std::uint64_t counted_from = 0;                ///< begin of the measurement: a position,
     std::int64_t timed_from = 0;                   ///< and a time in ns
-    std::vector<std::uint64_t> clock;  ///< for each lane the position that this one comes after
+    std::vector<std::uint64_t> clock;  ///< by lane: the position that this one is ordered after
     bool ends_short = true;            ///< whether its newest operation is short
-    CallWindow filling, before;        ///< its newest calls, and those before them
+    CallWindow filling, before;        ///< its newest calls, and the calls before them
 
     // For exact waits:
 
-    /// Returns the oldest record at or behind a position, or null.
+    /// A record at a position. record_behind() returns the oldest one at or after a position, or
+    /// null.
     struct Point {
         std::uint64_t position;
         Event event;
         std::vector<std::uint64_t> clock;  ///< of the lane at this position
     };
     Point* record_behind(std::uint64_t position) noexcept;
-    /// Records behind the newest operation, in place of the oldest record if there are many.
+    /// Records after the newest operation. Replaces the oldest record if there are many.
     Point& record(const SourceLocation& where);
     /// Forgets the records. All of the lane's work must have completed.
     void forget_points() noexcept {
@@ -70,20 +71,21 @@ public:
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
 
-    /// How many streams there are, and how many of them are for all sorts of work.
+    /// The number of streams, and the number of those for work of all kinds.
     std::size_t count() const noexcept { return lanes_.size(); }
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
-    /// Whether all records that somebody may need are made, or only those that are likely to be.
+    /// Returns whether all records that a wait may need are made, not only the likely ones.
     bool records_all() const noexcept { return waits_ == DataWaits::exact; }
-    /// Whether to record behind the newest operation of a lane before the next one is given to it.
+    /// Returns whether to record after the newest operation of a lane before the next one is
+    /// enqueued there.
     bool records(std::size_t lane) noexcept {
         if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
         if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
         return lanes_[lane].is_slow;
     }
-    /// Returns the stream for copies from the host, to the host, or those that the host waits for.
+    /// Returns the lane for copies from the host, to the host, or those that the host waits for.
     std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
     std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
@@ -94,28 +96,28 @@ public:
     }
     /// Returns the lane whose stream this is, or null.
     const DataLane* find(std::uint64_t key) const noexcept;
-    /// Returns whether work on a lane comes after a position in another one anyway.
+    /// Returns whether work on a lane is already ordered after a position in another one.
     bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
         return lanes_[lane].clock[other] >= position ||
                (lanes_[other].reached >= position && !is_observed());
     }
-    /// Asks whether a position has been reached already. If so all lanes come after it, as far as
-    /// nobody observes: observers are not told of it.
+    /// Returns whether a position has been reached already: all lanes are then ordered after it.
+    /// Returns false while there are observers, because this order is not reported to them.
     bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
-    /// Orders a lane after a position in another one. Returns whether that took a record.
+    /// Orders a lane after a position in another one. Returns whether that made a record.
     bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
               const SourceLocation& where);
     /// Blocks until a position is reached, and throws the stream's failure, if it has one.
     void wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
                       const SourceLocation& where);
-    /// Returns the position of an operation that has just been given to a lane, or dropped by it.
+    /// Returns the position of an operation that was just enqueued on a lane, or dropped by it.
     std::uint64_t advance(std::size_t lane) noexcept;
-    /// For clear_error(): later work waits for none of the old records. All work must have
+    /// For clear_error(): later work does not wait for the old records. All work must have
     /// completed.
     void forget_points() noexcept {
         for (DataLane& lane : lanes_) lane.forget_points();
     }
-    /// Notes the call of that operation, to find out whether it is a short one.
+    /// Notes the call of the newest operation, to determine whether the call is short.
     void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
         if (!finds_short_) return;
         DataLane& to = lanes_[lane];
@@ -130,15 +132,15 @@ private:
     std::vector<DataLane> lanes_;
     std::size_t work_;
     DataWaits waits_;
-    bool finds_short_;  ///< calls, for which it has to see a stream's progress
+    bool finds_short_;  ///< short calls; needs readable progress of streams
 
-    // Looking takes a cache line away from the thread that works for the stream.
+    // look() takes a cache line away from the thread that runs the stream's work.
     static constexpr std::uint64_t look_after = 16;
     void look(std::size_t lane) noexcept;
 };
 
-/// Returns whether the stream is known to have failed. Its work is dropped then, and a wait for it
-/// brings the failure.
+/// Returns whether the stream is known to have failed. Its work is then dropped, and a wait for it
+/// inherits the failure.
 inline bool has_failed(StreamRecord& stream) {
     return stream.has(stream_flag::poisoned | stream_flag::fallible) &&
            stream.known_failure() != nullptr;

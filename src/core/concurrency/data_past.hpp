@@ -1,4 +1,4 @@
-// What was done through one order_by_data to each block of memory: its newest writer, and the
+// The accesses to each block of memory through one order_by_data: its newest writer, and the
 // readers since. Not thread-safe.
 #pragma once
 
@@ -11,50 +11,50 @@
 
 namespace heddle::detail {
 
-/// A stream that uses a block without going through the order, and which of its work is known.
+/// A stream that uses a block without the order, and the part of its work that is known.
 struct OutsideUser {
     std::uint64_t key = 0;          ///< StreamState::key
-    StreamState* stream = nullptr;  ///< null: a stream of the order, or one that has ended
-    std::uint64_t submissions = 0;  ///< of the stream, that the lanes below come after
-    std::uint64_t lanes = 0;        ///< a bit for each
+    StreamState* stream = nullptr;  ///< null for a stream of the order, or one that has ended
+    std::uint64_t submissions = 0;  ///< of the stream, ordered before work on the lanes below
+    std::uint64_t lanes = 0;        ///< a bit for each lane
 };
 
-/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0:
-/// none.
+/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0 means
+/// that there is none.
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    Block* block = nullptr;      ///< null: all memory that is not heddle's, or a group
-    std::uint64_t serial = 0;    ///< of the allocation that all of this is about
-    std::uint32_t group = none;  ///< the past of all imports of the same memory, by its index
+    Block* block = nullptr;      ///< null for all memory that is not heddle's, or for a group
+    std::uint64_t serial = 0;    ///< of the allocation that this past belongs to
+    std::uint32_t group = none;  ///< index of the past that all imports of the same memory share
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
     bool is_special = true;  ///< new, or in a group
-    /// Whether work that the order has not noted may have been given to its own streams.
+    /// Whether the order's own streams may have work on the block that the order has not noted.
     bool is_new = true;
-    /// Whether the readers may have written. Only before the first writer that is noted.
+    /// Whether the readers may have written. Only before the first noted writer.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
-    /// A bit for each lane of which observers know that it comes after streams that have ended.
+    /// A bit for each lane whose order after ended streams was reported to observers.
     std::uint64_t told = 0;
     /// The newest call that uses it, by DataOrder's count, and whether that writes.
     std::uint64_t used_by = 0;
     bool is_written = false;
 };
 
-/// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there
-/// are at most as many as arrays lived at one time.
+/// The pasts of all blocks that were used. heddle reuses blocks and never frees them, so there are
+/// at most as many as there were arrays at one time.
 class DataPast {
 public:
     explicit DataPast(std::size_t lanes);
 
-    /// Returns the index of the block's past, which is empty for a new allocation. Throws
-    /// std::bad_alloc. Indices stay.
+    /// Returns the index of the block's past, which is empty for a new allocation. Indices remain
+    /// valid. Throws std::bad_alloc.
     std::size_t find(Block* block) {
         const std::uint64_t serial = allocation_of(block);
         for (std::size_t place = place_of(block);; place = (place + 1) & (slots_.size() - 1)) {
@@ -67,7 +67,7 @@ public:
         }
     }
     /// Returns the index of the past that all imports of one memory share, by Import::memory. There
-    /// are 65,536 such pasts at most: memory with the same low bits counts as one, too.
+    /// are at most 65,536 such pasts: memory with the same low bits shares one, too.
     std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
@@ -78,7 +78,7 @@ public:
     std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
         return readers_[index * lanes_ + lane];
     }
-    /// Forgets which work of streams outside is known: all of it is asked again.
+    /// Forgets the known work of streams outside the order, so that it is queried again.
     void forget_outside() noexcept {
         for (BlockPast& past : pasts_)
             for (OutsideUser& user : past.outside) user = {};

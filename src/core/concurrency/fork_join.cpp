@@ -22,7 +22,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Streams for branches, kept for later fork_joins. Prefers a stream whose last branch the same
+/// Streams for branches, cached for later fork_joins. Prefers a stream whose last branch the same
 /// base had joined before it forked: the new branch waits for that work anyway.
 class Branches {
 public:
@@ -44,14 +44,14 @@ public:
                 has_failed, close_stream, [&](StreamRecord& one) { return is_idle(one, where); });
             if (found != nullptr) return taken(lane, *found);
             // A busy stream of another base would pass its failure on to the new branch. On CUDA
-            // devices, where streams cost more, those that can fail are not kept.
+            // devices, where streams cost more, streams that can fail are not cached.
             constexpr std::size_t plenty = 64;
             while (device.is_cuda() && idle.size() >= plenty) {
                 StreamRecord& busy = idle.remove(0);
                 if (!has_failed(busy)) return taken(lane, busy);
                 close_stream(busy);
             }
-            ++lane.out;  // before it is made, so that its place stays reserved
+            ++lane.out;  // before it is made, so that its room stays reserved
         }
         StreamRecord* made = nullptr;
         try {
@@ -68,7 +68,7 @@ public:
 
     void give(StreamRecord& stream, StreamRecord& base) noexcept {
         leave_joined(stream, base);
-        // Failed, captured, or its native handle is known to others.
+        // Failed, captured, or its native handle was handed out.
         const bool is_spoilt = stream.has(stream_flag::slow_order);
         {
             const std::lock_guard lock(mutex_);
@@ -85,7 +85,7 @@ public:
         close_stream(stream);
     }
 
-    /// Ends the idle streams of the device, except for those that have work.
+    /// Ends the idle streams of the device, except those that have work.
     void trim(Device device) noexcept {
         const std::lock_guard lock(mutex_);
         for (auto& [of, lane] : lanes_) {
@@ -106,7 +106,7 @@ public:
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    /// So many wait for the next fork; a wider one costs more and leaves nothing behind.
+    /// The limit of cached streams; wider forks cost more and leave no further streams.
     static constexpr std::size_t most_idle = 1024;
     struct Lane {
         ReturnedStreams idle;
@@ -120,7 +120,8 @@ private:
         ++lane.out;
         return stream;
     }
-    /// Takes one whose work so far is before the fork, if one of the last few is such.
+    /// Removes and returns a stream whose work is all before the fork. Searches only the newest
+    /// few.
     static StreamRecord* take_joined(ReturnedStreams& idle, const StreamRecord& base,
                                      std::uint64_t forked_at) noexcept {
         const std::uint64_t base_id = base.id.load();

@@ -23,9 +23,9 @@ namespace {
 // Measured: docs/adr/0050.
 constexpr std::size_t most_streams = 32;
 constexpr std::size_t best_on_cpu = 2, best_on_cuda = 8;
-/// How many operations on another stream a wait is worth.
+/// The cost of a wait, in operations on another stream.
 constexpr std::uint64_t wait_cost = 2;
-/// How many operations a stream can be behind the others. What was done long ago does not count.
+/// The most operations that a stream's load can be behind the others: old work does not count.
 constexpr std::uint64_t most_behind = 8;
 
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
@@ -41,7 +41,8 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     static_cast<std::size_t>(std::max(at_once, 1)));
 }
 
-/// Other threads may record the current stream: their batches and captures change nothing here.
+/// Throws for a recorded current stream of this thread. Recordings of other threads have no effect
+/// here.
 void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
     if (is_recorded_here(current))
         usage_error({call, where, current},
@@ -64,7 +65,7 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
     return {&stream, stream.id.load(std::memory_order_relaxed)};
 }
 
-/// Returns `device`. Throws UsageError in a host function, before anything is made.
+/// Returns `device`. Throws UsageError in a host function, before the order is constructed.
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)
         usage_error({"order_by_data", where, device},
@@ -85,7 +86,7 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     check_not_recorded(current, "order_by_data", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
-        // Else they would count as streams outside, until tell_ended() names them.
+        // Without this they would count as streams outside, until tell_ended() reports them.
         if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
     }
 }
@@ -134,8 +135,8 @@ void DataOrder::use_address(const void* address) {
     found_.push_back(block);
 }
 
-// What was made within a task has work on the order's own streams that no operation has declared:
-// the newest task of such a stream, or one before it, may have written it.
+// An array that a task made has work on the order's own streams that no operation has declared. The
+// newest task of such a stream, or one before it, may have written it.
 void DataOrder::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
@@ -151,7 +152,8 @@ void DataOrder::begin_past(std::size_t index) {
     for (const StreamUse& use : users.all()) {
         const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
         if (lane == nullptr || lane->newest_task == 0) continue;
-        // Several streams: a task has used what another one has made, and nobody knows how.
+        // With several streams, a task has used an array that another one has made, in an unknown
+        // way.
         past.readers_may_write = past.writer != 0 || past.readers_may_write;
         past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
     }
@@ -186,10 +188,10 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
     return waits;
 }
 
-// An operation that is shorter than a wait stays on the stream of the one before it, unless that is
-// a long one. An operation that comes after the newest one of a stream loses nothing there. A short
-// one then goes to any stream that does not end in a long one. All others go where they start
-// first: to the stream that was given least, where a wait counts as some operations.
+// An operation that is shorter than a wait stays on the stream of the previous one, unless that one
+// is long. An operation that depends on the newest one of a stream loses no time there. Otherwise,
+// a short one runs on any stream whose newest operation is not long. All others run where they
+// start first: on the least loaded stream, where a wait counts as some operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
@@ -212,9 +214,9 @@ std::size_t DataOrder::choose() const noexcept {
     return best;
 }
 
-// Only if somebody may have to wait for the newest operation: not if the next one on the stream
-// takes its place in the pasts of all that it used. Of arrays that a task has made nothing is
-// known.
+// Records only if other work may have to wait for the newest operation. That is not so if the next
+// one on the stream replaces it in the pasts of all arrays that it used. The uses of arrays that a
+// task has made are unknown.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
@@ -242,7 +244,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
-        // A failure of the other stream has to arrive, too.
+        // A failure of the other stream has to be inherited, too.
         if ((lanes_.is_after(lane, one.lane, one.position) ||
              lanes_.has_reached(one.lane, one.position)) &&
             !has_failed(*lanes_[one.lane].stream)) {
@@ -254,7 +256,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
 }
 
-// At each operation: others go on using the memory. Nobody knows what they do to it.
+// At each operation: others continue to use the memory, in unknown ways.
 void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {
@@ -280,7 +282,7 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
     }
 }
 
-// Streams that have ended were not waited for. Others may have their place among the users.
+// Streams that have ended were not waited for. Others may have replaced them among the users.
 void DataOrder::tell_ended(BlockPast& past, std::size_t lane,
                            const SourceLocation& where) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << lane;
@@ -298,7 +300,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
         OutsideUser& user = past.outside[i];
         if (user.key != key) past.told = 0;
         if (failure_left_by(key) != nullptr) {
-            user = {};  // to be asked at each operation
+            user = {};  // checked again at each operation
             continue;
         }
         if (key == 0 || lanes_.find(key) != nullptr) {
@@ -311,7 +313,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
             continue;
         }
         const StreamUse use = use_of(key);
-        // Read before the wait: the note must not claim more than that covers.
+        // Read before the wait: the note must not cover more than the wait.
         const std::uint64_t given = use.stream->submissions.load(std::memory_order_acquire);
         order_after_use(waiter, use, where, WaitReason::data);
         const bool same = user.key == key && user.submissions == given;
@@ -333,9 +335,9 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     call_ = calls_.find(where, bytes_);
     lane_ = lane != any_lane ? lane : choose();
     if (lanes_.count() != 1) {
-        // Before what this operation has to wait for.
+        // Before the waits of this operation.
         if (lanes_.records(lane_)) record_newest(lane_, where);
-        // For end(), which cannot fail. An allocation adds its memory after this.
+        // For end(), which cannot fail. An allocation adds its memory afterwards.
         newest_uses_[lane_].reserve(uses_.size() + 1);
     }
     order(lane_, where);
@@ -376,7 +378,7 @@ void DataOrder::end_task() noexcept {
     end();
     DataLane& lane = lanes_[lane_];
     lane.newest_task = lane.newest;
-    // Each array has an id. A thread takes its ids in sequence.
+    // Each array has an id. A thread uses its ids in sequence.
     if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
     had_tasks_ = true;
 }
@@ -399,7 +401,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // Of the order's own streams the positions matter, and have been asked.
+        // For the order's own streams the positions matter, and have been waited for.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }
@@ -429,9 +431,9 @@ std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
         const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);
         if (first == nullptr) first = one;
     }
-    // All work has completed, so that nothing has to be waited for by a point that has the failure.
+    // All work has completed, so that no wait needs a record that has the failure.
     lanes_.forget_points();
-    past_.forget_outside();  // which may have failures that were not cleared
+    past_.forget_outside();  // it may have failures that were not cleared
     return first;
 }
 

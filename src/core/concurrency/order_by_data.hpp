@@ -32,8 +32,8 @@ public:
             throw_not_usable(call, where);
     }
 
-    // An operation: begin(), uses, start(), what enqueues it, end(). What throws before end()
-    // leaves no note.
+    // An operation: begin(), uses, start(), the call that enqueues it, end(). An exception before
+    // end() leaves no note.
 
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
@@ -42,7 +42,7 @@ public:
         bytes_ = 0;
         ++this_call_;
     }
-    /// Adds memory that the operation uses. Without a block it is looked up by its address.
+    /// Adds memory that the operation uses. A null block is looked up by its address.
     void use(Block* block, const void* data, std::size_t bytes, bool writes);
     void use(std::span<const MemoryArgument> memory) {
         for (const MemoryArgument& one : memory)
@@ -51,27 +51,28 @@ public:
     void use(const Piece& piece, bool writes) {
         use(piece.owner, piece.data, piece.rows == 0 ? 0 : piece.bytes, writes);
     }
-    /// Adds the array that an address is in, if there is one, as written. start() makes the stream
-    /// a user of it, which its other arrays become when the operation is admitted.
+    /// Adds the array that contains an address, if there is one, as written. start() makes the
+    /// stream a user of it; of its other arrays, the stream becomes a user when the operation is
+    /// admitted.
     void use_address(const void* address);
     static constexpr std::size_t any_lane = ~std::size_t{0};
-    /// Chooses a stream, unless one is named, and orders it.
+    /// Chooses a stream, unless `lane` names one, and orders it.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
-    /// Notes the operation on that stream, whether or not it was dropped: what uses its memory
-    /// later then waits for the stream, and has its failure.
+    /// Notes the operation on that stream, even if it was dropped: later users of its memory then
+    /// wait for the stream, and inherit its failure.
     void end() noexcept;
-    /// The same for an allocation, which is no operation.
+    /// Notes an allocation in the same way, which is no operation.
     void end_allocation() noexcept;
     /// Blocks until the operation that was just enqueued has completed.
     void wait_for_present(const SourceLocation& where);
-    /// Instead of start() and end(): blocks until the host may use the memory.
+    /// Replaces start() and end(): blocks until the host may use the memory.
     void wait_on_host(const char* call, const SourceLocation& where);
 
     void begin_task() noexcept {
         is_in_task_ = true;
         task_id_ = next_id();
     }
-    /// In place of end().
+    /// Replaces end().
     void end_task() noexcept;
     const DataLanes& lanes() const noexcept { return lanes_; }
 
@@ -113,14 +114,14 @@ private:
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
     bool had_tasks_ = false;
-    std::uint64_t task_id_ = 0;  ///< taken when the present task began, or the last one
-    std::size_t lane_ = 0;       ///< of the present operation
-    std::size_t bytes_ = 0;      ///< that it uses
+    std::uint64_t task_id_ = 0;  ///< chosen when the current task began, or the last one
+    std::size_t lane_ = 0;       ///< of the current operation
+    std::size_t bytes_ = 0;      ///< that the operation uses
     std::uint64_t this_call_ = 0;
-    ShortCalls::Index call_ = 0;  ///< that enqueues it
+    ShortCalls::Index call_ = 0;  ///< the call that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
-    std::vector<Block*> found_;  ///< by address, of these
+    std::vector<Block*> found_;  ///< those of them that were found by address
     std::vector<Needed> needed_;
     std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
     DataLanes lanes_;

@@ -94,7 +94,7 @@ struct PipelineCore::State {
         if (stopped) usage_error({call, where}, "the pipeline was stopped");
     }
 
-    /// While it lives, calls by other threads throw UsageError. The work may call the pipeline.
+    /// While it exists, calls by other threads throw UsageError. The work may call the pipeline.
     class InUse {
     public:
         InUse(State& state, const char* call, Where where)
@@ -135,20 +135,21 @@ struct PipelineCore::State {
         return {&record_of(copy_in), &record_of(work), &record_of(copy_out)};
     }
 
-    /// Waits for all enqueued work. Tells nobody of failures. Where waiting is forbidden (host
+    /// Waits for all enqueued work. Does not report failures. Where waiting is forbidden (host
     /// functions), the buffers are freed in stream order.
     void drain() noexcept {
         acquired = popped = false;
         for (StreamRecord* const stream : streams()) {
             try {
-                block_until_idle(*stream, {});  // of no line of the user's
+                block_until_idle(*stream, {});  // not caused by a line of the user's
             } catch (...) {  // a wait that is not allowed here, or the device is lost
             }
         }
         released = submitted;
     }
 
-    /// Reports failures that nobody was told of. The streams keep them for the arrays of the work.
+    /// Reports failures that have not been reported. The streams keep them for the arrays of the
+    /// work.
     void end_failures() {
         for (StreamRecord* const stream : streams())
             if (const Failure failed = stream->known_failure()) report_untold(*failed);
@@ -158,9 +159,9 @@ struct PipelineCore::State {
         return slots[static_cast<std::size_t>(number % options.depth)];
     }
 
-    /// Allocates memory that the host and the work reach, or that copies read and write. What a CPU
-    /// device uses in place need not be pinned, which would start CUDA on a machine with GPUs.
-    /// The caller may use it at once, on any stream.
+    /// Allocates memory that both the host and the work access, or that copies read and write.
+    /// Memory that a CPU device uses in place need not be pinned, which would start CUDA on a
+    /// machine with GPUs. The caller may use it immediately, on any stream.
     Array<std::byte> host_memory(std::size_t bytes, Where where) {
         if (!in_place) return pinned<std::byte>(bytes, where);
         return Access::array<std::byte>(allocate_at_once(device, bytes, where), bytes);
@@ -176,8 +177,8 @@ struct PipelineCore::State {
         slots.push_back(std::move(slot));
     }
 
-    /// Waits for a piece, and throws if one of the streams has failed. By then a stream knows the
-    /// failure, even if the piece itself was dropped.
+    /// Waits for a piece, and throws if one of the streams has failed. The stream has its failure
+    /// by then, even if the piece itself was dropped.
     void wait_for(Slot& slot, Where where) {
         slot.done.synchronize(where);
         throw_failure(where);
@@ -303,7 +304,7 @@ void* PipelineCore::acquire(Where where) {
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
         if (s.in_size != 0 && host.empty()) host = s.host_memory(s.piece * s.in_size, where);
-        else if (s.in_size != 0) (void)on_host(host, where);  // it is the caller's now
+        else if (s.in_size != 0) (void)on_host(host, where);  // the caller uses it now
         s.acquired = true;
         return host.view().data();
     });

@@ -1,4 +1,4 @@
-// Streams that have come back and wait to be taken again.
+// Streams that were returned, for reuse.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,22 @@ namespace heddle::detail {
 
 struct ReturnedStream {
     StreamRecord* stream = nullptr;
-    std::uint64_t base_id = 0;    ///< of the stream that joined it; 0 if none did
-    std::uint64_t joined_at = 0;  ///< that stream's submissions then
+    std::uint64_t base_id = 0;    ///< of the stream that joined it; 0 if there is none
+    std::uint64_t joined_at = 0;  ///< that stream's submissions at the join
 };
 
-/// Nearly in the order of their return, the oldest first: it is the likeliest to be idle. Nothing
-/// but reserve() costs more for more streams, so a program that once had many does not pay for them
-/// for ever. Not thread-safe.
+/// Nearly in the order of their return, the oldest first, which is the likeliest to be idle. Only
+/// the cost of reserve() grows with the number of streams: a program that once had many does not
+/// pay for them for ever. Not thread-safe.
 class ReturnedStreams {
 public:
-    /// So many are looked at in one place.
+    /// The number of streams that are searched in one place.
     static constexpr std::size_t few = 16;
 
     std::size_t size() const noexcept { return size_; }
-    /// Returns how many there may be until give() needs another reserve().
+    /// Returns the number of streams from which on give() needs another reserve().
     std::size_t capacity() const noexcept { return ring_.size(); }
-    /// Makes room, so that give() need not.
+    /// Reserves room, so that give() need not.
     void reserve(std::size_t count) {
         if (count <= ring_.size()) return;
         std::vector<ReturnedStream> larger(std::bit_ceil(count));
@@ -43,8 +43,8 @@ public:
     const ReturnedStream& operator[](std::size_t i) const noexcept {
         return ring_[(first_ + i) & (ring_.size() - 1)];
     }
-    /// Call only with room for it. For its arrays the stream has gone, until the caller of take()
-    /// or remove() calls note_back() for it.
+    /// Call it only if there is room. Marks the stream as closed for its arrays, until the caller
+    /// of take() or remove() calls note_back() for it.
     void give(const ReturnedStream& one) noexcept {
         one.stream->note_gone();
         (*this)[size_++] = one;
@@ -63,9 +63,10 @@ public:
         return stream;
     }
 
-    /// Removes the first of the few oldest, and then of a few others, for which `is_wanted` is
-    /// true; each time others, so that none is forgotten while the oldest have long work. Those for
-    /// which `is_spoilt` is true are removed and passed to `drop`. Returns null if there is none.
+    /// Removes and returns the first stream for which `is_wanted` is true. Searches the few oldest,
+    /// and then a few others, different ones each time. So none is skipped for ever while the
+    /// oldest have long work. Streams for which `is_spoilt` is true are removed and passed to
+    /// `drop`. Returns null if there is no match.
     template <class IsSpoilt, class Drop, class IsWanted>
     StreamRecord* take(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
         for (const bool is_oldest : {true, false}) {
@@ -77,7 +78,7 @@ public:
                     if (!is_oldest) next_ = i - few;
                     return &remove(i);
                 }
-                // Asked once more: it may have failed meanwhile.
+                // Checked once more: it may have failed meanwhile.
                 if (is_wrong || is_spoilt(stream)) drop(remove(i));
                 else ++i;
             }
@@ -86,7 +87,7 @@ public:
         return nullptr;
     }
 
-    /// The same, but looks at all of them.
+    /// Works like take(), but searches all streams.
     template <class IsSpoilt, class Drop, class IsWanted>
     StreamRecord* take_any(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
         for (std::size_t i = 0; i < size_;) {
@@ -103,7 +104,7 @@ private:
     std::vector<ReturnedStream> ring_;  ///< its size is 0, or a power of two
     std::size_t first_ = 0;
     std::size_t size_ = 0;
-    std::size_t next_ = 0;  ///< behind the few oldest: where take() looks next
+    std::size_t next_ = 0;  ///< after the few oldest: where take() continues
 };
 
 }  // namespace heddle::detail

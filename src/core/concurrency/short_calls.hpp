@@ -1,4 +1,4 @@
-// Finds calls whose operations are so short that no other stream is worth a wait.
+// Finds calls whose operations are so short that waits for other streams are not worth their cost.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace heddle::detail {
 
-/// Calls by their place in the program and by how much memory they use: the same line enqueues long
-/// and short operations. A call is not short until it is known to be. Not thread-safe.
+/// Calls by their place in the program and by the size of their memory: the same line enqueues long
+/// and short operations. A call does not count as short until it is known to be. Not thread-safe.
 class ShortCalls {
 public:
     using Index = std::uint8_t;
 
-    /// Returns the call's index. It may be that of a call which was not made lately.
+    /// Returns the call's index. Replaces another call with the same index.
     Index find(const SourceLocation& where, std::size_t bytes) noexcept {
         const auto size = static_cast<std::uint32_t>(std::bit_width(bytes));
         const Call call{where.file, where.line, size, false};
@@ -40,12 +40,12 @@ private:
     std::array<Call, 64> calls_;
 };
 
-/// The calls of operations that follow one another on a stream, and when the first was enqueued.
-/// Once the last has completed, none took longer than the time since.
+/// The calls of consecutive operations on a stream, and the time when the first was enqueued. Once
+/// the last one has completed, none took longer than the time since.
 class CallWindow {
 public:
-    /// Adds a call. Returns whether the window is full then. It is shorter while that is not known
-    /// to be short, and the longer one costs less.
+    /// Adds a call. Returns whether the window is now full. A window is half as long until its
+    /// calls are known to be short; longer windows cost less.
     bool add(ShortCalls::Index call, bool is_short) noexcept {
         calls_[count_++] = call;
         return count_ >= (is_short ? calls_.size() : calls_.size() / 2);
@@ -57,10 +57,10 @@ public:
         count_ = 0;
         began_ = now;
     }
-    /// Judges its calls by the position that the stream has reached. Where other calls took the
-    /// time, nothing is known.
+    /// Judges its calls by the position that the stream has reached. Draws no conclusion if other
+    /// calls took the time.
     void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
-        // Twice the calls of a window come within that time if each takes as long as a wait.
+        // In this time, twice a window's calls complete if each takes as long as a wait.
         constexpr std::int64_t longest_ns = 10'000;
         const bool is_done = reached >= last_;
         if (is_done && now - began_ > longest_ns) return;

@@ -20,7 +20,7 @@ using detail::StreamRecord;
 struct StreamPoolState {
     /// Streams of one priority, clamped to the device's range.
     struct Lane {
-        /// Those that a batch still has to send are in use.
+        /// Streams with work that a batch has not submitted yet are in use.
         detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
@@ -32,7 +32,7 @@ struct StreamPoolState {
     std::map<int, Lane> lanes;
     int made = 0;
     int exclusive = 0;
-    int held = 0;  ///< by users: Lease objects
+    int held = 0;  ///< number of users' Lease objects
 
     StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
     ~StreamPoolState() {
@@ -61,14 +61,14 @@ struct StreamPoolState {
         return stream;
     }
 
-    /// Whether a returned stream must not be leased again. It has failed, others hold its native
-    /// handle, or it still takes part in a capture.
+    /// Returns whether a returned stream must not be leased again. It has failed, its native handle
+    /// was handed out, or it still takes part in a capture.
     static bool is_spoilt(StreamRecord& stream) noexcept {
         return stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out |
                           detail::stream_flag::capturing | detail::stream_flag::captured);
     }
-    /// Whether work on `stream` would go into a capture other than that of the calling thread's
-    /// current stream.
+    /// Returns whether work on `stream` would be captured by a capture other than that of the
+    /// calling thread's current stream.
     bool is_captured_elsewhere(StreamRecord& stream) const {
         return stream.has(detail::stream_flag::captured) &&
                stream.recorder.load() != detail::record_of(current_stream(device)).recorder.load();
@@ -92,7 +92,7 @@ struct StreamPoolState {
         Lane& lane = lanes[priority];
         StreamRecord* stream = nullptr;
         const auto drops = [this](StreamRecord& one) { drop(one); };
-        // One that takes part in a capture must not be asked.
+        // A stream that takes part in a capture must not be queried.
         const auto is_free = [](StreamRecord& one) {
             return !detail::is_recorded(one) && is_idle(one);
         };
@@ -103,8 +103,8 @@ struct StreamPoolState {
             stream = &make(priority, where);
             ++exclusive;
         }
-        // A busy one: the new lease's work comes after the earlier work, in the calling thread's
-        // own batch too.
+        // A busy one: the new lease's work is ordered after the earlier work, also in the calling
+        // thread's own batch.
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
@@ -126,7 +126,7 @@ struct StreamPoolState {
             options.max_streams, unsent);
     }
 
-    /// Returns how many returned streams open batches have not let go yet.
+    /// Returns the number of returned streams that are still in open batches.
     int count_unsent() const {
         std::ptrdiff_t count = 0;
         for (const auto& [priority, lane] : lanes)
@@ -136,7 +136,7 @@ struct StreamPoolState {
     }
 
     void give(StreamRecord& stream) noexcept {
-        // Without the mutex: another thread may be sending the batch.
+        // Without the mutex: another thread may be flushing the batch.
         detail::leave_batch_when_sent(stream);
         const std::lock_guard lock(mutex);
         --held;

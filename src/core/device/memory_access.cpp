@@ -1,4 +1,4 @@
-// Access to other devices' memory, and what pools keep.
+// Access to other devices' memory, and the limit of memory that pools cache.
 #include <heddle/device/memory_access.hpp>
 
 #include "core/base/errors.hpp"

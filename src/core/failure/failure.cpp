@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Needed when memory has run out, so made in advance.
+/// Made in advance, because it is needed when memory has run out.
 struct LastResort {
     Failure failure = make_failure({.code = ErrorCode::out_of_memory,
                                     .message = "there was no memory left, not even to say what for",

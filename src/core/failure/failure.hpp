@@ -1,4 +1,4 @@
-// Failures of work, and whether the user has been told of them.
+// Failures of work, and whether they have been reported to the user.
 #pragma once
 
 #include <atomic>
@@ -12,16 +12,16 @@
 
 namespace heddle::detail {
 
-/// Moments number what happens to streams that fail: they go, and calls clear failures.
+/// Moments number events of failing streams: a stream is closed, or a call clears failures.
 inline constinit std::atomic<std::uint64_t> newest_moment{0};
 inline std::uint64_t next_moment() noexcept {
     return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
-/// Why work failed. Shared by the stream it failed on, by the work that waited for it, and by
-/// everything that may ask for it later. If it poisoned a stream and nobody was told, the last
-/// reference to go calls the report hook. So hold no internal lock when dropping a reference.
-/// (docs/adr/0019)
+/// Why work failed. Shared by the stream it failed on, by the work that waited for it, and by all
+/// later queries for it. A failure that poisoned a stream and was not reported is passed to the
+/// report hook when its last reference is dropped. So hold no internal lock when dropping a
+/// reference. (docs/adr/0019)
 class FailedWork final : public ErrorInfo {
 public:
     explicit FailedWork(ErrorInfo info) : ErrorInfo(std::move(info)) {}
@@ -29,14 +29,14 @@ public:
     FailedWork& operator=(const FailedWork&) = delete;
     ~FailedWork();
 
-    /// Notes that a stream took it as its failure: from now on somebody has to be told.
+    /// Notes that a stream has this failure: from now on it must be reported.
     void note_taken() const noexcept {
         State fresh = State::fresh;
         state_.compare_exchange_strong(fresh, State::untold, std::memory_order_acq_rel);
     }
-    /// Notes that the user was told: by an exception, a std::exception_ptr, or the report hook.
+    /// Notes that the user received it: by an exception, a std::exception_ptr, or the report hook.
     void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
-    /// Notes the same for the report hook. Returns false if nobody has to be told.
+    /// Notes that the report hook receives it. Returns false if no report is due.
     bool note_reported() const noexcept {
         State untold = State::untold;
         return state_.compare_exchange_strong(untold, State::told, std::memory_order_acq_rel);
@@ -44,7 +44,7 @@ public:
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
     /// Notes that a call has cleared it: clear_error(), clear_errors(). Streams that have it keep
-    /// it until it is cleared there. Streams that had gone before leave it to no array.
+    /// it until it is cleared there. Streams that were closed earlier leave it to no array.
     void note_cleared() const noexcept {
         cleared_at_.store(next_moment(), std::memory_order_release);
     }
@@ -64,9 +64,9 @@ inline Failure make_failure(ErrorInfo info) {
     return std::make_shared<const FailedWork>(std::move(info));
 }
 
-/// Passes the failure to the report hook unless somebody has been told of it.
+/// Passes the failure to the report hook unless it has been reported already.
 void report_untold(const FailedWork& failure);
-/// Returns the failure that stands in for one that there was no memory to describe. Made at load.
+/// Returns the failure to use if there was no memory to describe another one. Made at load.
 const Failure& no_memory_failure() noexcept;
 /// Converts an exception into the failure of the stream whose work it concerns.
 Failure as_failure(std::exception_ptr error) noexcept;

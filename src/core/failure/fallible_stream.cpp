@@ -17,7 +17,8 @@ std::shared_ptr<Fate> FallibleStream::fallible_fate() noexcept {
 void FallibleStream::poison(const Failure& reason, std::uint64_t at) noexcept {
     const std::lock_guard lock(failure_mutex);
     fate->fail(reason, at);
-    // What waits for a CUDA stream inherits by its fate, which only fallible streams are asked for.
+    // Waiters for a CUDA stream inherit failures through its fate, which is read only for fallible
+    // streams.
     set(device.is_cuda() ? stream_flag::poisoned | stream_flag::fallible : stream_flag::poisoned);
 }
 
@@ -45,7 +46,8 @@ void FallibleStream::depend_on(FallibleStream& other, std::uint64_t other_id, st
     if (other.id.load(std::memory_order_acquire) != other_id)
         return;  // another stream by now: all work of `other` has completed
     if (const std::uint64_t gone = other.gone_at.load(std::memory_order_acquire); gone != 0) {
-        // Its work may still run and is waited for, but a failure that was cleared stays there.
+        // Its work may still run and is waited for, but a failure that was cleared is not
+        // inherited.
         const Failure failure = theirs->failure_up_to(upto);
         if (failure != nullptr && is_void(*failure, other.device, gone)) return;
     }
@@ -79,7 +81,7 @@ void FallibleStream::prepare_fate() {
 bool FallibleStream::renew_fate() noexcept {
     std::shared_ptr<Fate> old;
     try {
-        // Takes over a failure of its dependencies.
+        // Includes a failure inherited from its dependencies.
         leave_failure(next_left, key.load(std::memory_order_relaxed), device,
                       gone_at.load(std::memory_order_acquire), known_failure());
         {
@@ -89,7 +91,7 @@ bool FallibleStream::renew_fate() noexcept {
                 return true;  // no other holder, and none can appear without the lock
             }
         }
-        prepare_fate();  // again, if another thread has taken hold of the one made before
+        prepare_fate();  // again, if another thread has shared the one made before
         const std::lock_guard lock(failure_mutex);
         old = std::exchange(fate, std::move(next_fate));
         clear(stream_flag::poisoned | stream_flag::fallible);

@@ -1,4 +1,4 @@
-// A stream as something that fails: its flags, its Fate, and how failures get from one to another.
+// The failing part of a stream: its flags, its Fate, and how failures propagate between streams.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,20 @@
 
 namespace heddle::detail {
 
-/// The part of a stream's record that failures concern.
+/// The part of a stream's record that concerns failures.
 struct FallibleStream : StreamState {
     std::atomic<std::uint64_t> id{0};  ///< changes when the record becomes another stream's
 
     /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
     std::mutex failure_mutex;
     std::shared_ptr<Fate> fate = std::make_shared<Fate>();
-    /// What renew_fate() needs when the stream has ended, so that ending takes no memory. Touched
-    /// by whoever begins or ends the stream, and by nobody between.
+    /// Reserved for renew_fate(), so that ending a stream takes no memory. Accessed only by the
+    /// threads that begin or end the stream.
     std::shared_ptr<Fate> next_fate;
-    std::unique_ptr<LeftFailure> next_left;  ///< the same for leave_failure()
+    std::unique_ptr<LeftFailure> next_left;  ///< likewise for leave_failure()
 
-    /// The moment at which it was closed, or given back to what keeps it for others: a pool,
-    /// fork_join. 0: it is somebody's.
+    /// The moment at which the stream was closed, or returned to a pool or a fork_join for reuse. 0
+    /// while it is in use.
     std::atomic<std::uint64_t> gone_at{0};
     void note_gone() noexcept {
         std::uint64_t here = 0;
@@ -45,26 +45,26 @@ struct FallibleStream : StreamState {
     std::shared_ptr<Fate> fallible_fate() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;
-    /// Returns the failure, own or inherited through dependencies; null if none is known.
+    /// Returns the failure, own or inherited through dependencies, or null if none is known.
     Failure known_failure() noexcept { return failure_up_to(~std::uint64_t{0}); }
-    /// The same, if it affects the first `submissions` submissions.
+    /// Returns the failure if it affects the first `submissions` submissions.
     Failure failure_up_to(std::uint64_t submissions) noexcept;
     /// Drops the dependencies of the first `submissions` submissions: they have completed and did
     /// not fail.
     void forget_dependencies(std::uint64_t submissions);
     /// Notes that this stream waited for the first `submissions` submissions of `other`, and
-    /// inherits its dependencies. Does nothing if `other` is no longer the stream `other_id`. Does
-    /// nothing on CPU devices: there the wait itself brings the failure, in stream order.
+    /// inherits its dependencies. Has no effect if `other` is no longer the stream `other_id`. Has
+    /// no effect on CPU devices: there the wait itself passes the failure on, in stream order.
     void depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t submissions);
     void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions);
     /// Clears the failure and returns it, or null if none is known. The first `submissions`
     /// submissions must have completed. Later work gets the fate `next`.
     Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
-    /// Makes what renew_fate() needs. Call it before the stream begins.
+    /// Reserves the objects for renew_fate(). Call it before the stream begins.
     void prepare_fate();
     /// Replaces the fate before the record is reused; its work must have completed. Holders of the
-    /// old fate keep it, and arrays that the stream used find its failure (left_failures.hpp). Once
-    /// prepared it takes no memory; else it returns false if there is none.
+    /// old fate keep it, and arrays that the stream used find its failure (left_failures.hpp).
+    /// Takes no memory after prepare_fate(). Returns false if it needs memory and there is none.
     bool renew_fate() noexcept;
 };
 

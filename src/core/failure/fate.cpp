@@ -52,7 +52,7 @@ void Fate::note_done(std::uint64_t submissions) noexcept {
                                         std::memory_order_relaxed)) {}
 }
 
-// What this stream waited for has completed too.
+// The work that this stream waited for has completed too.
 void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
     note_done(up_to);
     std::list<Dependency> forgotten;  // destroyed after the lock is released
@@ -83,7 +83,7 @@ void Fate::add(std::list<Dependency>& added, std::uint64_t now,
         Dependency& one = added.front();
         one.at = one.until = now;
         const auto same = [&](const Dependency& d) { return d.on == one.on; };
-        // Streams that wait for each other inherit again what they have.
+        // Streams that wait for each other inherit dependencies that they already have.
         if (std::ranges::any_of(dependencies_, [&](const Dependency& d) {
                 return same(d) && d.submissions >= one.submissions;
             })) {
@@ -91,7 +91,7 @@ void Fate::add(std::list<Dependency>& added, std::uint64_t now,
             continue;
         }
         // Waits in a loop must not grow the list without bound. Beyond 16 for one stream, the
-        // oldest two are merged, which may blame a failure on too much work, never on too little.
+        // oldest two are merged. A failure may then affect too much work, but never too little.
         constexpr std::ptrdiff_t exact = 16;
         if (std::ranges::count_if(dependencies_, same) >= exact) {
             const auto oldest = std::ranges::find_if(dependencies_, same);

@@ -1,4 +1,4 @@
-// The failure of a stream's work, and what may still bring one.
+// The failure of a stream's work, and the dependencies that may still cause one.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace heddle::detail {
 
 /// The failure of one stream's work, if any, and the other streams' work it depends on. A stream
 /// gets a new Fate when its failure is cleared (clear_error()) and when its record becomes another
-/// stream. Shared with streams that waited for it and events recorded on it, which may ask much
-/// later. All members are thread-safe. (docs/adr/0019)
+/// stream. Shared with streams that waited for it and events recorded on it, which may query it
+/// much later. All members are thread-safe. (docs/adr/0019)
 class Fate {
 public:
     /// Sets the failure unless there is one already. `at` is the submission that failed.
@@ -22,7 +22,7 @@ public:
     /// Returns the failure, own or inherited through dependencies, that affects the first
     /// `submissions` submissions; null if none is known.
     Failure failure_up_to(std::uint64_t submissions) noexcept;
-    /// Returns whether there is neither a failure nor a dependency that could bring one.
+    /// Returns whether there is no failure, and no dependency that could cause one.
     bool is_clean() const noexcept { return clean_.load(std::memory_order_acquire); }
 
     /// Notes that this stream, at its submission count `now`, waited for the first `submissions`
@@ -36,7 +36,7 @@ public:
     /// Drops all dependencies: the work has completed. If `next` is not null, moves those of work
     /// after the first `submissions` submissions to it. A failure stays.
     void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
-    /// Makes a clean fate that nobody shares that of another stream, whose count begins at 0.
+    /// Reuses a clean fate without other owners for another stream, whose count begins at 0.
     void begin_anew() noexcept { done_.store(0, std::memory_order_relaxed); }
 
 private:
@@ -46,13 +46,13 @@ private:
         std::uint64_t submissions;
         /// The stream's own submission count at the wait: earlier work is not affected.
         std::uint64_t at;
-        /// The same at the newest wait that this stands for: once that has completed, so has what
-        /// was waited for.
+        /// The count at the newest wait that was merged into this one. Once that wait has
+        /// completed, so has the work that it waited for.
         std::uint64_t until;
     };
     /// Adds dependencies that begin at the stream's submission count `now`. Leaves out those that
-    /// it has already, and merges old ones. Moves the elements left over to `left`, to be destroyed
-    /// without the lock. Call with `mutex_` held.
+    /// exist already, and merges old ones. Moves the remaining elements to `left`, which the caller
+    /// destroys without the lock. Call with `mutex_` held.
     void add(std::list<Dependency>& added, std::uint64_t now, std::list<Dependency>& left) noexcept;
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
     /// Notes that the first `submissions` submissions are known to have completed.
@@ -64,7 +64,7 @@ private:
 
     std::atomic<bool> clean_{true};
     std::atomic<std::uint64_t> done_{0};  ///< see note_done()
-    std::mutex mutex_;  ///< guards `dependencies_`; no thread holds those of two fates
+    std::mutex mutex_;                    ///< guards `dependencies_`; no thread holds two of these
     std::list<Dependency> dependencies_;
     std::mutex failure_mutex_;  ///< guards the two below; no other lock is taken under it
     Failure failure_;

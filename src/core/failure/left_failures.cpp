@@ -21,7 +21,7 @@ struct Left {
         return cleared[static_cast<int>(device.kind())][device.index()];
     }
 };
-/// Never destroyed: streams may end while the process does.
+/// Never destroyed: streams may end during the end of the process.
 union KeptLeft {
     constexpr KeptLeft() noexcept : left() {}
     ~KeptLeft() {}
@@ -39,7 +39,7 @@ Failure copy_of(const Failure& failure) noexcept {
     }
 }
 
-/// Moves those for which is_wanted(one) holds to `to`. Call with the lock held.
+/// Moves the elements for which is_wanted(one) is true to `to`. Call with the lock held.
 template <class F> void take_if(std::unique_ptr<LeftFailure>& to, const F& is_wanted) noexcept {
     for (std::unique_ptr<LeftFailure>* at = &left.newest; *at != nullptr;) {
         if (!is_wanted(**at)) {
@@ -54,7 +54,7 @@ template <class F> void take_if(std::unique_ptr<LeftFailure>& to, const F& is_wa
     }
 }
 
-/// Without recursion.
+/// Destroys the chain without recursion.
 void destroy(std::unique_ptr<LeftFailure> chain) noexcept {
     while (chain != nullptr) chain = std::exchange(chain->older, nullptr);
 }
@@ -77,7 +77,7 @@ void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device
     std::unique_ptr<LeftFailure> forgotten;
     {
         const std::lock_guard lock(left.lock);
-        // With the lock: forget_failure_left() marks it before it takes that.
+        // With the lock: forget_failure_left() calls note_cleared() before it locks.
         if (failure->cleared_at() > gone_at || left.cleared_at(device) > gone_at) return;
         made->older = std::move(left.newest);
         left.newest = std::move(made);
@@ -100,10 +100,10 @@ Failure find_failure_left(std::uint64_t key) noexcept {
 void forget_failure_left(const Failure& cleared) noexcept {
     cleared->note_cleared();
     std::unique_ptr<LeftFailure> forgotten;
-    Failure kept;  // goes without the lock
+    Failure kept;  // destroyed without the lock
     {
         const std::lock_guard lock(left.lock);
-        // What took the failure over from an array has the copy.
+        // Users that inherited the failure from an array have the copy.
         std::weak_ptr<const FailedWork> origin = cleared;
         for (const LeftFailure* one = left.newest.get(); one != nullptr; one = one->older.get())
             if (one->failure == cleared) origin = one->origin;

@@ -1,4 +1,4 @@
-// Failures of streams' work: made of what went wrong, and converted into exceptions.
+// Makes failures of streams' work, and converts them into exceptions.
 #pragma once
 
 #include <exception>
@@ -14,18 +14,17 @@ namespace heddle::detail {
 Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown,
                          const std::string* node = nullptr) noexcept;
-/// Returns the failure for work that ran out of host memory where nothing can be thrown to a
-/// caller.
+/// Returns the failure for work that ran out of host memory where no caller can catch an exception.
 Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
                                    const SourceLocation& where) noexcept;
 
-/// Throws a failure of work and marks it as told. `stream` is the stream on which the failure was
-/// found, or null. The message names that stream if the work failed on another one.
+/// Throws a failure of work and marks it as reported. `stream` is the stream on which the failure
+/// was found, or null. The message names that stream if the work failed on another one.
 [[noreturn]] void throw_failure(const Failure& failure, FallibleStream* stream = nullptr);
-/// The same, but returns an exception_ptr.
+/// Returns the exception of throw_failure(), and marks the failure as reported.
 std::exception_ptr told(const Failure& failure, FallibleStream* stream = nullptr);
-/// The same without marking the failure as told: the caller does that once it has told the user.
-/// Throws OutOfMemory if there is no memory for the exception.
+/// Returns the exception of throw_failure() without marking the failure as reported. The caller
+/// does so after its report. Throws OutOfMemory if there is no memory for the exception.
 std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream = nullptr);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// What a batch tells a backend of its streams, when it is launched as one graph.
+// A batch's streams, as passed to a backend when the batch is launched as one graph.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace heddle::detail {
 
 /// A stream's part in a batch that is launched as one graph.
 struct StreamPart {
-    /// What the stream was given before, as far as it may have failed.
+    /// The stream's earlier work, as far as it may have failed.
     struct Past {
-        std::shared_ptr<Fate> fate;  ///< null: nothing of it can fail
+        std::shared_ptr<Fate> fate;  ///< null if no work of it can fail
         std::uint64_t submissions = 0;
-        CompletionRef reached;  ///< CPU: completes with what an earlier graph did for the stream
-        /// Returns the failure, or null. Call it only once all that was given before is done.
+        /// CPU: completes with the work that an earlier graph did for the stream.
+        CompletionRef reached;
+        /// Returns the failure, or null. Call it only once all earlier work has completed.
         Failure failure() const noexcept {
             Failure failure = fate != nullptr ? fate->failure_up_to(submissions) : nullptr;
             if (failure == nullptr && reached && reached->is_done()) failure = reached->failure();
@@ -26,12 +27,12 @@ struct StreamPart {
         }
     };
     StreamRecord* stream = nullptr;  ///< null if it has left
-    /// What the stream's further work comes after: nodes, and parts whose past counts.
+    /// The nodes that precede the stream's further work, and the parts whose past precedes it.
     std::span<const std::uint32_t> tail;
     std::span<const std::uint32_t> begins;
     const Past* past = nullptr;
-    /// Set by the launch: how many submissions of the first part's stream this part's further work
-    /// comes after. Others may enqueue on that stream meanwhile.
+    /// Set by the launch: the number of submissions of the first part's stream that precede this
+    /// part's further work. Others may enqueue on that stream meanwhile.
     std::uint64_t first_given = 0;
     /// CPU: set by the launch. Completes when the graph is done, with the part's own failure.
     CompletionRef after;

@@ -10,7 +10,7 @@ namespace heddle::detail {
 /// One owner of a block among several. The last one frees it.
 class BlockOwner {
 public:
-    /// Adopts the share that the block was allocated with, or that an Array held.
+    /// Adopts the ownership of the block's allocation, or of an Array.
     explicit BlockOwner(Block& block) noexcept : block_(&block) {}
     BlockOwner(const BlockOwner& other) noexcept : block_(other.block_) {
         if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);

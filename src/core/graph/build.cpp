@@ -15,8 +15,8 @@ namespace {
 
 using NodeRef = std::shared_ptr<NodeData>;
 
-/// Returns the nodes' labels. Those that would be the same are numbered: unnamed nodes that were
-/// made on one line.
+/// Returns the nodes' labels. Equal labels are numbered: those of unnamed nodes that were made on
+/// one line.
 std::vector<std::string> labels_of(const std::vector<NodeRef>& nodes) {
     std::map<std::string, std::size_t> counts;
     for (const NodeRef& node : nodes) ++counts[label_of(*node)];
@@ -125,7 +125,7 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, in child graphs too: those have only been checked for
+/// Checks conditional nodes for this device, also in child graphs: those have only been checked for
 /// their own graph's device.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
@@ -135,7 +135,7 @@ void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
     }
 }
 
-/// Returns a copy without dependencies. The caller knows the copies of those, and adds them.
+/// Returns a copy without dependencies. The caller adds the copies of those.
 NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
@@ -145,7 +145,8 @@ NodeRef copy_of(const NodeData& node) {
     return copy;
 }
 
-/// Points the copies at each other as the nodes do; `copies[i]` is the copy of node i of the graph.
+/// Makes the copies refer to each other as the nodes do; `copies[i]` is the copy of node i of the
+/// graph.
 void keep_ties(const GraphData& graph, const std::vector<NodeRef>& copies) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         for (const NodeData* first : graph.nodes[i]->primaries)
@@ -182,7 +183,7 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     child->child = nullptr;
 }
 
-/// Collects the nodes that record events or wait for them, until a graph takes them over.
+/// Collects the nodes that record events or wait for them, until take() moves them into a graph.
 struct EventNodes {
     std::vector<NodeData*> events;
     std::vector<NodeData*> records;

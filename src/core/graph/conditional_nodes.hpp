@@ -11,8 +11,8 @@
 
 namespace heddle::detail {
 
-/// Makes a node that reads `value` when it is reached and runs its bodies accordingly. The node's
-/// device is the value's; if that is in pinned memory, the first body's.
+/// Makes a node that reads `value` when it runs, and runs its bodies accordingly. The node's device
+/// is the value's. For a value in pinned memory, it is the first body's device.
 std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& value,
                                            std::vector<std::unique_ptr<GraphData>> bodies,
                                            const SourceLocation& where);
@@ -21,7 +21,7 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 /// node.
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where);
 
-/// Throws UsageError for the value of a condition that is not one int. `who` has it.
+/// Throws UsageError for the value of a condition that is not one int. `who` names its owner.
 [[noreturn]] void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count);
 
 }  // namespace heddle::detail

@@ -9,7 +9,7 @@
 namespace heddle::detail {
 
 /// An instantiated graph, made by a backend. May be destroyed while launches are pending: they keep
-/// what they need.
+/// the objects that they need.
 class GraphExec {
 public:
     virtual ~GraphExec() = default;
@@ -17,8 +17,8 @@ public:
     /// then calls note_record() for them.
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Enqueues a batch's graph on the stream of the first part, and orders further work of all
-    /// parts after it. If a node fails, the parts fail whose tail comes after it, and no others
-    /// (CPU), or those that are connected with it (CUDA). If it throws, nothing has been enqueued.
+    /// parts after it. If a node fails, parts fail too: on CPUs only those whose tail is ordered
+    /// after it, on CUDA all that are connected with it. If it throws, nothing has been enqueued.
     virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                               std::span<PartMark> marks, const SourceLocation& where) = 0;
     /// Applies a node's work, and whether it is enabled, to later launches. If it throws, nothing

@@ -43,7 +43,7 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
         try {
             has_all = graph.exec->update(node, where);
         } catch (...) {
-            // The next launch retries for want of memory. Other failures are final: thrown once,
+            // If memory was short, the next launch retries. Other failures are final: thrown once,
             // and later launches run the node's old work.
             if (!detail::is_want_of_memory()) graph.changed.pop_back();
             throw;
@@ -183,8 +183,8 @@ GraphData::~GraphData() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i]->graph = nullptr;
         if (nodes[i].use_count() == 1) continue;
-        // The user still holds the node and may build another graph of it. It gets its edges back,
-        // without allocating: its vector has kept the capacity.
+        // The user still has the node and may build another graph with it. Restores its edges
+        // without an allocation: its vector has kept the capacity.
         for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
     }
 }

@@ -1,4 +1,4 @@
-// A graph in core: its nodes, their edges, and what is known of them.
+// A graph in core: its nodes, their edges, and derived data.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace heddle::detail {
 
 class ShapeData;  // core/graph/shape.hpp
 
-/// Returns the bit that stands for a GPU in GraphData::gpus, or 0 for a CPU device.
+/// Returns the GPU's bit in GraphData::gpus, or 0 for a CPU device.
 inline std::uint64_t gpu_bit(Device device) noexcept {
     static_assert(max_devices <= 64);
     return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
 }
 
-/// Finds a graph's nodes by name: a table that is made when it is first needed. Thread-safe.
+/// Finds a graph's nodes by name, in a table that is made on first use. Thread-safe.
 class NodeNames {
 public:
     enum : std::uint32_t { none = ~0u, several = none - 1 };
-    /// Returns the index of the node with this name; or `none`, or `several`.
+    /// Returns the index of the node with this name, `none`, or `several`.
     std::uint32_t find(const std::vector<std::shared_ptr<NodeData>>& nodes,
                        const std::string& name);
-    /// A node has another name now.
+    /// Discards the table. Call it when a node's name has changed.
     void forget() noexcept;
 
 private:
@@ -51,7 +51,7 @@ struct GraphData {
     std::vector<NodeData*> records;          ///< nodes that record events
     std::vector<NodeData*> events;           ///< nodes that record events or wait for them
     bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date
-    std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made anew
+    std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made again
     std::uint64_t uid = 0;                   ///< for observers; 0 before it has a shape
     mutable NodeNames names;
 

@@ -1,4 +1,4 @@
-// What the launch of a graph needs besides its executable.
+// Parts of a graph's launch besides its executable.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace heddle::detail {
 
 /// Enqueues the on_completion() functions of a graph whose launch a poisoned stream drops: they are
-/// called all the same.
+/// still called.
 void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
 
-/// Returns why `mine` cannot take over the work of `theirs`, with the first node that differs.
-/// Empty if it can.
+/// Returns why `mine` cannot be updated to the work of `theirs`, with the first node that differs.
+/// Returns an empty string if it can.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 
 }  // namespace heddle::detail

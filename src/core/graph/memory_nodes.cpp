@@ -1,4 +1,4 @@
-// Memory nodes: who owns their memory, and how it is reused.
+// Memory nodes: the ownership of their memory, and its reuse.
 #include <heddle/graph/memory_nodes.hpp>
 
 #include "core/base/errors.hpp"

@@ -1,4 +1,4 @@
-// Which memory a graph uses and owns, and whether its arrays and events still exist.
+// The memory that a graph uses and owns, and whether its arrays and events still exist.
 #include <algorithm>
 #include <utility>
 
@@ -72,7 +72,8 @@ const ForkRegistration graph_memory_registered{ForkOrder::graph_memory, memory_l
 SpinLock& graph_memory_lock() { return memory_lock; }
 
 namespace {
-/// For a node that `uses` ("uses an array") one of the `things` that does not exist any more.
+/// Throws for a node that `uses` ("uses an array") one of the `things`, which does not exist any
+/// more.
 [[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
                              const char* things, const char* use_them) {
     usage_error(site, "{} {} that is gone: {} have to live as long as graphs that {} are launched",

@@ -1,4 +1,4 @@
-// What memory and which events the nodes of a graph use, and whether they still exist.
+// The memory and the events that the nodes of a graph use, and whether they still exist.
 #pragma once
 
 #include "core/base/spin_lock.hpp"

@@ -41,8 +41,8 @@ std::string NodeData::display_name() const {
 }
 
 namespace {
-/// Returns the name of a kernel node's kernel, for kernel_name(). Which __global__ function it is,
-/// only arguments tell.
+/// Returns the name of a kernel node's kernel, for kernel_name(). For a __global__ function, it
+/// depends on the arguments.
 const char* pretty_of(const Work& work) noexcept {
     return work.closure != nullptr ? name_of_kernel(*work.type, kernel_of(work))
                                    : work.type->op->pretty;

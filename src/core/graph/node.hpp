@@ -17,7 +17,7 @@ namespace heddle::detail {
 
 struct GraphData;
 
-/// A block, and its serial when the use was noted: which of its allocations is meant.
+/// A block, and its serial when the use was noted, which identifies the allocation.
 struct BlockUse {
     Block* block;
     std::uint64_t serial;
@@ -32,7 +32,7 @@ struct Conditional {
     std::vector<std::shared_ptr<GraphData>> bodies;
 };
 
-/// One node, in a graph or not in one yet. A graph notes changes to its nodes, for its next launch.
+/// One node, in a graph or not yet in one. A graph notes changes to its nodes, for its next launch.
 struct NodeData {
     NodeKind kind = NodeKind::empty;
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -42,7 +42,7 @@ struct NodeData {
     /// Kernels among its dependencies that it may overlap (programmatic dependent launch).
     std::vector<const NodeData*> primaries;
     bool enabled = true;
-    bool was_disabled = false;  ///< is disabled, or was once; copies of the node too
+    bool was_disabled = false;  ///< it, or a node that it was copied from, is or was disabled
 
     Work work;                     ///< kernels and host functions; all kinds use its `blocks`
     Piece to{}, from{};            ///< copies and fills
@@ -91,9 +91,9 @@ int clamped_priority(Device device, int priority);
 void take_priority(NodeData& node);
 
 /// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages. A
-/// number tells nodes apart whose labels are the same: "the copy #2 (made at main.cpp:7)".
+/// number distinguishes nodes with equal labels: "the copy #2 (made at main.cpp:7)".
 std::string label_of(const NodeData& node, std::size_t number = 0);
-/// The same with the place where it was made, of a node in a graph, too.
+/// Returns the label with the place where the node was made, also for a node in a graph.
 std::string label_with_place(const NodeData& node);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Nodes, in a graph or not yet: what their setters check and store.
+// Nodes, in a graph or not yet: checks and stores of their setters.
 #include <algorithm>
 #include <cstring>
 
@@ -91,7 +91,7 @@ const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLo
 }
 
 namespace {
-/// Throws UsageError for a node of another kernel, or of one with another number of indices.
+/// Throws UsageError for a node with another kernel, or with another number of indices.
 [[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
                                      const SourceLocation& where) {
     const ErrorSite site("KernelNode", where);
@@ -127,7 +127,7 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
 }
 
 namespace {
-/// Throws Unsupported for options that an instantiated CUDA graph cannot take over: all but `block`
+/// Throws Unsupported for options that an instantiated CUDA graph cannot change: all but `block`
 /// and `shared_bytes`.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
     if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
@@ -188,7 +188,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
     }
     note_serials(work);
     if (is_observed()) work.accesses = accesses_of(memory);
-    work.accesses_known = memory.empty() || is_observed();  // it accesses what it declares
+    work.accesses_known = memory.empty() || is_observed();  // its accesses are the declared ones
     give_work(node, std::move(work), where);
 } catch (...) {
     detail::rethrow_as_error("host_node", where);
@@ -204,7 +204,7 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
 void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument) try {
     Work work = work_of(call);
     // The blocks are in the order of the arguments, and the kernel's are last. So those of the
-    // changed argument, if it has any, lie between the others. They need not be as many as before.
+    // changed argument, if it has any, lie between the others. Their number may differ from before.
     std::size_t before = 0, behind = 0;
     for (const MemoryArgument& one : call.memory) {
         if (one.block == nullptr || one.argument == argument) continue;

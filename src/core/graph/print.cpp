@@ -1,4 +1,4 @@
-// Texts of heddle's objects, in the last room that has them.
+// Texts of heddle's objects, in the highest room that has such objects.
 #include <heddle/print.hpp>
 
 #include <ostream>

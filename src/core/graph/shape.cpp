@@ -26,7 +26,7 @@ OpKind kind_of(const NodeData& node) noexcept {
     return OpKind::graph_launch;
 }
 
-/// Returns the block of the node's that holds this memory, or null.
+/// Returns the node's block that contains this memory, or null.
 Block* owner_of(const NodeData& node, const void* data) noexcept {
     const auto* const at = static_cast<const std::byte*>(data);
     for (Block* const block : node.work.blocks) {
@@ -40,19 +40,20 @@ OpAccess access_of(const NodeData& node, const Piece& piece, AccessMode mode) no
     return access_of(piece, owner_of(node, piece.data), mode);
 }
 
-/// Returns what a conditional node reads itself.
+/// Returns the access of a conditional node itself.
 OpAccess value_access(const Conditional& conditional) noexcept {
     const Piece& value = conditional.value;
     return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 
-/// Appends all of each array, as it is not known what is done with them.
+/// Appends all of each array, as its uses are unknown.
 void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
     for (Block* const block : blocks)
         to.push_back(access_of({block->data, block->bytes}, block, AccessMode::read_write));
 }
 
-/// Returns whether all that the node accesses can be told. What bodies access, their nodes tell.
+/// Returns whether all of the node's accesses are known. Accesses of bodies are those of the
+/// bodies' nodes.
 bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     if (!node.enabled || node.has_no_work()) return true;
     switch (node.kind) {

@@ -1,4 +1,4 @@
-// What observers are told of a launched graph: its nodes, their edges and accesses.
+// A launched graph as reported to observers: its nodes, their edges and accesses.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heddle::detail {
 
-/// A GraphShape with what it points to.
+/// A GraphShape with the data that it points to.
 class ShapeData {
 public:
     explicit ShapeData(const GraphData& graph);
@@ -21,7 +21,7 @@ public:
     const GraphShape& shape() const noexcept { return shape_; }
 
 private:
-    /// Adds the nodes of a graph, which is a body of the node `inside` unless that is no_node.
+    /// Adds the nodes of a graph. If `inside` is not no_node, the graph is a body of that node.
     void describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative);
     void describe(const NodeData& node, std::span<const std::uint32_t> after);
 
@@ -32,12 +32,12 @@ private:
     GraphShape shape_;
 };
 
-/// Returns how many nodes observers are told of for this one: itself, and those of its bodies,
-/// which follow it.
+/// Returns the number of nodes that are reported to observers for this one: itself, and those of
+/// its bodies, which follow it.
 std::uint32_t told_nodes(const NodeData& node) noexcept;
 
-/// Returns the shape of the graph as it is now, or null if there is no memory for it. It is made
-/// once, and anew after a change of the graph.
+/// Returns the shape of the graph as it is now, or null if there is no memory for it. Made once,
+/// and again after a change of the graph.
 const GraphShape* shape_of(GraphData& graph) noexcept;
 
 }  // namespace heddle::detail

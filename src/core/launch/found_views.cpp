@@ -12,7 +12,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Words of an object.
+/// The 64-bit words of an object.
 class Words {
 public:
     Words(const void* object, std::size_t bytes) noexcept
@@ -29,8 +29,8 @@ private:
     std::size_t count_;
 };
 
-/// Makes `to` the view whose owner word is word i. Returns how many words it has from its pointer
-/// on, or 0 if it is none.
+/// Sets `to` to the view whose owner word is word i. Returns the view's number of words, from its
+/// pointer on. Returns 0 if there is no view.
 [[gnu::noinline]] std::size_t view_at(const Words& words, std::size_t i,
                                       MemoryArgument& to) noexcept {
     const OwnerWord owner(words[i]);
@@ -42,7 +42,8 @@ private:
     if (element == 0 || __builtin_mul_overflow(size, element, &bytes) ||
         !holds(*block, data, bytes))
         return 0;
-    if (element == OwnerWord::large) {  // or more: all that follows, unless there is nothing
+    // At least this large: the view is all memory from its pointer on, unless it is empty.
+    if (element == OwnerWord::large) {
         const auto offset =
             reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block->data);
         if (size != 0) bytes = block->bytes - offset;
@@ -75,18 +76,18 @@ MemoryArgument* find_views(const void* object, std::size_t bytes, std::int8_t ar
         if (length == 0) continue;
         to->argument = argument;
         ++to;
-        i += length - 1;  // the next owner word is at least three words on
+        i += length - 1;  // the next owner word is at least three words further
     }
     return to;
 }
 
 namespace {
-/// Whether a word may be an address of a program. Numbers are not: small ones, floating-point ones,
-/// and two 32-bit ones of which the second is not small.
+/// Returns whether a word may be an address. Excludes small numbers, floating-point numbers, and
+/// pairs of 32-bit numbers whose second one is not small.
 bool may_be_address(std::uint64_t word) noexcept { return word >= 4096 && word >> 48 == 0; }
 
 /// Calls found(word) for each word that may be an address, and watched() for each view whose
-/// elements others may look at.
+/// elements others may poll.
 template <class Found, class Watched>
 void search(const OpaquePart& part, const Found& found, const Watched& watched) {
     std::vector<MemoryArgument> views(part.bytes / sizeof(View<char>) + 1);
@@ -104,7 +105,7 @@ void search(const OpaquePart& part, const Found& found, const Watched& watched) 
     }
 }
 
-/// The same for all parts of a kernel's closure.
+/// Searches all parts of a kernel's closure in the same way.
 template <class Found, class Watched>
 void search(const WorkType& type, const void* closure, const Found& found, const Watched& watched) {
     if (type.opaque_parts == 0 || type.kernel == KernelKind::none) return;
@@ -134,7 +135,7 @@ std::vector<const void*> addresses_in(const WorkType& type, const void* closure)
 
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept {
     if (type.signals != Signals::on_host) return type.signals == Signals::yes;
-    // Of host functions nothing is known but their type.
+    // Only the type of a host function is known.
     if (type.kernel == KernelKind::none) return type.may_signal(device);
     return held.is_watched || (held.pointers != 0 && device.is_cpu());
 }

@@ -10,11 +10,11 @@
 
 namespace heddle::detail {
 
-/// What a host function uses: the memory that it declares, and the views with an owner that it
-/// holds, but for those of arrays that it declares.
+/// The memory of a host function: the memory that it declares, and the views with an owner in its
+/// closure. Leaves out views of arrays that it declares.
 class HostMemory {
 public:
-    /// `declared` must stay. Allocates only for large closures.
+    /// `declared` must outlive the object. Allocates only for large closures.
     HostMemory(const WorkType& type, const void* closure, std::span<const MemoryArgument> declared);
     HostMemory(const HostMemory&) = delete;
     HostMemory& operator=(const HostMemory&) = delete;
@@ -27,28 +27,29 @@ private:
     std::span<const MemoryArgument> all_;
 };
 
-/// What a kernel holds beside views with an owner.
+/// The words of a kernel's closure besides views with an owner.
 struct Undeclared {
     static constexpr std::size_t most_kept = 8;
 
-    std::size_t pointers = 0;          ///< how many words may be addresses
+    std::size_t pointers = 0;          ///< number of words that may be addresses
     const void* kept[most_kept] = {};  ///< the first ones
-    bool is_watched = false;           ///< a view, with an owner, whose elements others may look at
+    /// Whether there is a view, with an owner, whose elements others may poll.
+    bool is_watched = false;
 
     std::span<const void* const> kept_pointers() const noexcept {
         return {kept, std::min(pointers, most_kept)};
     }
 };
-/// Returns all words of a kernel's closure that may be addresses, but for those of views with an
+/// Returns all words of a kernel's closure that may be addresses, except those of views with an
 /// owner.
 std::vector<const void*> addresses_in(const WorkType& type, const void* closure);
-/// Returns what the closure of a kernel holds.
+/// Returns the contents of a kernel's closure besides views with an owner.
 Undeclared undeclared_in(const WorkType& type, const void* closure);
-/// Returns whether a kernel or host function may tell somebody that it runs there: what
-/// WorkType::may_signal() says, less what the words of this one rule out.
+/// Returns whether a kernel or host function may signal others while it runs on the device. That is
+/// WorkType::may_signal(), unless the words of this closure rule it out.
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
 
-/// Throws UsageError if the array is gone that a view was taken from.
+/// Throws UsageError if the view's array was destroyed.
 void check_alive(const MemoryArgument& memory, const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

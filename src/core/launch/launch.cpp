@@ -45,13 +45,13 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-/// Describes an operation that uses this memory, and tells of it.
+/// Describes an operation that uses this memory, and calls tell().
 template <class Tell>
 void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const Tell& tell) {
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
     constexpr std::size_t few = 32;
-    // Not an array of accesses, which would be initialised, all of it.
+    // Bytes, because an array of accesses would be initialised completely.
     alignas(OpAccess) std::byte room[few * sizeof(OpAccess)];
     auto* accesses = reinterpret_cast<OpAccess*>(room);
     std::vector<OpAccess> many;
@@ -80,7 +80,8 @@ void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const Sour
 }
 
 namespace {
-/// Appends what a kernel does with one argument, as far as there is room. `access` is all of it.
+/// Appends a kernel's accesses by one argument, as far as there is room. `access` covers the whole
+/// argument. Returns their number.
 std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAccess> to) noexcept {
     if (use.is_concurrent) access.mode = AccessMode::concurrent;
     const std::size_t count = std::min(use.most(), to.size());
@@ -116,7 +117,7 @@ std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory) {
 }
 
 namespace {
-/// At 10^12 indices a second, which is more than any device does, so many take 13 days.
+/// The limit of indices: at 10^12 a second, more than any device does, these take 13 days.
 constexpr std::size_t most_indices = std::size_t{1} << 60;
 
 [[noreturn, gnu::cold]] void throw_absurd_product(std::span<const std::size_t> extents,
@@ -180,7 +181,7 @@ void check_launch(StreamState& stream, const LaunchCall& call, const char* name)
 
 namespace {
 /// Returns whether check_launch() has nothing to check: the kernel is portable, and all memory is
-/// of the stream's device.
+/// on the stream's device.
 bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     if (call.type.code == nullptr && !stream.device.is_cpu()) return false;
     if (call.type.kernel != KernelKind::portable) return false;
@@ -194,8 +195,8 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     return true;
 }
 
-// A function of its own, because an exception handler would keep its variables in memory, which
-// costs 4 ns a launch.
+// A separate function, because an exception handler would keep its variables in memory, which costs
+// 4 ns a launch.
 template <Telling telling>
 [[gnu::noinline]] void launch_on(StreamState& stream, const LaunchCall& call) {
     if (!is_plain(stream, call)) [[unlikely]] {
@@ -260,13 +261,13 @@ void submit_function(StreamState& stream, const WorkType& type, void* self,
     if (submit(stream, function, memory, record, enqueue, describe) != Submitted::dropped ||
         type.op->complete == nullptr) [[likely]]
         return;
-    // Called in any case: after work that a batch has recorded.
+    // An on_completion() function is called in any case, after work that a batch has recorded.
     if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
     enqueue();
     if (is_noted()) tell(stream, function, false, describe);
 }
 
-// A function of its own, because HostMemory has a destructor and much room.
+// A separate function, because HostMemory has a destructor and is large.
 [[gnu::noinline]] void search_and_submit(StreamState& stream, const WorkType& type, void* self,
                                          std::span<const MemoryArgument> declared,
                                          const SourceLocation& where) {
@@ -297,7 +298,7 @@ void enqueue(StreamState& state, const OpType& type, void* self, std::size_t cou
 // Closures, without their types -------------------------------------------------------------------
 
 namespace {
-/// The addresses of a closure's parts. Takes no memory for up to 16.
+/// The addresses of a closure's parts. Takes no memory for up to 16 parts.
 class Parts {
 public:
     Parts(const WorkType& type, void* closure) : many_(type.parts() > few ? type.parts() : 0) {
@@ -321,7 +322,7 @@ void read_extents(const Work& work, std::size_t* to) {
 }
 
 namespace {
-/// Makes a closure of what write(to) writes to memory that is zeroed.
+/// Makes a closure: write(to) writes it to zeroed memory.
 template <class Write> SharedClosure make_closure(const WorkType& type, const Write& write) {
     struct alignas(std::max_align_t) Unit {
         std::byte bytes[alignof(std::max_align_t)];

@@ -12,17 +12,17 @@
 
 namespace heddle::detail {
 
-/// Describes a kernel's memory for observers. Makes as many accesses as there is room for in `to`,
-/// which need not be initialised, and returns how many.
+/// Describes a kernel's memory for observers. Writes as many accesses as there is room for in `to`,
+/// which need not be initialised, and returns their number.
 std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               std::span<OpAccess> to) noexcept;
-/// The same, all of them.
+/// Returns all of these accesses.
 std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 
-/// Throws for what a launch on the stream may not be: kernel, grid, memory. `name` is the public
-/// call that was given the arguments.
+/// Throws if the stream cannot run the launch: kernel, grid or memory. `name` is the public call
+/// that received the arguments.
 void check_launch(StreamState& stream, const LaunchCall& call, const char* name);
-/// The part of check_launch() for a grid.
+/// Checks the grid, for check_launch().
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
                 const GivenOptions& how, const SourceLocation& where);
 
@@ -32,15 +32,15 @@ const void* kernel_of(const Work& work);
 /// name. `kernel` is its address in a closure.
 const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept;
 
-/// Copies a kernel's closure, which several nodes may then own.
+/// Copies a kernel's closure. Several nodes may own the copy.
 SharedClosure copy_closure(const WorkType& type, const void* from);
-/// Moves a closure, which the caller still has to destroy.
+/// Moves a closure. The caller still has to destroy the original.
 SharedClosure moved_closure(const WorkType& type, void* from);
 /// Return the closure of a portable kernel with other extents, or of a grid's kernel with another
-/// grid. Both make a new one, because others may share the old one.
+/// grid. Both make a new closure, because others may share the old one.
 SharedClosure resized_closure(const Work& work, const std::size_t* extent);
 SharedClosure resized_closure(const Work& work, const LaunchGrid& grid);
-/// Writes the extents of a portable kernel.
+/// Reads the extents of a portable kernel into `to`.
 void read_extents(const Work& work, std::size_t* to);
 
 /// Throws UsageError for a __global__ function on a CPU device.

@@ -3,8 +3,8 @@
 
 namespace heddle::detail {
 
-/// Counts a launch that is about to load a kernel's code while its device is busy. Called for
-/// launches that CodeLoadPolicy::refuse rejects, too (heddle/launch/preload.hpp).
+/// Counts a launch that will load a kernel's code while its device is busy. Also called for
+/// launches that CodeLoadPolicy::refuse rejects (heddle/launch/preload.hpp).
 void count_load_while_busy() noexcept;
 
 }  // namespace heddle::detail

@@ -14,8 +14,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// Ranges of addresses, by their beginnings. No two overlap. Those of freed arrays stay until they
-/// are met, or until their records have new memory; so there are at most as many as records.
+/// Ranges of addresses, by their beginnings. No two overlap. Ranges of freed arrays stay until
+/// update() meets them, or until their records have new memory. So there are at most as many ranges
+/// as records.
 class BlockIndex {
 public:
     /// Returns null if no array has the address.
@@ -72,7 +73,7 @@ private:
         auto next = ranges_.upper_bound(fresh.begin);
         if (next != ranges_.begin() && std::prev(next)->second.end > fresh.begin) --next;
         while (next != ranges_.end() && next->first < fresh.end) {
-            // Only arrays that were imported twice share memory. Either may stand for it.
+            // Only arrays that were imported twice share memory. Either may represent it.
             if (is_current(next->second)) return shadowed_.push_back(fresh);
             next = erase(next);
         }

@@ -1,4 +1,4 @@
-// Which array an address is in (docs/adr/0040).
+// Finds the array that contains an address (docs/adr/0040).
 #pragma once
 
 #include <heddle/detail/block.hpp>
@@ -8,8 +8,8 @@ namespace heddle::detail {
 /// Returns the allocation that has this address, or null if no array has it. The array must not be
 /// freed during the call. Throws std::bad_alloc. Thread-safe.
 ///
-/// Arrays are put into the index by the next call, not when they are made: making and freeing them
-/// costs what it would without an index.
+/// Arrays are added to the index by the next call, not when they are made: the index adds no cost
+/// to making and freeing them.
 Block* find_block(const void* data);
 
 }  // namespace heddle::detail

@@ -15,21 +15,22 @@ namespace heddle::detail {
 
 namespace {
 
-/// How many records of a pool rest, because a view that has outlived its array is told apart only
-/// until another array has the record. More would be pushed out of the processor's first cache.
+/// Number of free records of a pool that are held back from reuse. A view that outlived its array
+/// is detected only until another array has the record. More of them would not fit in the
+/// processor's first-level cache.
 constexpr std::size_t most_resting = 32;
 
-/// The records that some of the threads use. A record stays in its pool, whichever thread gives it
-/// back, so that no pool is emptied while another one grows.
+/// The records of some of the threads. A record returns to its own pool, whichever thread frees it,
+/// so that no pool is emptied while another one grows.
 struct alignas(128) BlockPool {
-    SpinLock lock;  ///< guards what follows, and changes to serials
-    /// Free records, in the order in which they were given back, linked through `more_users`.
+    SpinLock lock;  ///< guards the other members, and changes to serials
+    /// Free records, in the order in which they were freed, linked through `more_users`.
     Block* oldest = nullptr;
     Block* newest = nullptr;
     std::size_t count = 0;
-    Block* listed = nullptr;  ///< allocations that the index of addresses does not have
+    Block* listed = nullptr;  ///< allocations that are not yet in the index of addresses
 
-    /// Call with the lock held, as the next three.
+    /// Call it with the lock held, like the next three.
     void add_free(Block& block) noexcept {
         block.more_users.store(nullptr, std::memory_order_relaxed);
         if (count++ == 0) oldest = &block;
@@ -38,7 +39,7 @@ struct alignas(128) BlockPool {
     }
     void list(Block& block) noexcept;
     Block& begin_use(Block& block) noexcept;
-    /// Returns null if no more than those that rest are free.
+    /// Returns null if at most `most_resting` are free.
     Block* take_free() noexcept {
         if (count <= most_resting) return nullptr;
         Block& block = *oldest;
@@ -105,8 +106,8 @@ void give_block(Block& block) noexcept {
     block.offset = 0;
     BlockPool& pool = pool_of(block);
     const std::lock_guard lock(pool.lock);
-    // With the lock held: take_new_blocks() reads it. The memory stays known, so that a view of it
-    // is told apart from other bytes.
+    // With the lock held: take_new_blocks() reads it. The address and size remain, so that a view
+    // of the memory can still be recognised.
     block.serial.store(0, std::memory_order_relaxed);
     pool.add_free(block);
 }
@@ -119,7 +120,7 @@ std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
     for (; left != 0 && seen < to.size(); left &= left - 1) {
         BlockPool& pool = pools[std::countr_zero(left)];
         const std::lock_guard lock(pool.lock);
-        // At most as many as there is room for, so that makers of arrays do not wait for long.
+        // At most as many as there is room for: threads that make arrays do not wait for long.
         for (; seen < to.size() && pool.listed != nullptr; ++seen) {
             Block& block = *std::exchange(pool.listed, pool.listed->next_listed);
             const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);

@@ -18,7 +18,7 @@ namespace {
 struct SlabTable {
     explicit SlabTable(unsigned bits) : shift(64 - bits), slots(std::size_t{1} << bits) {}
 
-    /// Returns the slot that has the address, or the free one where it belongs.
+    /// Returns the slot that has the address, or the free slot for it.
     std::size_t find(std::uintptr_t slab) const noexcept {
         std::size_t i = (slab / sizeof(BlockSlab) * 0x9e3779b97f4a7c15u) >> shift;
         for (;; i = (i + 1) & (slots.size() - 1)) {

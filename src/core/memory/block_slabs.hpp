@@ -1,5 +1,5 @@
-// Where the records of allocations lie, so that any eight bytes can be asked whether they are the
-// address of one.
+// The storage of records of allocations. It can decide whether any eight bytes are the address of a
+// record.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct alignas(8192) BlockSlab {
 };
 static_assert(sizeof(BlockSlab) == alignof(BlockSlab));
 
-/// Returns a new slab, which is_block() knows. Throws std::bad_alloc. Thread-safe.
+/// Returns a new slab, which is_block() recognises. Throws std::bad_alloc. Thread-safe.
 BlockSlab& make_slab();
-/// Returns whether a multiple of 128 is the address of a record, without looking at the memory
-/// there. Takes no lock. Thread-safe.
+/// Returns whether a multiple of 128 is the address of a record, without reading the memory there.
+/// Takes no lock. Thread-safe.
 bool is_block(const Block* address) noexcept;
 
 }  // namespace heddle::detail

@@ -21,7 +21,7 @@
 namespace heddle::detail {
 
 namespace {
-/// Returns the array that the memory is in, or null.
+/// Returns the array that contains the memory, or null.
 Block* owner_of(const Region& region, const char* call, const SourceLocation& where) {
     if (region.owner != nullptr || region.data == nullptr || region.total() == 0)
         return region.owner;
@@ -95,7 +95,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 
 namespace {
 
-/// The host itself accesses pageable memory, during the call.
+/// Reports that the host itself accesses pageable memory, during the call.
 void tell_host_side(const OpAccess& access, const SourceLocation& where) noexcept {
     tell_host_access(access.writes() ? "host writes" : "host reads", WaitReason::copy, {&access, 1},
                      access.total(), where);
@@ -147,7 +147,7 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
             op.bytes = to.total();
             op.accesses = accesses;
             tell();
-            // Behind the copy, whose id and time of call the backend knows.
+            // After the copy, whose id and time of call the backend knows.
             if (to_host) tell_host_side(accesses[0], where);
             if (from_host) tell_host_side(accesses[1], where);
         });
@@ -215,8 +215,8 @@ void copy_regions(const Region& given_to, const Region& given_from,
                       (far.place.kind == MemoryKind::device ||
                        (far.place.kind == MemoryKind::pinned && used_on_cpu(far.owner)));
     const StreamRef other = both ? current_stream(far.place.device) : stream;
-    // These waits are heddle's own, so no stream joins a capture by them. Streams outside a capture
-    // are ordered by the graph's launches.
+    // heddle makes these waits itself, so they make no stream join a capture. Streams outside a
+    // capture are ordered by the graph's launches.
     if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
     if (both) order_after_stream(record_of(stream), record_of(other), where, WaitReason::peer);
     copy_placed(record_of(stream), to, from, where);

@@ -13,8 +13,8 @@ namespace heddle::detail {
 namespace {
 void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
              const SourceLocation& where) {
-    // Any device's stream can fill host memory; device memory needs a stream whose kernels reach
-    // it.
+    // Any device's stream can fill host memory. Device memory needs a stream whose kernels can
+    // access it.
     if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
     else if (is_on_cuda(to.place) && !stream.device.is_cuda())
         usage_error({"fill", where, stream},

@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// What this thread has asked about lately: loops over some arrays ask once for each.
+/// The thread's recent queries: loops over some arrays cause one query for each array.
 struct Known {
     std::uint64_t epoch = 0;
     KnownUses uses;
@@ -23,7 +23,7 @@ std::uint8_t kind_of(HostUse use) noexcept {
 
 }  // namespace
 
-// Host functions and kernels are ordered as work of their streams: what they may use is declared.
+// Host functions and kernels are ordered as work of their streams, and their uses are declared.
 void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, HostUse use,
                    SourceLocation where) noexcept {
     if (block == nullptr || bytes == 0 || thread_states.in_host_function) return;

@@ -1,4 +1,4 @@
-// Uses of arrays by the host, and who is asked about them.
+// Uses of arrays by the host, and the function that checks them.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// A use of an array's elements by the host, here and now.
+/// A use of an array's elements by the host, by this thread, now.
 struct ToldUse {
     std::uintptr_t begin = 0, end = 0;              ///< addresses
     std::uintptr_t array_begin = 0, array_end = 0;  ///< of all of the array
@@ -18,16 +18,16 @@ struct ToldUse {
     SourceLocation where;
 };
 
-/// Which uses of [begin, end) need not be told until something is enqueued.
+/// The uses of [begin, end) that need no report until an operation is enqueued.
 struct KnownUses {
     enum : std::uint8_t { reads = 1, all = 2, addresses = 4 };
     std::uintptr_t begin = 0, end = 0;
     std::uint8_t kinds = 0;
 };
 
-/// The check's answer to a use. It holds while host_use_epoch stays the same.
+/// The check's answer to a use. It is valid while host_use_epoch stays the same.
 using HostUseFunction = KnownUses (*)(const ToldUse& use) noexcept;
-/// Set before host_use_epoch is first more than 0, and for good.
+/// Set before host_use_epoch first exceeds 0, and never changed afterwards.
 inline constinit std::atomic<HostUseFunction> host_use_function{nullptr};
 
 }  // namespace heddle::detail

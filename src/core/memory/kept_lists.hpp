@@ -1,4 +1,4 @@
-// The lists of what streams keep, and where they are.
+// The lists of memory that streams cache.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@ namespace heddle::detail {
 struct PieceList {
     MemoryPiece* first = nullptr;
     std::uint32_t count = 0;
-    std::uint32_t unused = 0;         ///< how many its stream has not needed since that:
-    std::uint64_t watched_since = 0;  ///< DeviceMemory::missed
+    /// Number of pieces that the stream has not needed since `watched_since`.
+    std::uint32_t unused = 0;
+    std::uint64_t watched_since = 0;  ///< DeviceMemory::missed then
 
     void put(MemoryPiece& piece) noexcept {
         piece.next_free = std::exchange(first, &piece);
-        if (unused != 0 && unused == count) ++unused;  // nothing was taken
+        if (unused != 0 && unused == count) ++unused;  // no piece was taken
         ++count;
     }
-    /// Takes the piece behind `before`, or the first if that is null.
+    /// Takes the piece after `before`, or the first one if `before` is null.
     MemoryPiece& take(MemoryPiece* before) noexcept {
         MemoryPiece*& link = before != nullptr ? before->next_free : first;
         MemoryPiece& piece = *std::exchange(link, link->next_free);
@@ -32,22 +33,22 @@ struct PieceList {
     }
 };
 
-/// What a stream keeps, by size class. The lock is the stream's own: in the usual case one thread
-/// makes and frees a stream's arrays. Never freed: another stream of the device has it later.
+/// The memory that a stream caches, by size class. The lock is the stream's own: usually one thread
+/// makes and frees a stream's arrays. Never freed: later streams of the device reuse it.
 struct alignas(64) KeptMemory {
     explicit KeptMemory(Device of) noexcept : device(of) {}
 
     const Device device;
-    KeptMemory* next = nullptr;         ///< of the device's
-    KeptMemory* next_listed = nullptr;  ///< guarded by kept_lists_lock(), as the next one
+    KeptMemory* next = nullptr;         ///< in the device's list of all
+    KeptMemory* next_listed = nullptr;  ///< guarded by kept_lists_lock(), like the next one
     KeptMemory* next_spare = nullptr;
     std::atomic<bool> is_listed{false};  ///< changed under both locks
 
-    SpinLock lock;                         ///< guards what follows
+    SpinLock lock;                         ///< guards the members below
     const StreamRecord* stream = nullptr;  ///< null while no stream has it
     std::size_t bytes = 0;
     std::size_t least = 0;
-    std::size_t reserved = 0;  ///< of what the device may keep
+    std::size_t reserved = 0;  ///< part of the device's limit
     std::uint64_t hits = 0, misses = 0;
     std::array<PieceList, size_class_count> lists{};
 
@@ -66,20 +67,20 @@ struct alignas(64) KeptMemory {
     }
 };
 
-/// What all streams of a device keep.
+/// The memory that all streams of a device cache.
 struct DeviceMemory {
-    std::atomic<KeptMemory*> first{nullptr};  ///< of all; only grows
-    std::atomic<std::size_t> reserved{0};     ///< the sum of theirs
-    std::atomic<std::size_t> wasted{0};       ///< the sum of the pieces' that arrays have
+    std::atomic<KeptMemory*> first{nullptr};  ///< of all lists; only grows
+    std::atomic<std::size_t> reserved{0};     ///< the sum over all lists
+    std::atomic<std::size_t> wasted{0};       ///< the sum over pieces that arrays use
     std::atomic<std::size_t> most_kept{0}, most_wasted{0};
 
     // Guarded by kept_lists_lock().
-    /// Those that keep something or did when another stream looked at them last; the one to look at
-    /// next is the first.
+    /// Lists that have memory, or had some when another stream last searched them. The first one is
+    /// searched next.
     KeptMemory* first_listed = nullptr;
     KeptMemory* last_listed = nullptr;
-    KeptMemory* first_spare = nullptr;  ///< of those without a stream
-    std::uint64_t missed = 1;           ///< grows with what streams have searched in vain
+    KeptMemory* first_spare = nullptr;  ///< of lists without a stream
+    std::uint64_t missed = 1;           ///< grows with each unsuccessful search
 
     template <class Function> void for_each(Function function) const {
         for (KeptMemory* at = first.load(std::memory_order_acquire); at != nullptr; at = at->next)
@@ -90,19 +91,19 @@ struct DeviceMemory {
 };
 
 DeviceMemory& memory_of(Device device) noexcept;
-/// Guards lists of a device's KeptMemory. Taken before one's own lock.
+/// Guards lists of a device's KeptMemory. Lock it before a KeptMemory's own lock.
 SpinLock& kept_lists_lock() noexcept;
 
-/// The part of kept_by() for a stream that has kept nothing yet.
+/// Implements kept_by() for a stream that has cached no memory yet.
 KeptMemory* make_kept(StreamRecord& stream) noexcept;
-/// Returns null if nothing may be kept, or if there is no memory for the lists.
+/// Returns null if caching is disabled, or if there is no memory for the lists.
 inline KeptMemory* kept_by(StreamRecord& stream) noexcept {
     KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
     return kept != nullptr ? kept : make_kept(stream);
 }
-/// Takes its lists from a stream that ends. Returns null if it had none.
+/// Removes the lists from a stream that ends. Returns null if it had none.
 KeptMemory* leave_kept(StreamRecord& stream) noexcept;
-/// Lets other streams have lists that leave_kept() returned.
+/// Makes lists from leave_kept() available to other streams.
 void give_kept(KeptMemory& kept) noexcept;
 
 }  // namespace heddle::detail

@@ -18,30 +18,30 @@ namespace heddle::detail {
 
 namespace {
 
-/// Flags of streams that keep no memory and take none that is kept.
+/// Flags of streams that do not cache memory and do not use cached memory.
 constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
                                      stream_flag::forked | stream_flag::recording |
                                      stream_flag::capturing;
 constexpr std::size_t most_looked_at = 4;  ///< pieces of a class, until one is large enough
-constexpr int most_visited = 8;            ///< streams, in search of memory
+constexpr int most_visited = 8;            ///< streams to search
 
 constinit FreeList<MemoryPiece> pieces;
 const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
 
-/// Returns whether the stream's memory may be kept for it, and be used again by it.
+/// Returns whether the stream's memory may be cached for it and reused by it.
 bool keeps(StreamRecord& stream) noexcept {
     const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
     if ((flags & (keeps_none | stream_flag::handed_out)) == 0) [[likely]]
         return true;
     if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
     try {
-        return stream.backend->capture_id(stream) == 0;  // others may have begun one
+        return stream.backend->capture_id(stream) == 0;  // foreign code may have begun one
     } catch (...) {
         return false;
     }
 }
 
-/// Returns how much larger the piece is than asked for, or -1 if it is too small, or if too much
+/// Returns by how much the piece exceeds the request, or -1 if it is too small, or if too much
 /// memory is wasted already.
 std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
                          const DeviceMemory& memory) noexcept {
@@ -55,7 +55,7 @@ std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
                : -1;
 }
 
-/// Whether the host must not access what streams of the device keep.
+/// Returns whether the host must not access the cached memory of the device's streams.
 bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
 
 void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
@@ -65,7 +65,7 @@ void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
     if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
 }
 
-/// Returns null if the stream keeps none.
+/// Returns null if the stream has none cached.
 MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
                       std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(kept.device);
@@ -76,7 +76,7 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
     MemoryPiece* at = list.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
-        // Another stream's could not be given back for want of memory.
+        // Memory shortage may have left another stream's piece in the list.
         if (excess >= 0 && (at->key == key || has_ended(at->key))) {
             MemoryPiece& piece = kept.take(list, before);
             ++kept.hits;
@@ -89,7 +89,7 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
     return nullptr;
 }
 
-/// Returns whether work enqueued on the stream from now on comes after all uses of the piece.
+/// Returns whether work enqueued on the stream from now on is ordered after all uses of the piece.
 bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
     if (has_ended(piece.key)) return true;
     const StreamUse owner = use_of(piece.key);
@@ -97,18 +97,19 @@ bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept 
            stream.waited.covers(owner.id, piece.submissions);
 }
 
-/// Memory that other streams keep.
+/// Memory that other streams cache.
 struct Found {
     MemoryPiece* usable = nullptr;
     MemoryPiece* unused = nullptr;  ///< its owner has not used it for long
 };
 
-/// Returns how much is searched in vain before others may have what its owner does not use.
+/// Returns the number of bytes of unsuccessful searches after which others may take memory that its
+/// owner does not use.
 std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
     return memory.most_kept.load(std::memory_order_relaxed) / 16;
 }
 
-/// Looks at what one other stream keeps. Call it with both locks held.
+/// Searches another stream's cached memory. Call it with both locks held.
 Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
                 std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(stream.device);
@@ -133,7 +134,7 @@ Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
     return {.unused = &kept.take(list, nullptr)};
 }
 
-/// Looks at what a few streams keep that were looked at longest ago.
+/// Searches the cached memory of a few streams: those that were searched longest ago.
 Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::size_t bytes,
                      std::size_t size) noexcept {
     DeviceMemory& memory = memory_of(own.device);
@@ -155,7 +156,7 @@ Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::siz
     return {};
 }
 
-/// Reserves room for more memory. Call it with the lock held.
+/// Reserves a part of the device's limit for more memory. Call it with the lock held.
 bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
     constexpr std::size_t unit = 1 << 20;
     DeviceMemory& memory = memory_of(kept.device);
@@ -175,7 +176,7 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     KeptMemory* const kept = kept_by(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
-    // The stream may have ended meanwhile, and its record be another's.
+    // The stream may have ended meanwhile, and its record may belong to another stream.
     if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
         stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
@@ -190,14 +191,14 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
 
 bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     if (!keeps(stream)) return false;
-    // ThreadSanitizer sees what uses freed memory only if the stream frees it.
+    // ThreadSanitizer sees accesses to freed memory only if the stream frees it.
     if (tsan::is_here() && stream.device.is_cpu()) return false;
-    // Pending work may use what is poisoned: the stream itself would have to do it in its order.
+    // Pending work may use the memory. Poisoning it would have to run on the stream, in order.
     if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (use_of(key).id != id) return false;
     const std::size_t most = memory_of(stream.device).most_kept.load(std::memory_order_relaxed);
-    if (piece.bytes > most) return false;  // all else would be given back in vain
+    if (piece.bytes > most) return false;  // caching it would evict all other pieces for no benefit
     Kept done = try_keep(stream, key, piece);
     if (done == Kept::yes) [[likely]]
         return true;
@@ -214,7 +215,7 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     return done == Kept::yes || done == Kept::yes_unlisted;
 }
 
-/// Returns the user that is ordered after all that the others were given, or null.
+/// Returns the user that is ordered after all work of the other users, or null.
 const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
     if (users.size() == 1) [[likely]]
         return users[0].stream->device == device ? &users[0] : nullptr;
@@ -241,7 +242,7 @@ bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> 
     return true;
 }
 
-/// Frees what a stream has kept. Without memory for that, `kept` has it.
+/// Frees a cached piece of a stream. Returns it to `kept` if there is no memory for that.
 void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
     if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
     const StreamUse owner = use_of(piece.key);
@@ -250,7 +251,7 @@ void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
     kept.put(piece);
 }
 
-/// Gives all back. Returns whether there was any.
+/// Frees all cached memory. Returns whether there was any.
 bool give_all_back(KeptMemory& kept) noexcept {
     MemoryPiece* all = nullptr;
     {
@@ -268,7 +269,7 @@ bool give_all_back(KeptMemory& kept) noexcept {
     return was_any;
 }
 
-/// Returns a record for new memory, or null if there is none.
+/// Returns a record for new memory. Returns null if no memory is left for one.
 MemoryPiece* new_piece() noexcept {
     constexpr std::size_t slab = 64;
     if (MemoryPiece* const piece = pieces.take()) return piece;

@@ -28,7 +28,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Blocks whose memory could not be freed, because that takes memory too. Linked by next_kept.
+/// Blocks whose memory could not be freed, because freeing takes memory too. Linked by next_kept.
 constinit std::atomic<Block*> unfreed{nullptr};
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
@@ -41,8 +41,8 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     return bytes;
 }
 
-/// `stream` is null for memory of the host, and shared memory. What a capture allocates is for the
-/// launches of its graph.
+/// Reports an allocation or a free. `stream` is null for memory of the host, and shared memory.
+/// Memory that a capture allocates is for the launches of its graph.
 void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceLocation& where,
                    bool for_graph = false, bool from_own_cache = false) noexcept {
     const OpAccess access = access_of({block.data, block.bytes}, &block, AccessMode::write);
@@ -61,8 +61,8 @@ OpAccess all_of(const Block& block) noexcept {
     return access_of({block.data, block.bytes}, &block, AccessMode::read);
 }
 
-/// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
-/// for the host. `first`: see notify_after_others().
+/// Reports that the memory's users are ordered before the stream, including ended users, for which
+/// there was no wait to report. `stream` is null for the host. `first`: see notify_after_others().
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
                         const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
     const OpInfo op{.kind = OpKind::after_users,
@@ -75,8 +75,8 @@ void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason
     else notify(op);
 }
 
-/// For memory that comes from the backend itself. The host comes after the uses of whoever had it
-/// before.
+/// Reports memory from a backend's own allocator. If it is reused, the host is ordered after all
+/// uses by its former owners.
 void notify_allocated(Block& block, bool is_reused, const SourceLocation& where) noexcept {
     const OpAccess former{{block.data, block.bytes}};
     if (is_reused) notify_after_users(nullptr, former, WaitReason::free_memory, where);
@@ -232,7 +232,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
 
 void release(Block& block) noexcept {
     if (block.owners.load(std::memory_order_acquire) != 1) {
-        // While this owner still counts: afterwards another one may free the block at any time.
+        // Before this owner is removed: afterwards another one may free the block at any time.
         offer_to_capture(block);
         if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     }
@@ -242,7 +242,7 @@ void release(Block& block) noexcept {
 
 namespace {
 
-/// Returns false if there is no memory for it; nothing has happened then.
+/// Returns false, and changes nothing, if there is no memory for it.
 bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept {
     if (block.data == nullptr) return true;
     Backend& backend = backend_of(block.device.kind());
@@ -360,7 +360,7 @@ void settle(const Block* block, const SourceLocation& where) {
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
             else done->see();
         } else if (!use.is_same()) {
-            backend.synchronize_use(use, where);  // the record is another stream's now
+            backend.synchronize_use(use, where);  // the record belongs to another stream now
         } else {
             HostWait wait("wait for the memory's users", use, where, WaitReason::copy);
             backend.synchronize_use(use, where);
@@ -393,7 +393,8 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     if (block.kind == MemoryKind::pinned) return true;
     if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind())
         return false;
-    // Imported memory is mapped for one device; CUDA does not document whether others can reach it.
+    // Imported memory is mapped for one device. CUDA does not document whether others can access
+    // it.
     if (block.origin == MemoryOrigin::imported) return block.device == stream.device;
     if (block.origin != MemoryOrigin::pool)
         return stream.backend->has_access(AccessKind::peer, stream.device.index(),

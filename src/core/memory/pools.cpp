@@ -1,4 +1,4 @@
-// The pools of devices, together with what streams keep of their memory.
+// The pools of devices, together with the memory that streams cache.
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +29,7 @@ void TrimStep::run_all(Device device) noexcept {
 using detail::backend_of;
 
 namespace {
-/// What is kept is not in use, but the pool does not know.
+/// Returns the usage without cached memory, which the pool counts although it is not in use.
 PoolUsage usage_without(const detail::KeptTotals& kept, PoolUsage usage) noexcept {
     usage.used -= std::min(usage.used, kept.bytes);
     usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));

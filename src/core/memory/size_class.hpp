@@ -1,4 +1,4 @@
-// Sizes of memory that may stand for each other (docs/adr/0052).
+// Size classes of memory: sizes that can replace each other (docs/adr/0052).
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 namespace heddle::detail {
 
-/// Memory of this size and more is not kept.
+/// Memory of this size or more is not cached.
 inline constexpr std::size_t kept_size_end = std::size_t{1} << 40;
 inline constexpr int size_class_count = 256;
 
-/// Returns the size of the memory to allocate for so many bytes: at most 1/64 more, or the next
+/// Returns the size of the memory to allocate for `bytes` bytes: at most 1/64 more, or the next
 /// multiple of 64.
 constexpr std::size_t whole_size(std::size_t bytes) noexcept {
     const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 64);

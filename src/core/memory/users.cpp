@@ -28,7 +28,7 @@ struct UserTable {
     }
     struct Search {
         bool found;
-        std::size_t read;  ///< how many places were read
+        std::size_t read;  ///< number of places read
     };
     Search find(std::uint64_t key) const noexcept {
         for (std::size_t i = place_of(key), read = 1;; i = (i + 1) & (keys.size() - 1), ++read) {
@@ -50,17 +50,17 @@ UserTable* table_of(const Block& block) noexcept {
     return static_cast<UserTable*>(block.more_users.load(std::memory_order_acquire));
 }
 
-/// Guards changes to the users of all blocks. Taken when a stream uses a block for the first time.
+/// Guards changes to the users of all blocks. Locked when a stream first uses a block.
 constinit SpinLock users_lock;
 const ForkRegistration block_users_registered{ForkOrder::block_users, users_lock};
 
-/// Returns whether nobody has to know of this user any more.
+/// Returns whether the user can be removed: no wait and no failure depends on it.
 bool is_over(std::uint64_t key) noexcept {
     return has_ended(key) && failure_left_by(key) == nullptr;
 }
 
-/// Adds the key to the block's table. Removes users whose work has ended if the table would have to
-/// grow. Call with `users_lock` held.
+/// Adds the key to the block's table. If the table would have to grow, first removes users whose
+/// work has ended. Call with `users_lock` held.
 void add_to_table(Block& block, std::uint64_t key) {
     constexpr std::size_t smallest = 16;
     UserTable* table = table_of(block);
@@ -95,7 +95,7 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
     const auto key_at = [&](int i) { return block.users[i].load(std::memory_order_relaxed); };
-    int place = 0;  // its own, else the first that is free
+    int place = 0;  // its own, else the first free one
     while (place < Block::inline_users && key_at(place) != key) ++place;
     const bool is_known = place < Block::inline_users;
     if (!is_known) place = 0;
@@ -111,7 +111,7 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
                         std::memory_order_relaxed);
     block.users[place].store(key, std::memory_order_release);
 } catch (...) {
-    rethrow_as_error("", {});  // which call uses the block is not known here
+    rethrow_as_error("", {});  // the caller that uses the block is unknown here
 }
 
 bool has_ended_users(const Block& block) noexcept {
@@ -149,8 +149,8 @@ Users::Users(const Block& block) {
 }
 
 namespace {
-/// The user's failure, if it concerns what `writes` or reads the memory. Readers that have gone
-/// cannot be asked any more, and do not matter.
+/// Returns the user's failure, if it affects the memory. `writes`: whether the user writes the
+/// memory. Failures of ended readers are not available, and have no effect.
 Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
     const StreamUse use = use_of(key);
     if (use.stream->has(stream_flag::forked)) return nullptr;
@@ -162,7 +162,7 @@ Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
             (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
-    // Once the record has another fate it is here.
+    // Once the record has another fate, the failure is stored here.
     return writes ? failure_left_by(key) : nullptr;
 }
 }  // namespace

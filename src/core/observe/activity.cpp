@@ -10,7 +10,7 @@
 namespace heddle::detail {
 
 namespace {
-constinit std::atomic<ThreadActivity*> activities{nullptr};  ///< never freed, and used again
+constinit std::atomic<ThreadActivity*> activities{nullptr};  ///< never freed, but reused
 constinit std::atomic<unsigned> threads{0};
 constinit thread_local ThreadActivity* this_activity = nullptr;
 constinit thread_local bool is_over = false;  ///< the thread ends

@@ -1,5 +1,5 @@
-// What threads do in heddle: wait, or run a stream's work. Noted while the process is watched
-// (docs/adr/0051).
+// The activities of threads in heddle: they wait, or run a stream's work. Noted while the process
+// is watched (docs/adr/0051).
 #pragma once
 
 #include <atomic>
@@ -15,35 +15,36 @@
 
 namespace heddle::detail {
 
-/// What a thread waits for.
+/// One wait of a thread.
 struct ActivityWait {
     const char* call = "";
     SourceLocation where = {};
     /// StreamState::key of the stream, or 0.
     std::uint64_t stream = 0;
-    /// Of waits for an event.
+    /// For waits for an event.
     EventPoint event = {};
-    /// Of waits for a whole device, or for an event.
+    /// For waits for a whole device, or for an event.
     Device device = Access::device(DeviceKind::cpu, 0);
     std::int64_t since_ns = 0;  ///< as decision_ns()
 };
 
-/// What a thread runs.
+/// Work that a thread runs.
 struct ActivityWork {
     std::uint64_t stream = 0;  ///< StreamState::key
     const OpType* type = nullptr;
     SourceLocation where = {};
-    bool is_node = false;  ///< of a graph
+    bool is_node = false;  ///< a node of a graph
 };
 
-/// What one thread does. Written by that thread alone; others read it at any time, and none waits.
+/// The activity of one thread. Written by that thread alone. Other threads read it at any time.
+/// Lock-free.
 class ThreadActivity {
 public:
-    /// Returns the calling thread's. Returns null if there is no memory.
+    /// Returns the calling thread's activity, or null if there is no memory.
     static ThreadActivity* mine() noexcept;
-    /// Gives the calling thread a number.
+    /// Assigns a number to the calling thread.
     static void number_mine() noexcept;
-    /// Names the call at this place, whose waits are those of calls within.
+    /// Names the call at this place, for waits of nested calls that have the same place.
     static void name_call(const char* call, const SourceLocation& where) noexcept;
 
     void begin_wait(const ActivityWait& wait) noexcept;
@@ -59,16 +60,16 @@ public:
     }
     void end_work() noexcept { step(work_.serial); }
 
-    /// A copy of what a thread does.
+    /// A copy of a thread's activity.
     struct Seen {
-        /// Of threads that have waited or recorded, counted from 1 in that order; else 0.
+        /// Numbers threads that have waited or recorded, from 1 in that order; 0 for others.
         unsigned number = 0;
         int thread = 0;  ///< as gettid()
         std::thread::id id;
-        /// Odd while it waits, or runs work. A change is a sign of life.
+        /// Odd while the thread waits, or runs work. A change shows progress.
         std::uint64_t wait_serial = 0, work_serial = 0;
         ActivityWait wait;
-        ActivityWork work;  ///< the newest, also after its end
+        ActivityWork work;  ///< the newest, even after its end
         bool waits() const noexcept { return wait_serial % 2 != 0; }
         bool works() const noexcept { return work_serial % 2 != 0; }
     };
@@ -84,7 +85,8 @@ private:
     template <class T> static void store(std::atomic<T>& word, T value) noexcept {
         word.store(value, std::memory_order_release);
     }
-    /// Begins, or ends: what follows is written while the serial is even.
+    /// Begins or ends an activity. The members after the serial are written only while the serial
+    /// is even.
     static void step(std::atomic<std::uint64_t>& serial) noexcept {
         serial.store(serial.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
@@ -95,7 +97,7 @@ private:
         std::atomic<const char*> call{nullptr}, file{nullptr};
         std::atomic<unsigned> line{0};
         std::atomic<std::uint64_t> stream{0}, event{0}, record{0};
-        std::atomic<int> device{0};  ///< a Device by itself is no word for all compilers
+        std::atomic<int> device{0};  ///< a Device is not a word for all compilers
         std::atomic<std::int64_t> since_ns{0};
     };
     struct Work {
@@ -146,8 +148,8 @@ public:
     ~WaitMark() { end(); }
     WaitMark(const WaitMark&) = delete;
     WaitMark& operator=(const WaitMark&) = delete;
-    /// Call it only while the process is watched. Does nothing if the thread waits already: the
-    /// outer call tells more.
+    /// Begins a wait. Call it only while the process is watched. Has no effect if the thread waits
+    /// already: the outer call is more informative.
     void begin(const ActivityWait& wait) noexcept;
     void end() noexcept {
         if (activity_ != nullptr) [[unlikely]]

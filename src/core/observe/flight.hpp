@@ -1,4 +1,4 @@
-// The flight recorder: a stream's last operations, for reports of what is stuck (docs/adr/0051).
+// The flight recorder: a stream's last operations, for reports of stuck work (docs/adr/0051).
 #pragma once
 
 #include <atomic>
@@ -11,34 +11,35 @@
 
 namespace heddle::detail {
 
-/// What is noted of one operation. Names and files are pointers to what the program or heddle keeps
-/// for good; of libraries that were unloaded, they are gone.
+/// The description of one operation. Names and files are pointers to texts that live as long as the
+/// process. Those in unloaded libraries are no longer valid.
 struct FlightNote {
     OpKind kind = OpKind::launch;
     const char* name = "";
     SourceLocation where = {};
-    /// How many arrays it uses.
+    /// The number of arrays that it uses.
     std::size_t views = 0;
-    /// Of waits: StreamState::key of the stream waited for, or 0.
+    /// For waits: StreamState::key of the stream waited for, or 0.
     std::uint64_t other = 0;
-    /// Of waits and records.
+    /// For waits and records.
     EventPoint event = {};
     OpMode mode = OpMode::run;
-    /// Of a collective's operations: see OpInfo. Kept in part: enough to compare two.
+    /// For a collective's operations: see OpInfo. Stored in part: enough to compare two.
     std::uint64_t collective = 0;
     std::uint32_t share = 0;
 };
 
-/// The same with its place in the stream.
+/// A note with its place in the stream.
 struct FlightEntry : FlightNote {
     /// As OpInfo::position.
     std::uint64_t position = 0;
-    /// The stream's submissions when it was noted: of an operation that is one, its own number.
+    /// The stream's submissions when it was noted. For an operation that is a submission, its own
+    /// number.
     std::uint64_t submissions = 0;
 };
 
-/// The last 64 operations of a stream, a cache line each. Any thread may write, and read, at any
-/// time, and none waits.
+/// The last 64 operations of a stream, a cache line each. All threads may read and write at any
+/// time. Lock-free.
 class FlightRing {
 public:
     static constexpr std::size_t size = 64;
@@ -50,7 +51,7 @@ public:
 
 private:
     struct alignas(64) Slot {
-        std::atomic<std::uint64_t> position{0};  ///< 0: being written
+        std::atomic<std::uint64_t> position{0};  ///< 0 while being written
         std::atomic<const char*> name{nullptr};
         std::atomic<const char*> file{nullptr};
         std::atomic<std::uint64_t> line_and_kinds{0};

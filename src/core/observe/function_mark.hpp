@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// Chooses the id of the operation that this thread enqueues next, which may run host functions, if
-/// an observer wants to know what those enqueue. Make it around the enqueueing and the notice to
-/// observers: a host function may run, and others may learn of that, before observers are told.
-/// Costs one load without observers.
+/// Chooses the id of this thread's next operation, which may run host functions, if an observer
+/// requests the operations that these enqueue. Construct it before the operation is enqueued, and
+/// destroy it after the report to observers: the host function may run before that report. Costs
+/// one load without observers.
 class FunctionMark {
 public:
     FunctionMark() noexcept {
@@ -30,13 +30,13 @@ private:
     void end() noexcept;
 
     std::uint64_t id_ = 0;
-    bool is_timed_ = false;  ///< the id is that of a timed call
+    bool is_timed_ = false;  ///< the id is a timed call's
     FunctionMark* next_ = nullptr;
     FunctionMark* before_ = nullptr;
 };
 
-/// Returns whether a thread has a mark with this id: observers may not have been told of it yet.
-/// Thread-safe.
+/// Returns whether a thread has a mark with this id: the operation may not have been reported to
+/// observers yet. Thread-safe.
 bool is_being_enqueued(std::uint64_t id) noexcept;
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Tells observers that the host itself accesses memory.
+// Reports memory accesses of the host itself to observers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline OpAccess access_of(const MemoryRange& memory, const Block* owner, AccessM
     return {memory, allocation_of(owner), element, mode};
 }
 
-/// Tells observers that the calling thread accesses memory, here and now. `name` says by what.
+/// Reports to observers that the calling thread accesses memory now. `name` names the access.
 void tell_host_access(const char* name, WaitReason reason, std::span<const OpAccess> accesses,
                       std::size_t bytes, const SourceLocation& where) noexcept;
 

@@ -19,7 +19,7 @@ void note_import(const Import& import) noexcept {
     try {
         imports.get().push_back(import);
     } catch (...) {
-        // A report does not tell of it.
+        // Reports will not mention it.
     }
 }
 

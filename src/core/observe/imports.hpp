@@ -1,5 +1,6 @@
-// What this process has imported from others: for the watch, because they may be gone, and for
-// orders by data, because two imports may be one memory.
+// Arrays and events that this process has imported from others. The watch needs them, because the
+// other process may have ended. Orders by data need them, because two imports may be the same
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@ namespace heddle::detail {
 struct Import {
     std::uint64_t key = 0;  ///< EventState::uid, or Block::serial
     bool is_event = false;
-    Process process = {};  ///< that exported it
+    Process process = {};  ///< the process that exported it
     SourceLocation where = {};
     std::uint64_t memory = 0;  ///< an array's: the same for all imports of one allocation
 };
 
-/// Notes one. Costs no more if there is no memory. Thread-safe.
+/// Notes an import. Has no effect if there is no memory. Thread-safe.
 void note_import(const Import& import) noexcept;
-/// Forgets it: it was destroyed.
+/// Removes an import that was destroyed.
 void forget_import(std::uint64_t key) noexcept;
 /// Returns Import::memory of an array that is imported now. Returns 0 if it could not be noted.
 std::uint64_t imported_memory(std::uint64_t serial) noexcept;
-/// Lists them. Returns false if their lock is held.
+/// Lists the imports. Returns false if their lock is held.
 bool list_imports(std::vector<Import>& to);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// The names of what observers see.
+// The names of operations and reasons, for observers.
 #include <heddle/observe/observer.hpp>
 
 namespace heddle {

@@ -52,8 +52,8 @@ constinit List* retired = nullptr;          ///< lists that threads may still be
 constinit bool are_flights_wanted = false;  ///< guarded by the mutex
 constinit std::atomic<Visitor*> visitors{nullptr};
 
-// Entering, publishing a list and looking for visitors are sequentially consistent: either a
-// visitor sees the newest list, or the thread that published that list sees the visitor inside.
+// Entering, publishing a list and checking for visitors are sequentially consistent. Either a
+// visitor sees the newest list, or the thread that published it sees the visitor inside.
 
 constinit thread_local Visitor* this_visitor = nullptr;
 constinit thread_local bool is_ending = false;
@@ -120,7 +120,7 @@ void wait_for_visitors() noexcept {
     }
 }
 
-/// Returns what the observers of a list want, as bits of `observed`.
+/// Returns the requests of a list's observers, as bits of `observed`.
 std::uint32_t wishes_of(const List& list) noexcept {
     std::uint32_t bits = list.all.empty() ? 0 : detail::observe::ops;
     if (are_flights_wanted) bits |= detail::observe::flight;
@@ -235,7 +235,7 @@ void complete_and_notify(OpInfo& op) noexcept {
         op.begin_ns = call.begin_ns != 0 ? call.begin_ns : op.end_ns;
     }
     visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
-    // What follows in this call is another operation.
+    // Further work in this call is another operation.
     if (call.begin_ns != 0) {
         call.begin_ns = op.end_ns;
         call.id = next_id();
@@ -281,7 +281,7 @@ void CallMark::begin(const char* name, const SourceLocation& where) noexcept {
 }
 
 void CallMark::end() noexcept {
-    // In an outer call, what follows begins now.
+    // In an outer call, the next operation begins now.
     ThreadCall& call = this_call();
     call.begin_ns = outer_begin_ != 0 ? now_ns() : 0;
     call.id = outer_id_;

@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 /// Adds the observer unless it is registered already. Throws std::bad_alloc. Thread-safe.
 void ensure_observer(Observer& observer);
-/// Has operations noted from now on, or no longer (core/observe/flight.hpp). Thread-safe.
+/// Switches the noting of operations on or off (core/observe/flight.hpp). Thread-safe.
 void want_flights(bool wanted) noexcept;
 
 }  // namespace heddle::detail

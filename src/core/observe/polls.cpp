@@ -12,17 +12,17 @@ namespace heddle::detail {
 
 namespace {
 
-/// A program asks at least so often, in nanoseconds, while it does nothing else.
+/// The usual longest pause between two queries of a polling loop, in ns.
 constexpr std::int64_t usual_pause_ns = 20'000;
 
-/// What a thread asks for again and again.
+/// A query that a thread repeats.
 struct Poll {
     const char* name = "";
-    StreamState* stream = nullptr;  ///< of the event, if it is one
+    StreamState* stream = nullptr;  ///< the stream, or the event's stream
     EventPoint event = {};
     SourceLocation where = {};
-    std::int64_t first_ns = 0, last_ns = 0;  ///< when it answered "not yet"
-    std::int64_t asked = 0;                  ///< how often it did
+    std::int64_t first_ns = 0, last_ns = 0;  ///< of the answers "not yet"
+    std::int64_t asked = 0;                  ///< number of such answers
 
     static StreamState* stream_of(const OpInfo& query) noexcept {
         return query.stream ? &Access::state(query.stream) : nullptr;
@@ -30,25 +30,25 @@ struct Poll {
     bool is_for(const OpInfo& other) const noexcept {
         return event == other.event && (event.event != 0 || stream == stream_of(other));
     }
-    /// Returns until when the thread only asked, if the answer changed at `answered_ns`. What it
-    /// did after a pause that is longer than usual was not waiting.
+    /// Returns the end of the wait, if the answer changed at `answered_ns`. Time after a pause that
+    /// is longer than usual does not count as waiting.
     std::int64_t end_ns(std::int64_t answered_ns) const noexcept {
         const std::int64_t pause = (last_ns - first_ns) / std::max<std::int64_t>(asked - 1, 1);
         return std::min(answered_ns, last_ns + std::max(usual_pause_ns, 2 * pause));
     }
 };
 
-/// A loop asks for a few things by turns; more are not followed.
+/// A loop may alternate between a few queries; further ones are ignored.
 struct Polls {
     Poll all[8] = {};
-    std::uint64_t round = 0;  ///< of `rounds`, in which they were noted
+    std::uint64_t round = 0;  ///< the value of `rounds` when they were noted
     int count = 0;
-    std::int64_t told_until_ns = 0;  ///< stretches of one thread do not overlap
+    std::int64_t told_until_ns = 0;  ///< intervals of one thread do not overlap
 };
 constinit thread_local Polls polls;
 constinit std::atomic<std::uint64_t> rounds{0};
 
-/// Forgets what was noted for earlier observers.
+/// Forgets polls that were noted for earlier observers.
 void begin_round() noexcept {
     const std::uint64_t now = rounds.load(std::memory_order_relaxed);
     if (polls.round == now) return;
@@ -104,7 +104,7 @@ void end_polls() noexcept {
     while (polls.count > 0) {
         Poll& poll = polls.all[--polls.count];
         if (poll.asked < 2 || poll.last_ns <= polls.told_until_ns) continue;
-        // What was asked for was not reached: the wait is for nothing that is known.
+        // The query was never answered "complete", so the wait has no target.
         OpInfo op{.name = poll.name, .where = poll.where};
         if (poll.stream != nullptr) {
             op.stream = Access::stream(*poll.stream);

@@ -6,16 +6,16 @@
 
 namespace heddle::detail {
 
-/// Forgets the polls of all threads, because the observers change: one is told of no poll that
+/// Forgets the polls of all threads, because the observers change: an observer gets no poll that
 /// began before it was added. Thread-safe.
 void forget_polls() noexcept;
-/// Notes that a query answered "not yet". `asked` describes the query: what it asked for, and where
-/// it was made.
+/// Notes that a query answered "not yet". `asked` describes the query: its target, and its place in
+/// the program.
 void note_pending(const OpInfo& asked) noexcept;
-/// Tells observers how long the thread has asked in vain before this query answered "complete", if
-/// it has.
+/// Reports to observers how long the thread has polled before this query answered "complete". Has
+/// no effect if it has not polled.
 void tell_polled(const OpInfo& asked) noexcept;
-/// Ends all polls of this thread, because it does other things now. Costs one load if there are
+/// Ends all polls of this thread, because it continues with other work. Costs one load if there are
 /// none.
 void end_polls() noexcept;
 

@@ -1,4 +1,4 @@
-// Observers that environment variables ask for.
+// Observers that environment variables start.
 #pragma once
 
 #include <atomic>
@@ -6,20 +6,22 @@
 
 namespace heddle::detail {
 
-/// Starts what HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX ask for. The first call
-/// counts; it comes when the first stream is made. (src/timeline/record/start.cpp) What is wrong in
-/// the variables goes to the report hook, and so do variables that were meant to be heddle's.
+/// Starts the observers of HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX. Only the
+/// first call has an effect; it is made with the first stream. (src/timeline/record/start.cpp)
+/// Passes errors in the variables, and unknown variables that resemble heddle's, to the report
+/// hook.
 void start_observers() noexcept;
 
-/// Starts the check that this value of HEDDLE_CHECK asks for; it ends with the process. Throws
-/// UsageError for a word that it does not know, unless "exit" or "abort" is among the others: then
-/// the program ends with the status of one that has races. (src/check/start.cpp)
+/// Starts the check for this value of HEDDLE_CHECK; it ends with the process. Throws UsageError for
+/// an unknown word, unless "exit" or "abort" is among the others: then the program ends with the
+/// same status as for races. (src/check/start.cpp)
 void start_check(std::string_view value);
 
-/// Starts the watch that this value of HEDDLE_WATCH asks for. Throws UsageError for a value that it
-/// does not know. (src/watch/start.cpp)
+/// Starts the watch for this value of HEDDLE_WATCH. Throws UsageError for an unknown value.
+/// (src/watch/start.cpp)
 void start_watch(std::string_view value);
-/// Whether a watch of the parent process is to go on in this one, and lets it. Costs one load.
+/// Whether a watch of the parent process is to continue in this one. resume_watch() continues it.
+/// Costs one load.
 inline constinit std::atomic<bool> is_watch_interrupted{false};
 void resume_watch() noexcept;
 

@@ -1,4 +1,4 @@
-// What heddle's own observers are told of a wait beside OpInfo.
+// Details of a wait, besides OpInfo, for heddle's own observers.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,17 @@
 namespace heddle::detail {
 
 struct ToldWait {
-    /// The id of the stream that is waited for: it may have been destroyed, and then OpInfo::other
-    /// does not say which it was. 0: see there.
+    /// The id of the stream that is waited for: it may have been destroyed, and OpInfo::other then
+    /// does not identify it. 0 if OpInfo::other does.
     std::uint64_t other = 0;
-    /// Whether nothing was enqueued, because all that the wait covers had completed. It orders what
-    /// comes later on its stream, but it is no submission: a later wait for the stream may be
-    /// elided.
+    /// Whether no wait was enqueued, because all work that it covers had completed. It orders later
+    /// work on its stream, but it is no submission: a later wait for the stream may be elided.
     bool had_completed = false;
 };
-/// The wait that this thread tells observers of.
+/// The wait that this thread is reporting to observers.
 inline constinit thread_local ToldWait told_wait;
 
-/// Sets it for its lifetime.
+/// Sets told_wait for its lifetime.
 class TellsWait {
 public:
     explicit TellsWait(ToldWait wait) noexcept : before_(std::exchange(told_wait, wait)) {}

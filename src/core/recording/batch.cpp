@@ -1,4 +1,4 @@
-// Batches: the recorded tape is launched as a graph, if possible one that an earlier run has made.
+// Batches: launches the recorded tape as a graph, if possible with one from an earlier run.
 #include <heddle/recording/batch.hpp>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ bool BatchRun::find(const Tape& tape) noexcept {
     return false;
 }
 
-/// Returns how many operations were changed. If it throws, the graph is partly changed.
+/// Updates the graph. Returns the number of changed operations. If it throws, the graph is partly
+/// changed.
 std::size_t BatchRun::update(Entry& entry, const TapeOwner& tape, const SourceLocation& where) {
     std::size_t changed = 0;
     const std::unique_ptr<NodeData, void (*)(NodeData*)> unused(
@@ -76,7 +77,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         tape->clear();
         return note(How::replayed, "the same as an earlier time", 0);
     }
-    // A graph is remembered once it has been launched with what is remembered of it.
+    // A graph is remembered only after a launch that matches the remembered tape.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
     How how = How::instantiated;
@@ -88,7 +89,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
     try {
         if (is_like && remembered_ > 1 && entries_.back().before &&
             entries_.back().before->equals(*tape)) {
-            // If the arguments alternate between two sets, each set gets a graph.
+            // Arguments that alternate between two sets: each set gets a graph.
             why = "arguments that alternate get a graph each";
         } else if (is_like) {
             made = std::move(entries_.back());
@@ -146,7 +147,7 @@ void BatchRun::end_scope() noexcept try {
     if (missed_.empty()) missed_by_ = stream_->display_name();
     missed_ = std::move(other);
 } catch (...) {
-    // Without memory it is not told.
+    // Out of memory: there is no report.
 }
 
 void BatchRun::report_useless() noexcept try {
@@ -169,7 +170,7 @@ void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t rec
                 entry.shape = std::make_shared<const ShapeData>(
                     *graph_of(entry.tape.shared(), origin.device, where));
         } catch (...) {
-            // Observers then do not learn of the nodes.
+            // Observers then do not see the nodes.
         }
         op.recording = recording;
         op.shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr;
@@ -210,8 +211,8 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 Batch::~Batch() { delete_run(run_); }
 
 namespace {
-/// Locks the recorder of the scope that uses the batch, if one does: other threads may be sending
-/// for it.
+/// Locks the recorder of the scope that uses the batch, if there is one: other threads may be
+/// flushing it.
 std::unique_lock<detail::RecorderLock> guard(const detail::BatchRun& run) noexcept {
     return run.recorder != nullptr ? std::unique_lock(run.recorder->lock)
                                    : std::unique_lock<detail::RecorderLock>();

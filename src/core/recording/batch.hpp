@@ -1,4 +1,4 @@
-// What a Batch remembers: the tapes of earlier runs, and the graphs made of them.
+// The memory of a Batch: the tapes of earlier runs, and the graphs made of them.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ public:
         std::span<PartMark> marks;
     };
     /// Launches the tape on the stream of the first part, and leaves an empty tape in its place.
-    /// `recording` is the recorder's id. Moves what is to be destroyed, perhaps with users'
-    /// closures, to `garbage`, which must have room. If it throws, the tape is unchanged and
-    /// nothing has been enqueued.
+    /// `recording` is the recorder's id. Moves objects that must be destroyed, perhaps with users'
+    /// closures, to `garbage`, which must have room. If it throws, the tape is unchanged and no
+    /// work has been enqueued.
     void launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                 const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage);
     std::size_t size() const noexcept { return entries_.size(); }
@@ -39,41 +39,41 @@ public:
 
     BatchResult last;
     bool open = false;  ///< in use by a ScopedBatch
-    /// That scope's recorder. Other threads may launch meanwhile, under its lock; they do not read
-    /// this.
+    /// That scope's recorder. Other threads may launch meanwhile, with its lock held; they do not
+    /// read this.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
 
-    /// Call them where a scope begins to record and where it has ended.
+    /// Call them when a scope begins to record and when it has ended.
     void begin_scope(StreamRecord& stream, const SourceLocation& where);
     void end_scope() noexcept;
-    /// Reports that no scope recorded anything, if work was enqueued past them.
+    /// Reports that no scope recorded any work, if work was enqueued on other streams meanwhile.
     void report_useless() noexcept;
 
 private:
     struct Entry {
-        TapeOwner tape;    ///< what the graph runs now
-        TapeOwner before;  ///< what it ran before its last update
+        TapeOwner tape;    ///< the work that the graph runs now
+        TapeOwner before;  ///< its work before the last update
         std::shared_ptr<GraphExec> exec;
-        std::shared_ptr<const ShapeData> shape;  ///< for observers; null until one is there
+        std::shared_ptr<const ShapeData> shape;  ///< for observers; null before there was one
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
     void tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t recording,
                      const SourceLocation& where) noexcept;
-    /// Moves the entry that fits best to the end. Returns false if none fits.
+    /// Moves the entry that fits best to the end. Returns false if there is none.
     bool find(const Tape& tape) noexcept;
     std::size_t update(Entry& entry, const TapeOwner& tape, const SourceLocation& where);
 
     std::size_t remembered_;
     std::vector<Entry> entries_;  ///< least recently used first
 
-    // Until a scope has recorded something.
+    // Used until a scope has recorded work.
     bool has_recorded_ = false;
     std::size_t scopes_ = 0;
     Elsewhere elsewhere_;
     StreamRecord* stream_ = nullptr;
-    std::string missed_;        ///< a stream that was given work past a scope; or empty
+    std::string missed_;        ///< a stream with work that a scope did not record; or empty
     std::string missed_by_;     ///< the stream of that scope
     SourceLocation missed_at_;  ///< that scope
     NodeData scratch_;

@@ -22,7 +22,7 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
                                     const SourceLocation& where) {
     BatchRecorder& batch = batches.take();
     {
-        const std::lock_guard guard(batch.lock);  // other threads may look at an old use of it
+        const std::lock_guard guard(batch.lock);  // other threads may access it as an earlier batch
         batch.run_ = &run;
     }
     {
@@ -53,7 +53,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
             failure = std::current_exception();
         }
         batch.tell_abandoned(where);
-        // Still under the lock, so that nothing is recorded in between.
+        // Still with the lock held, so that no operation is recorded in between.
         batch.end();
         batch.run_ = nullptr;
         {
@@ -77,7 +77,7 @@ void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
             .where = where});
 }
 
-/// Moves the blocks kept so far to `garbage`.
+/// Moves all blocks kept so far to `garbage`.
 void BatchRecorder::collect_kept() noexcept {
     const std::lock_guard guard(kept_lock_);
     Block** last = &garbage.blocks;
@@ -100,15 +100,16 @@ const Recorder::Participant* BatchRecorder::base_of(const Participant& one) cons
     return base.stream_id == one.base_id && takes_part(base) ? &base : nullptr;
 }
 
-/// Whether nothing was really enqueued on the stream since it joined or the tape was last sent.
-/// Another thread can do so if it read the stream's flags before the stream joined.
+/// Returns whether no work was natively enqueued on the stream since it joined or the tape was last
+/// submitted. Another thread can enqueue work if it read the stream's flags before the stream
+/// joined.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
     return stream.place == 0 ||
            participant(stream).given == stream.submissions.load(std::memory_order_acquire);
 }
 
-/// Whether the stream's first `given` submissions are ordered before further work on the batch's
-/// first stream. Sets `past` to them, as far as they may still fail.
+/// Returns whether the stream's first `given` submissions are ordered before further work on the
+/// batch's first stream. Sets `past` to them, as far as they may still fail.
 bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
@@ -153,9 +154,9 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
         detach(participant(stream));
 }
 
-/// Flushes if the first stream leaves; without it the batch records nothing more. Also flushes for
-/// a stream with recorded work: only once that is enqueued does the stream end after it, with its
-/// failure, and do waits for the stream's device find it.
+/// Flushes if the first stream leaves; without it the batch records no more work. Also flushes for
+/// a stream with recorded work. The stream must end after that work, with its failure, and waits
+/// for the stream's device must cover it.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {
@@ -173,7 +174,8 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     }
 }
 
-/// Without a flush if the base has the failure of the branch, and its arrays know the base.
+/// Does not flush if the base inherits the failure of the branch and is a user of the branch's
+/// arrays.
 void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexcept {
     Participant& one = participant(stream);
     const Participant* const joined_by = base_of(one);
@@ -215,15 +217,14 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
 
 void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                                 const SourceLocation& where) {
-    // A flush orders all participants after the work that was really enqueued on any of them.
+    // A flush orders all participants after work that was natively enqueued on any of them.
     if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
     else merge(participant(waiter).at, point);
 }
 
-/// Puts on the tape what a launch needs besides the recorded operations.
+/// Appends the operations to the tape that a launch needs besides the recorded ones.
 void BatchRecorder::complete_tape(const SourceLocation& where) {
-    // Marks of live events become nodes: once the tape is sent, only a real record can be waited
-    // for.
+    // Marks of live events become nodes: after the launch, waits need a real record.
     for (Mark& mark : marks) {
         if (mark.op >= 0) mark.node = static_cast<std::uint32_t>(mark.op);
         if (mark.event == nullptr || mark.op >= 0) continue;
@@ -232,9 +233,9 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
         for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
     if (!tape->is_empty()) return;
-    // A stream has waited for what another was given before the tape, or for memory that the first
-    // one has allocated, and that is all; or another thread has enqueued work, which the next
-    // operations come after.
+    // An empty tape still needs a launch if a stream has waited for another's earlier work, or for
+    // memory that the first one has allocated. It is also needed if another thread has enqueued
+    // work that must precede the next operations.
     for (std::uint32_t i = 0; i < participants.size(); ++i) {
         if (i != 0 && !takes_part(participants[i])) continue;
         if (is_clean(*participants[i].stream) && (i == 0 || !participants[i].at.allocated) &&
@@ -245,7 +246,7 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
     }
 }
 
-/// Notes of a participant other than the first that its part has been launched.
+/// Notes that the part of a participant other than the first has been launched.
 void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
                                    const SourceLocation& where) noexcept {
     StreamRecord &stream = *one.stream, &origin = *first.stream;
@@ -264,7 +265,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
                     where);
 }
 
-/// Notes that the tape has been launched: further work of all participants comes after it.
+/// Notes that the tape has been launched: further work of all participants is ordered after it.
 void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) noexcept {
     const std::uint64_t given = first.submissions.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -276,7 +277,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
     marks.clear();
     begins.clear();
-    // The first one comes last: the others compare their parts with its part.
+    // The first participant is processed last: the others compare their parts with its part.
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;
@@ -294,7 +295,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
 }
 
-/// Drops participants that have left. Call it after a flush: no operation names their places.
+/// Drops participants that have left. Call it after a flush: no operation uses their indices.
 void BatchRecorder::forget_left() noexcept {
     const auto has_past = [](const StreamPart::Past& past) {
         return past.fate != nullptr || past.reached;
@@ -311,8 +312,8 @@ void BatchRecorder::flush(const SourceLocation& where) {
     const std::size_t begun = begins.size();
     try {
         complete_tape(where);
-        // Work that another thread really enqueued on a participant goes first. That happens if the
-        // thread read the stream's flags before the stream joined.
+        // Work that another thread natively enqueued on a participant precedes the tape. That
+        // happens if the thread read the stream's flags before the stream joined.
         for (std::uint32_t i = 1; i < participants.size(); ++i) {
             Participant& one = participants[i];
             if (!takes_part(one) || is_clean(*one.stream)) continue;
@@ -332,7 +333,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
     collect_kept();
     forget_left();
     if (is_recordable(*first)) return;
-    // The first stream has failed, for example: nothing can be recorded any more.
+    // For example, the first stream has failed: no more work can be recorded.
     for (Participant& one : participants) detach(one);
 }
 
@@ -388,7 +389,7 @@ void order_after_allocation(StreamRecord& stream, StreamRecord& on, const Source
             return;
         }
     }
-    order_after_enqueued(stream, on, where);  // another thread has sent the stream away
+    order_after_enqueued(stream, on, where);  // another thread made the stream leave the batch
 }
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
-// Open batches: recorders whose tape is launched as a graph whenever its work is needed. What they
-// record comes from recorded_calls.cpp; how a tape is launched is in batch.cpp.
+// Open batches: recorders whose tape is launched as a graph whenever its work is needed.
+// recorded_calls.cpp records the operations; batch.cpp launches a tape.
 #pragma once
 
 #include "core/recording/batch.hpp"
@@ -10,8 +10,8 @@ namespace heddle::detail {
 class BatchRecorder final : public Recorder {
 public:
     static BatchRecorder& start(StreamRecord& stream, BatchRun& run, const SourceLocation& where);
-    /// Flushes and ends the batch. If flushing throws, the batch has ended all the same, and what
-    /// was still on the tape is lost. Takes the lock.
+    /// Flushes and ends the batch. If flushing throws, the batch has ended all the same, and work
+    /// that was still on the tape is lost. Takes the lock.
     static void finish(BatchRecorder& batch, const SourceLocation& where);
 
     bool is_capture() const noexcept override { return false; }
@@ -37,7 +37,7 @@ protected:
 
 private:
     bool takes_part(const Participant& one) const noexcept;
-    /// Returns the participant that joins this one, or null.
+    /// Returns the participant that will join this one, or null.
     const Participant* base_of(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
     bool is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
@@ -50,11 +50,11 @@ private:
     void note_sent(StreamRecord& origin, const SourceLocation& where) noexcept;
     void forget_left() noexcept;
     void collect_kept() noexcept;
-    /// Tells observers that what is on the tape will not run, if there is anything.
+    /// Reports to observers that the work on the tape will not run, if there is any.
     void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
-    // Of the launch under way.
+    // For the launch in progress.
     std::vector<StreamPart> parts_;
     std::vector<PartMark> sent_marks_;
     SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock

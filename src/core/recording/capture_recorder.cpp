@@ -67,7 +67,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 one.stream->backend->drop_foreign(*one.stream);
             one.external = false;
         }
-        // A launch completes when all nodes have. So `join` adds no edges, it only skips this
+        // A launch completes when all nodes have. So `join` adds no edges; it only skips this
         // check.
         if (const std::string names =
                 join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
@@ -77,7 +77,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 "these streams took part in the capture and did not come back: {}. Let the first "
                 "stream wait for them (wait_stream), or capture with {{.join = true}}",
                 names);
-        // Launches record the events that are nodes. The others keep this capture's record.
+        // Launches record the events that are nodes. The other events still name this capture.
         for (Mark& mark : marks) {
             if (mark.event == nullptr) continue;
             if (mark.op >= 0) {
@@ -219,8 +219,8 @@ void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
     declared_.push_back({&block, block.serial.load(std::memory_order_relaxed), stream.place});
 }
 
-/// Hands blocks that were declared in a condition's body to the capture around it. Their uses do
-/// not show in nodes, so that capture must not reuse them.
+/// Passes blocks that were declared in a condition's body to the outer capture. Their uses are not
+/// visible in nodes, so that capture must not reuse them.
 void CaptureRecorder::tell_capture_around() {
     Recorder* const outer = participants[0].outer;
     if (declared_.empty() || outer == nullptr || !outer->is_capture()) return;

@@ -14,15 +14,15 @@ class CaptureRecorder final : public Recorder {
 public:
     static CaptureRecorder& start(StreamRecord& stream, CaptureMode mode,
                                   const SourceLocation& where);
-    /// Ends the capture and discards its tape, unless take() has taken it. Takes the lock.
+    /// Ends the capture and discards its tape, unless take() has moved it out. Takes the lock.
     static void finish(CaptureRecorder& capture) noexcept;
 
     /// Returns the captured work as a graph. If `join` is false, throws UsageError with the names
     /// of streams that the first stream has not waited for. Takes the lock.
     std::unique_ptr<GraphData> take(bool join, const SourceLocation& where);
 
-    /// Reports that nothing was captured, if work was enqueued past the capture meanwhile: the
-    /// graph is not what its user means. Takes the lock.
+    /// Reports that no work was captured, if work was enqueued on other streams meanwhile: the
+    /// graph is probably not as intended. Takes the lock.
     void report_empty(const SourceLocation& where) noexcept;
 
     /// Throws UsageError while a condition's body is captured: the stream belongs to the capture
@@ -32,7 +32,8 @@ public:
     /// Number of conditions' bodies that are being captured inside this capture. They must not use
     /// its other streams.
     int bodies = 0;
-    /// What is enqueued past the capture. Not begun for bodies of conditions, which may be empty.
+    /// Finds work that is enqueued on other streams meanwhile. Not begun for bodies of conditions,
+    /// which may be empty.
     Elsewhere elsewhere;
 
     bool is_capture() const noexcept override { return true; }
@@ -58,12 +59,12 @@ protected:
     }
 
 private:
-    /// A block that the capture owns and its array has released: reusable after these operations.
+    /// A block that the capture owns and whose array has freed it: reusable after these operations.
     struct Spare {
         Block* block;
         std::vector<std::uint32_t> after;
     };
-    /// A block that a stream uses, by used_on() and not by an operation on the tape.
+    /// A block that a stream uses by used_on(), not by an operation on the tape.
     struct Declared {
         Block* block;
         std::uint64_t serial;

@@ -1,4 +1,4 @@
-// What recorders hold back, for the watch.
+// The work that recorders hold back, for the watch.
 #include "core/base/fork.hpp"
 #include "core/recording/recorder.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Call it with the recorder's lock held.
+/// Reads the tape's work for the stream. Call it with the recorder's lock held.
 void look_at_tape(const Recorder& recorder, const StreamRecord& stream,
                   RecordingLook& to) noexcept {
     const Tape& tape = *recorder.tape;

@@ -24,7 +24,7 @@ Recorder::Point point_of(const Recorder::Mark& mark) {
 }
 
 /// Returns the operation that the stream's next kernel may overlap, or -1. Within one stream that
-/// is its newest one, unless the stream has waited for something since: that wait must hold.
+/// is its newest one, unless the stream has made a wait since: that wait must take effect.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
     const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
@@ -42,7 +42,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     if (!r || !r->accept(stream, Recorder::Wants::nothing, type.op->call, where)) return false;
     const std::int64_t primary = primary_of(r->participant(stream), options);
     LaunchOptions kept = options;
-    kept.dependence = Dependence::none;  // the edge says it
+    kept.dependence = Dependence::none;  // the edge replaces it
     const bool is_kernel = type.kernel != KernelKind::none;
     if (stream.priority != 0 && is_kernel && kept.priority == LaunchOptions::inherit_priority)
         // As in CUDA's captures: the graph may be launched on a stream with another priority.
@@ -100,7 +100,7 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
 
 namespace {
 /// Adds a node that runs graphs. The node uses all memory that they use. It is ordered after
-/// earlier users of memory that the graphs own, which clones share.
+/// earlier users of memory that the graphs own and that clones share.
 void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<NodeData>& node,
                     const std::vector<GraphData*>& graphs, const SourceLocation& where) {
     std::vector<std::uint32_t> tail = r.participant(stream).at.tail;
@@ -174,7 +174,7 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     // If `other` was recorded by a batch, its recorded work has been enqueued by now.
     const Recorded mine(waiter);
     if (!mine || mine->is_capture()) return false;
-    // The batch goes on if no wait will be enqueued.
+    // The batch stays open if no wait will be enqueued.
     const WaitPlan plan = decide_wait(waiter, other, where, Recorders::asked);
     if (plan.verdict.action != WaitAction::elide) mine->step_aside(waiter, where);
     return false;
@@ -361,7 +361,7 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
 }
 
 void forget_past_failure(StreamRecord& stream) noexcept {
-    StreamPart::Past forgotten;  // may hold the failure, which must go without the lock
+    StreamPart::Past forgotten;  // may hold the failure, which must be destroyed without the lock
     const Recorded r(stream);
     if (!r || r->is_capture()) return;
     Recorder::Participant& one = r->participant(stream);
@@ -380,7 +380,7 @@ bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Record
     for (const StreamUse& use : users) {
         if (!use.stream->has(stream_flag::recording)) continue;
         // Without the recorder's lock, which may be held for long: keep() checks by itself whether
-        // the batch is still open. Only the outermost recorder can be a batch, and it knows the
+        // the batch is still open. Only the outermost recorder can be a batch, and it has the
         // streams that have left.
         Recorder* const r = use.stream->outermost.load(std::memory_order_acquire);
         if (r != nullptr && r != sent && r->keep(block)) return true;

@@ -142,7 +142,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
         for (;;) {
             Recorded around(stream);
             if (around) around->flush(where);
-            // A batch's first stream comes after what it was given before.
+            // A batch's first stream is ordered after its earlier work.
             Point first;
             if (!is_capture()) first.begins.assign(1, 0);
             if (attach(stream, std::move(first), around ? &*around : nullptr, where)) return;

@@ -1,5 +1,5 @@
-// Recorders put the work of their streams on a tape instead of the device. A capture makes a graph
-// of its tape. A batch makes one too, and launches it.
+// Recorders put the work of their streams on a tape instead of enqueuing it. A capture makes a
+// graph of its tape. A batch makes one too, and launches it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace heddle::detail {
 
-/// A mutex whose waiters sleep, because sending a batch holds it for long.
+/// A mutex whose waiters sleep, because flushing a batch holds it for long.
 class RecorderLock {
 public:
     void lock() noexcept {
@@ -33,7 +33,7 @@ public:
     void unlock() noexcept {
         if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
     }
-    /// Returns whether a thread has waited for it since it was taken. For tests.
+    /// Returns whether a thread has waited for it since it was locked. For tests.
     bool is_awaited() const noexcept { return state_.load() == contended; }
 
 private:
@@ -42,51 +42,52 @@ private:
 };
 
 /// One capture or one open batch, and the streams that take part. Recorders are reused and never
-/// destroyed: one found in a stream's state may always be locked. Under the lock, check whether it
-/// still records the stream.
+/// destroyed: a recorder found in a stream's state may always be locked. With the lock held, check
+/// whether it still records the stream.
 ///
-/// A stream goes from recorded to sent in one step (docs/adr/0022). The lock is held from the first
-/// look at the tape until the stream is ordered after what was sent. The flag `recording` stays set
-/// meanwhile, so that all other threads wait for the lock.
+/// A stream's work changes from recorded to submitted in one step (docs/adr/0022). The lock is held
+/// from the first access to the tape until the stream is ordered after the submitted work. The flag
+/// `recording` stays set meanwhile, so that all other threads wait for the lock.
 class Recorder {
 public:
-    /// A point in the recording: what a waiter has to come after.
+    /// A point in the recording: the work that a waiter must be ordered after.
     struct Point {
         std::vector<std::uint32_t> tail;  ///< operations
-        /// Batches: participants, by index, whose work from before the tape counts too.
+        /// Batches: participants, by index, whose work from before the tape is included.
         std::vector<std::uint32_t> begins;
-        /// Batches: memory that the first stream has allocated in its own order counts too.
+        /// Batches: memory that the first stream has allocated in its own order is included.
         bool allocated = false;
     };
     /// A stream that takes part. The first one is the stream on which the recording began.
     struct Participant {
         StreamRecord* stream = nullptr;  ///< null after it has left
         std::uint64_t stream_id = 0;
-        /// Its submissions when it joined, or when the tape was last sent.
+        /// Its submissions when it joined, or when the tape was last submitted.
         std::uint64_t given = 0;
-        Point at;               ///< what its next operation depends on
-        StreamPart::Past past;  ///< batches: what it was given before, as far as that may fail
+        Point at;               ///< the dependencies of its next operation
+        StreamPart::Past past;  ///< batches: its earlier work, as far as it may fail
         /// Its newest operation, or -1 if a dependent kernel must not overlap that.
         std::int64_t own = -1;
-        /// The operation behind a programmatic event that its next kernel waits for, or -1.
+        /// The operation before a programmatic event that its next kernel waits for, or -1.
         std::int64_t primary = -1;
-        std::string name;  ///< captures: for messages after the stream is gone
+        std::string name;  ///< captures: for messages after the stream was destroyed
         /// The recorder that recorded the stream before and resumes afterwards, or null.
         Recorder* outer = nullptr;
         std::uint64_t outer_id = 0;
         std::size_t outer_place = 0;
-        /// The participant that joins this one, a branch, when it leaves; the id is 0 if none does.
+        /// The participant that joins this one, a branch, when it leaves; the id is 0 if there is
+        /// none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        bool external = false;  ///< others may enqueue natively on it; that is captured natively
-        bool leaves = false;    ///< batches: it leaves once its work has been sent
+        bool external = false;  ///< others may enqueue natively on it; captured natively
+        bool leaves = false;    ///< batches: it leaves once its work has been submitted
     };
     /// An event's newest record.
     struct Mark {
         EventState* event;  ///< null if it has been recorded elsewhere since, or destroyed
         Point at;
         std::int64_t op = -1;    ///< the operation that records it, or -1 if there is none
-        std::uint32_t node = 0;  ///< batches, set by a flush: that one, or the one it has added
+        std::uint32_t node = 0;  ///< batches, set by a flush: `op`, or the operation added for it
     };
 
     virtual ~Recorder() = default;
@@ -96,23 +97,23 @@ public:
     std::atomic<int> process{0};       ///< forks() in the process where the recording began
     Recorder* next_free = nullptr;
 
-    // The lock guards everything below. Functions are called with it held and return with it held,
-    // unless they say otherwise.
+    // The lock guards all members below. Functions are called with it held and return with it held,
+    // unless their comments differ.
     Device device = Access::device(DeviceKind::cpu, 0);
     SourceLocation began_at;  ///< where the recording began
-    /// The thread that began the recording. Changes under the lock only.
+    /// The thread that began the recording. Changes only with the lock held.
     std::atomic<std::thread::id> owner;
-    /// The same thread's number, which unlike its id no later thread has.
+    /// The same thread's number. Unlike its id, it is never reused.
     std::atomic<std::uint32_t> owner_number{0};
-    /// Returns whether the calling thread began the recording. Without the lock it may be that of a
-    /// later recording.
+    /// Returns whether the calling thread began the recording. Without the lock, the result may be
+    /// about a later recording.
     bool is_mine() const noexcept {
         return owner_number.load(std::memory_order_relaxed) == this_thread_number();
     }
     TapeOwner tape;
     std::vector<Participant> participants;
-    /// The operations that depend on what a participant was given before the tape. They are the
-    /// first to depend on it; others depend on them.
+    /// The operations that directly depend on a participant's work from before the tape. Others
+    /// depend on them.
     std::vector<PartBegin> begins;
     std::vector<Mark> marks;
 
@@ -121,13 +122,13 @@ public:
     }
     Mark* mark_of(const EventState& event) noexcept;
 
-    /// What is destroyed after the lock has been released, because destructors of users' closures
+    /// Objects to destroy after the lock has been released, because destructors of users' closures
     /// may call heddle.
     struct Garbage {
         std::vector<std::shared_ptr<void>> objects;
         std::vector<StreamPart::Past> pasts;  ///< may hold the last reference to a failure
         Block* blocks = nullptr;              ///< to be freed; linked by Block::next_kept
-        const Recorder* sent = nullptr;       ///< the batch that has sent all their recorded uses
+        const Recorder* sent = nullptr;       ///< the batch that submitted all their recorded uses
 
         Garbage() = default;
         Garbage(Garbage&& other) noexcept
@@ -135,7 +136,7 @@ public:
               blocks(std::exchange(other.blocks, nullptr)), sent(other.sent) {}
         Garbage& operator=(Garbage&&) = delete;
         ~Garbage();
-        /// Reserves room for what one flush drops, so that it cannot fail half-way.
+        /// Reserves room for the objects of one flush, so that it cannot fail half-way.
         void reserve(std::size_t more_pasts) {
             objects.reserve(objects.size() + 8);
             pasts.reserve(pasts.size() + more_pasts);
@@ -148,7 +149,7 @@ public:
     virtual bool is_capture() const noexcept = 0;
     virtual CaptureMode capture_mode() const noexcept { return CaptureMode::thread_local_; }
 
-    /// What an operation needs from a recorder.
+    /// An operation's demand on a recorder.
     enum class Wants : std::uint8_t {
         nothing,   ///< a kernel, a host function, device memory
         pageable,  ///< host memory that may change after the call
@@ -156,35 +157,35 @@ public:
         graph,     ///< a graph launch
     };
     /// Called before an operation of the stream is added. Returns false if it cannot be recorded:
-    /// then the tape has been sent, and the stream has left (a batch's first one stays). Throws
-    /// UsageError if a capture refuses it.
+    /// then the tape has been submitted, and the stream has left (a batch's first one stays).
+    /// Throws UsageError if a capture refuses it.
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
-    /// Notes that the newest operation, the stream's, uses the block.
+    /// Notes that the stream's operation, which is the newest one, uses the block.
     void use(StreamRecord& stream, Block& block, bool writes);
-    /// Makes the stream a participant whose next operation comes after `point`. Returns false if it
-    /// must not join: then the caller enqueues a real wait. Throws UsageError if a capture refuses
-    /// it.
+    /// Makes the stream a participant whose next operation is ordered after `point`. Returns false
+    /// if it must not join: then the caller enqueues a native wait. Throws UsageError if a capture
+    /// refuses it.
     virtual bool join(StreamRecord& stream, const Point& point, const char* call,
                       const SourceLocation& where) = 0;
-    /// Makes a participant wait for `point`: on the tape, or by sending it.
+    /// Makes a participant wait for `point`: on the tape, or by submitting it.
     virtual void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                              const SourceLocation& where) = 0;
-    /// Sends the tape, and orders further work of all participants after it. If it throws,
-    /// everything is still on the tape and nothing has been enqueued. Captures do nothing.
+    /// Submits the tape, and orders further work of all participants after it. If it throws, all
+    /// work is still on the tape and none has been enqueued. Has no effect on captures.
     virtual void flush(const SourceLocation& where) = 0;
-    /// Called before work is really enqueued on a participant, so that it follows the recorded
-    /// work. Flushes, and the stream leaves (a batch's first one stays). Captures do nothing.
+    /// Called before work is natively enqueued on a participant, so that it follows the recorded
+    /// work. Flushes, and the stream leaves (a batch's first one stays). Has no effect on captures.
     virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Removes a participant that is being closed. Its work stays recorded, or is sent.
+    /// Removes a participant that is being closed. Its work stays recorded, or is submitted.
     virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }
     /// Removes a branch that `base` has joined. Its work stays recorded.
     virtual void leave_joined(StreamRecord& stream, StreamRecord&) noexcept { leave(stream); }
-    /// Removes a participant that is returned to a pool, once its work has been sent. Captures do
-    /// nothing.
+    /// Removes a participant that is returned to a pool, once its work has been submitted. Has no
+    /// effect on captures.
     virtual void leave_when_sent(StreamRecord&) noexcept {}
-    /// Takes a block that its array has released, and frees it when its recorded uses have been
-    /// sent. Returns false if it does not take the block. Does not need the lock.
+    /// Keeps a block that its array has freed, and frees it when its recorded uses have been
+    /// submitted. Returns false if it does not keep the block. Does not need the lock.
     virtual bool keep(Block&) noexcept { return false; }
     virtual void note_batch_use(StreamRecord&, Block&, bool) {}
     /// Notes that the participant's past and future work uses the block (used_on()).
@@ -193,16 +194,16 @@ public:
     }
 
     /// Adds an operation of the stream, which accept() has admitted; `fill_in` completes it. If
-    /// that throws, nothing is added.
+    /// that throws, no operation is added.
     template <class F>
     std::uint32_t add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
                       F&& fill_in);
-    /// Adds the work that others have enqueued natively on the participant, as one operation.
+    /// Adds foreign work that was enqueued natively on the participant, as one operation.
     void collect_external(Participant& one, const SourceLocation& where);
 
-    /// Makes the stream a participant if at this moment `outer` records it (null: nothing does).
-    /// Returns false otherwise, and if a batch would take the stream in while another thread is
-    /// enqueuing something on it.
+    /// Makes the stream a participant if `outer` is the stream's current recorder (null if it has
+    /// none). Returns false otherwise. Also returns false if a batch would add the stream while
+    /// another thread is enqueuing work on it.
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,
@@ -215,7 +216,7 @@ protected:
     virtual std::uint32_t flags() const noexcept = 0;
 
 private:
-    // Garbage too.
+    // Garbage, like the other kind.
     TapeOwner ended_tape_;
     std::vector<Participant> ended_participants_;
 };
@@ -232,13 +233,13 @@ inline void merge(Recorder::Point& at, const Recorder::Point& more) {
 /// Returns, for each operation, whether it is one of `ends` or precedes one of them.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
 
-/// Holds the lock of a stream's recorder. Empty if nothing records the stream.
+/// Holds the lock of a stream's recorder. Empty if the stream has no recorder.
 class Recorded {
 public:
     explicit Recorded(StreamRecord& stream) noexcept;
     /// Locks the recorder that has the event marked.
     explicit Recorded(EventState& event) noexcept;
-    /// Adopts the lock, which is held already.
+    /// Adopts the lock, which the thread holds already.
     explicit Recorded(Recorder& held) noexcept : recorder_(&held) {}
     ~Recorded() { unlock(); }
     Recorded(const Recorded&) = delete;
@@ -252,7 +253,7 @@ private:
     Recorder* recorder_ = nullptr;
 };
 
-/// The recorders of one kind that are not in use. They are never destroyed.
+/// Unused recorders of one kind. They are never destroyed.
 template <class Kind> class RecorderPool {
 public:
     Kind& take() {

@@ -344,7 +344,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
     const std::uint64_t* serial = tape->all_serials().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        // Moved out of the tape: the node will own others whose closures own the tape.
+        // Moved out of the tape: the node will own closures that own the tape.
         std::shared_ptr<NodeData> made = tape->take_node(op);
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());

@@ -25,11 +25,11 @@ struct TapeOp {
     std::uint32_t chunk;    ///< chunk with the payload
     std::uint32_t payload;  ///< offset in the chunk
     std::uint32_t payload_size;
-    std::uint32_t dependencies : 24;  ///< how many; consecutive in all_dependencies()
-    /// Which dependency is a kernel that it may overlap, counted from 1; 0: none.
+    std::uint32_t dependencies : 24;  ///< number; consecutive in all_dependencies()
+    /// Which dependency is a kernel that it may overlap, counted from 1; 0 if there is none.
     std::uint32_t early : 8;
-    std::uint16_t blocks;   ///< how many; consecutive in all_blocks()
-    std::uint16_t options;  ///< which of the tape's launch options, counted from 1; 0: none
+    std::uint16_t blocks;   ///< number; consecutive in all_blocks()
+    std::uint16_t options;  ///< index of launch options, counted from 1; 0 if there are none
     std::uint8_t is_node;   ///< `count` is an index into the tape's nodes
     std::uint8_t device;
     DeviceKind device_kind;
@@ -58,24 +58,24 @@ public:
     /// Appends an operation that depends on the operations `after`. Returns its index.
     std::uint32_t add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
                       const SourceLocation& where);
-    /// These complete the newest operation, in any order.
+    /// Each of these completes the newest operation; they may be called in any order.
     void set_work(const WorkType& type, void* closure, std::size_t count,
                   const LaunchOptions& options);
     void set_copy(const Piece& to, const Piece& from);
     void set_fill(const Piece& to, const void* value, std::size_t size);
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures record
-    /// Notes whose operation the newest one is, by a number of the recorder's. Tapes that differ in
-    /// this alone are equal.
+    /// Notes the participant of the newest operation, by the recorder's number for it. Has no
+    /// effect on comparisons of tapes.
     void set_participant(std::uint32_t number) { participants_.resize(ops_.size(), number); }
     void add_block(Block& block);
-    /// Notes how the newest operation uses memory. Only for observers: it does not matter when
-    /// tapes are compared.
+    /// Notes the newest operation's uses of memory. Only for observers: has no effect on
+    /// comparisons of tapes.
     void set_accesses(std::span<const MemoryArgument> memory);
-    /// Moves what set_accesses() noted of an operation to `to`. Returns false if it noted nothing.
+    /// Moves an operation's uses from set_accesses() to `to`. Returns false if there are none.
     bool take_accesses(std::size_t index, std::vector<OpAccess>& to);
 
-    /// The end of the tape at some moment. go_back() removes the operations added since.
-    /// Operations from before must not have been changed meanwhile.
+    /// The end of the tape at some moment. go_back() removes the operations added since. Earlier
+    /// operations must not have been changed meanwhile.
     struct Position {
         std::size_t ops, dependencies, blocks, nodes, events, options, chunk;
         std::uint32_t used;
@@ -88,11 +88,10 @@ public:
     /// Returns the operations that use the block.
     std::vector<std::uint32_t> users_of(const Block& block) const;
 
-    /// Lets the newest operation start before `primary` has finished. Does nothing unless that is a
-    /// kernel on the same device and one of its dependencies.
+    /// Lets the newest operation start before `primary` has finished. Has no effect unless
+    /// `primary` is a kernel on the same device and one of its dependencies.
     void set_primary(std::uint32_t primary) noexcept;
-    /// The tape becomes an owner of the event, whose address therefore cannot become another
-    /// event's.
+    /// Makes the tape an owner of the event, whose address therefore cannot become another event's.
     void set_event(std::uint32_t op, EventState* event) {
         events_.emplace_back(event);
         ops_[op].event = event;
@@ -102,7 +101,7 @@ public:
 
     const TapeOp& op(std::size_t index) const noexcept { return ops_[index]; }
     const SourceLocation& where(std::size_t index) const noexcept { return where_[index]; }
-    /// Returns what set_participant() noted. Captures note it for each operation.
+    /// Returns the number from set_participant(). Captures note one for each operation.
     std::uint32_t participant(std::size_t index) const noexcept {
         return index < participants_.size() ? participants_[index] : 0;
     }
@@ -120,14 +119,14 @@ public:
         return op.is_node != 0 ? std::move(nodes_[op.count]) : nullptr;
     }
 
-    /// Whether both tapes have the same kinds of operations, with the same dependencies and launch
-    /// options.
+    /// Returns whether both tapes have the same kinds of operations, with the same dependencies and
+    /// launch options.
     bool has_shape_of(const Tape& other) const noexcept;
 
-    /// Whether both tapes are equal to the last byte, so that the graph of one can be launched for
-    /// the other.
+    /// Returns whether both tapes are equal to the last byte, so that the graph of one can be
+    /// launched for the other.
     bool equals(const Tape& other) const noexcept;
-    /// Whether an operation is equal in two tapes of the same shape.
+    /// Returns whether an operation is equal in two tapes of the same shape.
     bool is_same(std::size_t index, const Tape& other) const noexcept;
 
 private:
@@ -154,14 +153,14 @@ private:
         std::size_t op;
         std::vector<OpAccess> accesses;
     };
-    std::vector<Noted> accesses_;  ///< by `op`, growing
+    std::vector<Noted> accesses_;  ///< ascending by `op`
     std::uint64_t shape_ = 0;
-    bool comparable_ = true;  ///< bytes say it all: no nodes, no closures with a move or destructor
+    bool comparable_ = true;  ///< as bytes: no nodes, no closures with a move or destructor
 };
 
-/// The one owner of a tape's contents: the recorder that adds to it or, once its graph has been
-/// launched, the batch that remembers it. It moves and is never copied, so no two parts of heddle
-/// take one tape for their own. Closures in graphs keep the tape's memory, by shared().
+/// The only owner of a tape's contents: the recorder that adds to it or, once its graph has been
+/// launched, the batch that remembers it. Movable but not copyable, so a tape never has two owners.
+/// Closures in graphs keep the tape's memory, by shared().
 class TapeOwner {
 public:
     TapeOwner() = default;
@@ -174,7 +173,7 @@ public:
     Tape& operator*() const noexcept { return *tape_; }
     /// For closures that lie in the tape.
     const std::shared_ptr<Tape>& shared() const noexcept { return tape_; }
-    /// Gives the tape up, to be destroyed where that is allowed.
+    /// Releases the tape, for destruction where it is allowed.
     std::shared_ptr<void> release() noexcept { return std::move(tape_); }
 
 private:

@@ -35,12 +35,12 @@ struct GraphData;
 /// How one device accesses another's memory (heddle/device/memory_access.hpp).
 enum class AccessKind : std::uint8_t { peer, pool };
 
-/// Where a region of memory is. classify() finds it for pointers that heddle does not own.
+/// The place of memory. classify() finds it for pointers that heddle does not own.
 struct Place {
     Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::pageable;
 };
-/// Returns whether it is memory of a CUDA device.
+/// Returns whether the place is memory of a CUDA device.
 inline bool is_on_cuda(const Place& place) noexcept {
     return place.kind == MemoryKind::device && place.device.is_cuda();
 }
@@ -49,11 +49,11 @@ inline bool is_on_cuda(const Place& place) noexcept {
 /// row, the pitch is `bytes`.
 struct Piece : MemoryRange {
     Place place{};
-    /// The array that it is in, if that is known. Nodes and tapes list theirs elsewhere.
+    /// The array that contains it, if known. Nodes and tapes list theirs elsewhere.
     Block* owner = nullptr;
 };
 
-/// Returns the start of memory that is written.
+/// Returns the start of writable memory.
 inline std::byte* writable(const MemoryRange& memory) noexcept {
     return const_cast<std::byte*>(static_cast<const std::byte*>(memory.data));
 }
@@ -69,7 +69,7 @@ struct SharedMemory {
 /// Memory that a backend allocated.
 struct Allocated {
     void* data;
-    /// It is from a cache of the backend's own, and all uses that it was freed after have ended.
+    /// From a cache of the backend's own. All uses before its last free have completed.
     bool is_reused = false;
 };
 
@@ -120,21 +120,22 @@ public:
     /// calls known_failure() afterwards.
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Returns a position behind all that the stream has been given; 0 if the backend cannot tell
-    /// what a stream has reached without an event. Like the next, for streams that are open.
+    /// Returns a position after all work enqueued so far on the stream. Returns 0 if the backend
+    /// cannot query a stream's progress without an event. Like the next function, only for open
+    /// streams.
     virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
     /// Returns the position that the stream has reached: all work before it has completed.
     virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
-    /// Blocks until all work enqueued so far on the device's streams has completed. Failures of
-    /// closed streams that nobody else can tell have been reported when it returns. Core asks the
+    /// Blocks until all work enqueued so far on the device's streams has completed. On return,
+    /// failures of closed streams that no other object reports have been reported. Core queries the
     /// open streams itself.
     virtual void synchronize_device(int device, const SourceLocation& where) = 0;
     /// Returns the id of the native capture that the stream takes part in, or 0. Only called for
     /// streams flagged `capturing` or `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
-    /// Clears the stream's failure in stream order and returns it; null if there is none. Call it
-    /// once the stream's first `submissions` submissions have completed. The stream's owner may
-    /// close it meanwhile. Throws DeviceLost if the device is lost.
+    /// Clears the stream's failure in stream order and returns it. Returns null if there is none.
+    /// Call it once the stream's first `submissions` submissions have completed. The stream's owner
+    /// may close it meanwhile. Throws DeviceLost if the device is lost.
     virtual Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                                   const SourceLocation& where) = 0;
 
@@ -154,8 +155,8 @@ public:
     virtual bool is_complete(EventState& event, const SourceLocation& where) = 0;
     virtual void synchronize(EventState& event, const SourceLocation& where) = 0;
     virtual double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) = 0;
-    /// Returns the failure of the work before a complete event, or null. CPU events carry it; for
-    /// CUDA events it comes from the device or the event's Fate.
+    /// Returns the failure of the work before a complete event, or null. CPU events contain it. For
+    /// CUDA events, the device or the event's Fate has it.
     virtual Failure failure_of(EventState& event) = 0;
     virtual EventHandle export_event(EventState& event, const SourceLocation& where) = 0;
     virtual void import_event(EventState& event, const EventHandle& handle,
@@ -165,7 +166,8 @@ public:
     /// Completes `done` (with the failure, if any) when the event's newest record completes. Never
     /// blocks.
     virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
-    /// The same, but returns the completion. A backend whose events hold one overrides this.
+    /// Returns a completion of the event's newest record. A backend whose events contain one
+    /// overrides this.
     virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
         CompletionRef done = make_completion();
         signal(event, done, where);
@@ -175,7 +177,7 @@ public:
     /// `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
-    // For streams that the caller does not own: open, being closed, or gone. Work that is being
+    // For streams that the caller does not own: open, being closed, or ended. Work that is being
     // captured natively does not count.
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
@@ -189,30 +191,31 @@ public:
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
     /// Called right after flag `joined` was set. Returns false if another thread may still be
-    /// enqueuing something without having seen the flag: the stream must not join now. If it
-    /// returns true, all that was enqueued so has been counted (docs/adr/0060).
+    /// enqueuing work without having seen the flag: the stream must not join now. If it returns
+    /// true, all such work has been counted (docs/adr/0060).
     virtual bool finish_enqueues(StreamRecord& stream) noexcept {
-        // In this order: one that is announced later has seen the flag, and is not counted before
-        // it has made way.
+        // In this order: a submission that is announced later has seen the flag, and is not counted
+        // before it has called make_way().
         const std::uint64_t announced = stream.announced.load();
         return stream.submissions.load(std::memory_order_acquire) == announced;
     }
 
     // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
 
-    /// Learns how far the streams of the backend have come, where that is not known anyway. Waits
-    /// for an answer, at most so long. Returns for how long there has been none; 0 if there is one.
+    /// Queries the progress of streams that the backend does not track otherwise. Waits for an
+    /// answer, at most for the passed duration. Returns for how long there has been no answer; 0 if
+    /// there is one.
     virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
         return std::chrono::nanoseconds(0);
     }
-    /// Tells how far the stream has come. Returns false if what it has pending may advance without
-    /// being seen to.
+    /// Reads the stream's progress. Returns false if its pending work may advance without a visible
+    /// change.
     virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
-    /// Tells what the stream has pending.
+    /// Reads the stream's pending work.
     virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }
-    /// Lists the waits for events that processes share. Returns false if they cannot be looked at.
+    /// Lists the waits for events that processes share. Returns false if they cannot be read.
     virtual bool list_shared_waits(std::vector<SharedWait>&) { return true; }
-    /// Returns how many threads run the streams' work; 0 if it is none of ours.
+    /// Returns the number of threads that run the streams' work; 0 if heddle has none.
     virtual int worker_count() noexcept { return 0; }
 
     // Work ----------------------------------------------------------------------------------------
@@ -221,13 +224,13 @@ public:
                          const SourceLocation& where) = 0;
     /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA refuses it.
     virtual void launch(StreamRecord& stream, const LaunchCall& call) = 0;
-    /// The same. A backend that can tell when the kernel ran calls notify_run() with this id, at
-    /// latest in tell_ended_runs() after its end.
+    /// Enqueues a kernel like launch(). A backend that can measure when the kernel ran calls
+    /// notify_run() with this id: at the latest in tell_ended_runs() after the kernel's end.
     virtual void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t) {
         launch(stream, call);
     }
-    /// Throws for a grid that the CUDA device cannot have. Opts the kernel in to the dynamic shared
-    /// memory that it asks for.
+    /// Throws for a grid that the CUDA device cannot run. Enables the dynamic shared memory that
+    /// the kernel requests.
     virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,
                             const SourceLocation&) {}
     /// Enqueues a copy. At least one side is this backend's memory, or both are host memory. Counts
@@ -240,18 +243,20 @@ public:
                       const SourceLocation& where) = 0;
 
     // Graphs --------------------------------------------------------------------------------------
-    /// Makes an executable graph. Core has checked everything except what only the backend knows.
+    /// Makes an executable graph. Core has checked all properties except those that depend on the
+    /// backend.
     virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                                    const SourceLocation& where) = 0;
 
-    /// Begins a native capture of the stream, for work that others enqueue on its native handle.
+    /// Begins a native capture of the stream, for foreign work that is enqueued on its native
+    /// handle.
     virtual void begin_foreign(StreamRecord& stream, CaptureMode mode,
                                const SourceLocation& where) = 0;
-    /// Returns what the native capture has recorded so far, and begins another one. The result is
-    /// an opaque graph, for a node of kind `other`, or null if nothing was recorded.
+    /// Returns the work that the native capture has recorded so far, and begins another one. The
+    /// result is an opaque graph, for a node of kind `other`, or null if no work was recorded.
     virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
                                                const SourceLocation& where) = 0;
-    /// Ends the native capture and discards what it recorded.
+    /// Ends the native capture and discards its work.
     virtual void drop_foreign(StreamRecord& stream) noexcept = 0;
 
     // Memory --------------------------------------------------------------------------------------
@@ -261,9 +266,8 @@ public:
     virtual void* allocate(StreamRecord& stream, std::size_t bytes,
                            const SourceLocation& where) = 0;
     /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
-    /// `users` are distinct streams of any backend; some may be closed or gone. Returns false if
-    /// this itself needs memory and there is none: then nothing has happened, and the caller has to
-    /// try again later.
+    /// `users` are distinct streams of any backend; some may be closed or ended. Returns false, and
+    /// does nothing, if this needs memory and there is none. The caller has to try again later.
     [[nodiscard]] virtual bool free(void* data, std::size_t bytes, int device,
                                     const StreamUse* users, std::size_t user_count) noexcept = 0;
     /// Allocates page-locked host memory. free_pinned() frees it like free(), and may cache it.
@@ -283,17 +287,17 @@ public:
     [[nodiscard]] virtual bool free_shared(const SharedMemory& memory, const StreamUse* users,
                                            std::size_t user_count) noexcept = 0;
 
-    /// Tells observers of all timed operations that have ended, if the backend tells them later.
+    /// Reports all timed operations that have ended to observers, if the backend reports them late.
     virtual void tell_ended_runs() noexcept {}
-    /// Times operations by the records of a profiling library, until as many calls of
-    /// end_records(). Returns "", or why it cannot. Thread-safe.
+    /// Times operations by the records of a profiling library, until end_records() was called as
+    /// often. Returns "", or why it is impossible. Thread-safe.
     virtual std::string begin_records() { return "there is none"; }
-    /// Tells observers what is recorded so far.
+    /// Reports the records so far to observers.
     virtual void end_records() noexcept {}
     virtual RecordCounts record_counts() noexcept { return {}; }
 
-    /// Finds where an address is that heddle does not own. Returns false if this backend does not
-    /// know the address.
+    /// Finds the place of an address that heddle does not own. Returns false if this backend does
+    /// not know the address.
     virtual bool classify(const void* data, Place& place) noexcept = 0;
 
     /// Called by host threads that block for long (block_until(): every 100 ms or less). Completes
@@ -309,7 +313,7 @@ public:
 };
 
 /// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). They
-/// are there from the start and are never destroyed.
+/// exist from the start and are never destroyed.
 Backend& cpu_backend() noexcept;
 Backend& cuda_backend() noexcept;
 inline Backend& backend_of(DeviceKind kind) noexcept {

@@ -1,5 +1,5 @@
-// The seam for code that is compiled and loaded at run time. Apart from backend.hpp, because only
-// CUDA devices have it.
+// The seam for code that is compiled and loaded at run time. Separate from backend.hpp, because
+// only CUDA devices have it.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ struct Compiled {
 
 using ModuleKernels = std::vector<std::unique_ptr<ModuleKernelData>>;
 
-/// Functions throw heddle::Error unless marked noexcept. Thread-safety: all may be called from many
-/// threads at once.
+/// Functions throw heddle::Error unless marked noexcept. Thread-safe.
 class CodeBackend {
 public:
     virtual ~CodeBackend() = default;
@@ -35,12 +34,12 @@ public:
     /// Returns the device's architecture, such as "sm_90".
     virtual std::string architecture_of(Device device, const SourceLocation& where) = 0;
 
-    /// Returns the compiler's name and version; loads it on first use. Throws Unsupported if there
-    /// is none.
+    /// Returns the compiler's name and version, and loads it on first use. Throws Unsupported if
+    /// there is none.
     virtual std::string compiler(const SourceLocation& where) = 0;
-    /// Returns the architecture to compile for: `wanted` if the compiler knows it, else the newest
-    /// older one it knows, as PTX ("compute_90"). Throws Unsupported if `wanted` is older than all
-    /// of them.
+    /// Returns the architecture to compile for: `wanted` if the compiler supports it. Otherwise
+    /// returns the newest older one that it supports, as PTX ("compute_90"). Throws Unsupported if
+    /// `wanted` is older than all of them.
     virtual std::string supported_architecture(const std::string& wanted,
                                                const SourceLocation& where) = 0;
     /// Compiles `source`; `options.architecture` must be set. If the source does not compile,

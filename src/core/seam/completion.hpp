@@ -1,5 +1,5 @@
-// Completions: one-shot host-side events. CPU events are made of them, and waits between CPU and
-// CUDA streams go through them (docs/adr/0003). A thread can block until one is done.
+// Completions: one-shot host-side events. CPU events consist of them, and waits between CPU and
+// CUDA streams use them (docs/adr/0003). A thread can block until one is done.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct StreamRecord;
 /// stack for example.
 struct Waiter {
     Waiter* next = nullptr;
-    /// Called once, on the thread that completes. The waiter is not touched afterwards, so the
+    /// Called once, on the thread that completes. The waiter is not accessed afterwards, so the
     /// function may destroy it. Must not block.
     void (*wake)(Waiter& self, const Completion& done) noexcept = nullptr;
 };
@@ -39,11 +39,11 @@ public:
     /// Returns the time passed to complete(): nanoseconds of std::chrono::steady_clock, or 0.
     std::int64_t time_ns() const noexcept { return time_ns_; }
 
-    /// Whom ThreadSanitizer is told to be ordered before those who wait.
+    /// Whether complete() has to declare to ThreadSanitizer that its caller precedes the waiters.
     enum class Told : std::uint8_t { caller, already };
 
     /// Completes and wakes the waiters. Call it once. `told`: `already` if the caller completes it
-    /// for a stream and has released order() for that (cpu/fibers.hpp).
+    /// for a stream and has released order() for it (cpu/fibers.hpp).
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);
@@ -63,7 +63,7 @@ public:
         return head != nullptr && head != done_mark();
     }
 
-    /// Adds a waiter. Returns false if it has completed already; the waiter is not called then.
+    /// Adds a waiter. Returns false if it has completed already; the waiter is then not called.
     bool add(Waiter& waiter) noexcept {
         Waiter* head = head_.load(std::memory_order_acquire);
         do {
@@ -74,13 +74,13 @@ public:
         return true;
     }
 
-    /// Notes the CPU stream that will complete it, and the lower half of how many operations the
-    /// stream has done by then. Call it before others can wait for the completion.
+    /// Notes the CPU stream that will complete it, and the lower half of the stream's operation
+    /// count at that point. Call it before other threads can wait for the completion.
     void promise(StreamRecord& by, std::uint64_t at) noexcept {
         promised_at_.store(static_cast<std::uint32_t>(at), std::memory_order_relaxed);
         promised_by_.store(&by, std::memory_order_release);
     }
-    /// Returns null if that is no CPU stream, or it is unknown.
+    /// Returns null if no CPU stream completes it, or the stream is unknown.
     StreamRecord* promised_by() const noexcept {
         return promised_by_.load(std::memory_order_acquire);
     }
@@ -88,14 +88,14 @@ public:
         return promised_at_.load(std::memory_order_relaxed);
     }
 
-    /// The address at which ThreadSanitizer is told of order; null without it.
+    /// The address by which order is declared to ThreadSanitizer; null without it.
     const void* order() const noexcept { return order_; }
-    /// Tells ThreadSanitizer that the calling thread goes on after what this completion stands for.
-    /// Call it only after is_done() has returned true.
+    /// Declares to ThreadSanitizer that the calling thread is ordered after this completion. Call
+    /// it only after is_done() has returned true.
     void see() const noexcept { tsan::acquire(order_); }
 
-    /// For looks at its memory: where the word is that tells whether it is done, and whether a copy
-    /// of that does.
+    /// For debuggers and the watch, which read its memory. Return the offset of the state word, and
+    /// whether a copy of that word means that it is done.
     static std::size_t state_offset() noexcept;
     static bool is_done(std::uintptr_t state) noexcept {
         return state == reinterpret_cast<std::uintptr_t>(done_mark());
@@ -114,11 +114,11 @@ private:
     std::atomic<StreamRecord*> promised_by_{nullptr};
     std::int64_t time_ns_ = 0;
     Failure failure_;
-    void* order_ = nullptr;  ///< a block of its own for each use: see tsan::release()
+    void* order_ = nullptr;  ///< a separate block for each use: see tsan::release()
     Completion* next_free = nullptr;
 };
 
-// offsetof is standard for plain structs only, and compilers have it for all.
+// offsetof is standard for plain structs only, but compilers support it for all.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 inline std::size_t Completion::state_offset() noexcept { return offsetof(Completion, head_); }
@@ -142,8 +142,8 @@ public:
         if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             free_completion(*object_);
     }
-    /// Returns null if the object has no reference: it then is one that is not in use, or is about
-    /// to be. For objects whose memory is never freed.
+    /// Returns null if the object has no reference: it is unused, or soon will be. For objects
+    /// whose memory is never freed.
     static Ref try_from(T* object) noexcept {
         Ref made;
         std::uint32_t seen = object->references_.load(std::memory_order_relaxed);
@@ -174,14 +174,14 @@ using CompletionRef = Ref<Completion>;
 
 inline CompletionRef make_completion() { return CompletionRef(new_completion()); }
 
-/// Blocks the calling thread until `done` completes, and sees it. Does not check whether the thread
-/// may wait (see check_may_wait()).
+/// Blocks the calling thread until `done` completes, and calls see(). Does not check whether the
+/// thread may wait (see check_may_wait()).
 void block_until(Completion& done);
-/// What a thread does while it is blocked.
+/// Work that a thread does while it is blocked.
 class WhileBlocked {
 public:
-    /// Does some of it. Returns how long it has nothing to do then; it is called again once that
-    /// time is over.
+    /// Does some of the work. Returns how long it then has nothing to do. It is called again after
+    /// that time.
     virtual std::chrono::milliseconds run() noexcept = 0;
 
 protected:
@@ -190,11 +190,12 @@ protected:
 /// Like block_until(), but runs `meanwhile` on this thread, for the first time after `pause`.
 /// Returns once `done` has completed and run() has returned.
 void block_until(Completion& done, WhileBlocked& meanwhile, std::chrono::milliseconds pause);
-/// Stands in for heddle's threads, which end when exit() begins: runs ready work on this thread,
-/// until none is left or `done` completes. Returns false and does nothing if exit() has not begun.
+/// Replaces heddle's threads, which end when exit() begins: runs ready work on this thread, until
+/// there is none left or `done` completes. Returns false, without any effect, if exit() has not
+/// begun.
 bool help_at_exit(const Completion& done) noexcept;
-/// Helps until is_over() returns true, if exit() has begun; else returns at once. A wait inside the
-/// driver could not help.
+/// Helps until is_over() returns true, if exit() has begun; else returns immediately. A thread that
+/// waits inside the driver cannot help.
 template <class F> void help_at_exit_until(F&& is_over) {
     const CompletionRef never = make_completion();
     while (help_at_exit(*never) && !is_over())

@@ -1,5 +1,5 @@
-// Where a debugger finds the state of a handle: src/gdb/heddle_gdb.py reads it from memory, without
-// debug information of the library and without calling anything.
+// The layout of handles' state for a debugger: src/gdb/heddle_gdb.py reads it from memory, without
+// debug information of the library and without calling any function.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,5 @@
     [[gnu::used]] const std::uint32_t heddle_offset_##name = offset;                               \
     }
 
-// offsetof is standard for plain structs only, and compilers have it for all.
+// offsetof is standard for plain structs only, but compilers support it for all.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"

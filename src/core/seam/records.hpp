@@ -1,5 +1,5 @@
-// Records of streams and of events: state that core keeps and that the backends fill in. What
-// inline code needs of a stream is in StreamState.
+// Records of streams and events: state that core owns and that the backends fill in. StreamState
+// has the part that inline code needs.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,12 @@ class Recorder;
 struct alignas(64) StreamRecord : FallibleStream {
     std::uint32_t slot = 0;        ///< index in the registry; never changes
     std::atomic<int> priority{0};  ///< read by the watch while the record becomes another stream
-    std::string name;              ///< empty: "stream <id>"; changed by name_stream() only
+    std::string name;              ///< empty means "stream <id>"; changed by name_stream() only
     WaitedFor waited;
 
-    /// Held while the native stream is made or destroyed, and by threads that access a stream they
-    /// do not own (another thread's, or a closed one). They check under it that the record still is
-    /// that stream, and that it still has a native stream.
+    /// Held while the native stream is made or destroyed, and by threads that access a stream of
+    /// another thread, or a closed one. With it held, they check that the record still is that
+    /// stream, and still has a native stream.
     SpinLock life;
 
     /// The recorder, while flag `recording` is set; else null.
@@ -48,17 +48,17 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
-    /// CPU: completes with what a batch's graph did for the stream, if its submission `settled_at`
-    /// waits for that. Guarded by `life`.
+    /// CPU: completes when a batch's graph has done its work for the stream, if its submission
+    /// `settled_at` waits for that. Guarded by `life`.
     CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
-    /// again. close_stream() closes the stream when the last one goes. Starts at 1.
+    /// again. close_stream() closes the stream with the last one. Starts at 1.
     std::atomic<std::uint32_t> owners{1};
 
-    /// Submissions that have begun: each is announced here before it looks at the flags once more,
-    /// and counted in `submissions` when it has been enqueued. Backends with queues of their own
-    /// have a lock instead, and leave it alone. (core/stream/submission.hpp)
+    /// Submissions that have begun. Each is announced here before it reads the flags again, and
+    /// counted in `submissions` when it has been enqueued. Backends with queues of their own use a
+    /// lock instead, and do not change it. (core/stream/submission.hpp)
     std::atomic<std::uint64_t> announced{0};
 
     // Owned by the backend.
@@ -72,20 +72,20 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CUDA: the AwaitLine through which it waits for CPU work. Kept when the record is reused.
     void* awaits = nullptr;
     /// CUDA: while not 0, the record is not reused and keeps `final_event`. Held by notifications,
-    /// which will ask for its failure, and by synchronize_device().
+    /// which will query its failure, and by synchronize_device().
     std::atomic<std::uint32_t> pins{0};
     /// CUDA: submissions known to have completed: if the device is lost, only later ones fail, and
     /// the message names streams that have some. CPU: not 0 while the stream is at rest.
     std::atomic<std::uint64_t> seen_complete{0};
-    /// CPU: how urgent it is now, with what others lend it (cpu/loans.hpp).
+    /// CPU: its current urgency, including urgency lent by other streams (cpu/loans.hpp).
     std::atomic<int> level{0};
 
-    /// How many of its operations observers have been told of. It never falls, also when the record
-    /// becomes another stream's.
+    /// Number of its operations that were reported to observers. It never falls, even when the
+    /// record becomes another stream's.
     std::atomic<std::uint64_t> noted{0};
     /// Its last operations. Null unless the process was watched while it got some; never freed.
     std::atomic<FlightRing*> flight{nullptr};
-    /// `noted` when the record became this stream: what came before is another one's.
+    /// `noted` when the record became this stream: earlier operations are another stream's.
     std::atomic<std::uint64_t> noted_before{0};
 
     /// Memory that was freed on this stream, for its later arrays; null before the first one. Made
@@ -94,7 +94,7 @@ struct alignas(64) StreamRecord : FallibleStream {
 
     StreamRecord* next_free = nullptr;
 
-    /// Where ThreadSanitizer is told that a CPU stream has ended, and its work.
+    /// The address by which the end of a CPU stream and of its work is declared to ThreadSanitizer.
     const void* end_of_work() const noexcept { return &slot; }
     std::string display_name() const {
         return name.empty() ? "stream " + std::to_string(id.load()) : name;
@@ -118,8 +118,8 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 }
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options. It is reused or deleted only when its Event and all graphs and recordings that name it
-/// are gone (EventOwner), so for them one address is one event. (docs/adr/0020)
+/// options. It is reused or deleted only after its Event and all graphs and recordings that name it
+/// (EventOwner). So for them one address is one event. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -131,7 +131,7 @@ struct EventState {
     bool owns_native = true;  ///< false for wrapped and imported events
     std::atomic<bool> handed_out{
         false};             ///< others may record it: the fields below may be out of date
-    bool in_graph = false;  ///< CUDA: graph nodes have held `native`; launches may record it
+    bool in_graph = false;  ///< CUDA: graph nodes have used `native`; launches may record it
     /// The stream's submission count covered all of its work at the record.
     bool countable = false;
     StreamRecord* stream = nullptr;  ///< of the newest record
@@ -143,11 +143,11 @@ struct EventState {
     std::uint64_t capture_id = 0;
     /// The recorder, with that id, that has the newest record; else null.
     std::atomic<Recorder*> recorder{nullptr};
-    // For observers. Sending a batch leaves them as they are.
-    std::uint64_t uid = 0;                 ///< identifies the Event for good
+    // For observers. Flushing a batch does not change them.
+    std::uint64_t uid = 0;                 ///< unique identity of the Event
     std::uint64_t records = 0;             ///< how often calls and launched graphs recorded it
-    StreamRecord* noted_on = nullptr;      ///< where the newest record was made
-    std::uint64_t position = 0;            ///< StreamRecord::noted of that stream then
+    StreamRecord* noted_on = nullptr;      ///< the stream of the newest record
+    std::uint64_t position = 0;            ///< that stream's StreamRecord::noted at the record
     std::atomic<void*> watched{nullptr};   ///< CUDA: the notification that polls `native` now
     std::atomic<std::uint32_t> owners{1};  ///< see EventOwner
     std::atomic<bool> alive{true};         ///< whether its Event exists
@@ -164,7 +164,7 @@ struct EventState {
 /// Drops one owner. The last one returns the event to its pool, or deletes it. (event_pool.cpp)
 void release_event(EventState& event) noexcept;
 
-/// Keeps an event's state and native event from being reused after its Event is gone. Held by graph
+/// Prevents reuse of an event's state and native event after its Event is destroyed. Held by graph
 /// nodes, tapes and running launches.
 class EventOwner {
 public:

@@ -1,4 +1,4 @@
-// What a stream remembers of its waits.
+// A stream's memory of its waits.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace heddle::detail {
 
-/// Which other streams a stream has waited for, and up to which submission. Remembers a few;
+/// The other streams that a stream has waited for, and up to which submission. Stores a few;
 /// forgetting one only costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
-/// never block: a writer that meets another one gives up. forget() waits for a note() under way.
+/// never block: concurrent writers drop their note. forget() waits for a note() in progress.
 ///
-/// `Atomic` is std::atomic; a test puts a model of weakly ordered memory in its place.
+/// `Atomic` is std::atomic; a test replaces it by a model of weakly ordered memory.
 template <template <class> class Atomic> class BasicWaitedFor {
 public:
     /// Returns whether a wait for the stream's first `submissions` submissions is noted.
@@ -82,7 +82,7 @@ void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submiss
     if ((version & 1) != 0 ||
         !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing here: dropping the note is safe
-    // An older note that covers more stays.
+    // An older note that covers more remains.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
         submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
     write(*place, version, stream_id, submissions);

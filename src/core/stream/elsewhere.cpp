@@ -11,15 +11,15 @@
 namespace heddle::detail {
 
 namespace {
-/// Kept by the thread, and not in the Elsewhere, so that one that ends on another thread leaves no
+/// Stored in the thread, not in the Elsewhere: an Elsewhere that ends on another thread leaves no
 /// dangling pointer. Streams' states are never freed.
 struct Lookout {
-    std::uint64_t serial = 0;  ///< no other Lookout of this process had it
+    std::uint64_t serial = 0;  ///< unique in this process
     StreamRecord* stream = nullptr;
-    StreamRecord* other = nullptr;     ///< the first that is given something
-    std::uint64_t id = 0, before = 0;  ///< its id, and its submissions before that
+    StreamRecord* other = nullptr;     ///< the first one that received work
+    std::uint64_t id = 0, before = 0;  ///< its id, and its submissions before that work
 };
-/// More of them, one within the other, and the outermost see nothing.
+/// With more nested lookouts than this, the outermost ones see nothing.
 constinit thread_local std::array<Lookout, 8> kept{};
 constinit thread_local std::size_t next = 0;
 constinit std::atomic<std::uint64_t> serials{0};

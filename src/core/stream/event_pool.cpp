@@ -77,7 +77,7 @@ void release_event(EventState& event) noexcept {
     }
     event.backend->forget_record(event);
     event.recorded = false;
-    event.in_graph = false;  // no graph node holds it any more
+    event.in_graph = false;  // no graph node uses it any more
     event.stream = nullptr;
     event.fate = nullptr;
     event.capture_id = 0;

@@ -1,20 +1,20 @@
-// Memory that was freed on streams and is kept for their later arrays: how it gets back to the
-// pools. For streams that end, and for backends when memory is short. Defined in core/memory
-// (docs/adr/0052).
+// Returns memory that streams cache for their later arrays to the pools: when streams end, and for
+// backends when memory is short. Defined in core/memory (docs/adr/0052).
 #pragma once
 
 #include "core/seam/records.hpp"
 
 namespace heddle::detail {
 
-/// Gives back to the pool, in stream order, what the stream keeps. It keeps nothing from now on.
-/// Call it before the backend closes the stream.
+/// Returns the stream's cached memory to the pool, in stream order. The stream caches none from now
+/// on. Call it before the backend closes the stream.
 void give_memory_back(StreamRecord& stream) noexcept;
-/// Gives back what all streams of the device keep. Returns whether there was any. Thread-safe.
+/// Returns the cached memory of all streams of the device. Returns whether there was any.
+/// Thread-safe.
 bool give_memory_back(Device device) noexcept;
 
-/// What trim_pool() calls for what is kept of a device besides memory. Define one at namespace
-/// scope, beside what is kept.
+/// A function for trim_pool() that releases other things that are cached for a device. Define it at
+/// namespace scope, beside the cache.
 class TrimStep {
 public:
     explicit TrimStep(void (*run)(Device device) noexcept) noexcept;

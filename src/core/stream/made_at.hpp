@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// Remembers where a stream was made. Costs one load unless there is an observer. Keeps the newest
-/// 4096. Thread-safe.
+/// Stores where a stream was made. Costs one load unless there is an observer. Keeps the newest
+/// 4096 places. Thread-safe.
 void note_made(std::uint64_t stream, const SourceLocation& where) noexcept;
-/// Returns where the stream was made; no place if that is not known. Thread-safe.
+/// Returns where the stream was made, or an empty location if unknown. Thread-safe.
 SourceLocation made_at(std::uint64_t stream) noexcept;
 
 }  // namespace heddle::detail

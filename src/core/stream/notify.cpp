@@ -23,13 +23,13 @@ std::uint64_t key_of(StreamRef stream) noexcept {
     return Access::state(stream).key.load(std::memory_order_relaxed);
 }
 
-/// Whether the flight recorder keeps operations of this kind: what a stream has to come to.
+/// Returns whether the flight recorder stores operations of this kind: those that streams execute.
 bool is_kept(OpKind kind) noexcept {
     return kind <= OpKind::fill || kind == OpKind::record || kind == OpKind::wait ||
            kind == OpKind::collective;
 }
 
-/// Adds whose share of a collective it is.
+/// Adds the collective that the operation belongs to, and its share of it.
 FlightNote with_share(FlightNote note) noexcept {
     if (!has_shares.load(std::memory_order_relaxed)) [[likely]]
         return note;
@@ -98,7 +98,7 @@ void set_target(OpInfo& op, const EventState& event) noexcept {
 }  // namespace
 
 namespace {
-/// The same for the watch alone.
+/// Notes a wait for the watch alone.
 [[gnu::noinline]] void note_wait_flight(StreamRecord& waiter, const WaitNote& wait,
                                         const SourceLocation& where) noexcept {
     FlightNote note{.kind = OpKind::wait, .name = wait.name, .where = where};

@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// Returns how many operations of the stream observers have been told of: the position of the
+/// Returns how many of the stream's operations have been reported to observers: the position of the
 /// newest one.
 inline std::uint64_t noted_on(const StreamRecord& stream) noexcept {
     return stream.noted.load(std::memory_order_acquire);
@@ -29,27 +29,27 @@ inline void note_point(EventState& event, StreamRecord& stream) noexcept {
 /// Returns the event's newest record, as observers know it.
 inline EventPoint point_of(const EventState& event) noexcept { return {event.uid, event.records}; }
 
-/// Tells observers of all timed operations of CUDA devices that have ended.
+/// Reports to observers all timed operations on CUDA devices that have ended.
 void tell_ended_runs() noexcept;
-/// Times operations of CUDA devices by CUPTI's records; see Backend.
+/// Begins timing operations on CUDA devices with CUPTI's records; see Backend.
 std::string begin_gpu_records();
 void end_gpu_records() noexcept;
 RecordCounts gpu_record_counts() noexcept;
 
 /// Adds an operation of the stream to its flight recorder. Call it only while the process is
-/// watched. The second one is for operations that are described to nobody: it gives the position.
+/// watched. The second overload is for operations that no observer sees: it assigns the position.
 void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
                  bool is_recorded) noexcept;
 void note_flight(StreamState& stream, const FlightNote& note, bool is_recorded) noexcept;
 
-/// Like notify_on(), without a copy of the description.
+/// Completes the description in place and reports it, as notify_on() does with a copy.
 void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;
 
 /// A wait of one stream, for observers.
 struct WaitNote {
     const char* name;
-    StreamRecord* other = nullptr;  ///< waited for, if known
-    /// For events: the record that is meant, and the stream's position then.
+    StreamRecord* other = nullptr;  ///< the stream waited for, if known
+    /// For events: the record waited for, and the stream's position then.
     const EventState* event = nullptr;
     WaitReason reason = WaitReason::user;
     bool is_elided = false;
@@ -60,7 +60,7 @@ void notify_wait(StreamRecord& waiter, const WaitNote& wait, const SourceLocatio
 void notify_record(StreamRecord& stream, const EventState& event, const SourceLocation& where,
                    bool is_recorded) noexcept;
 
-/// What the host waits for, or asks about. It covers what was enqueued when this was called.
+/// Returns a description of a host's wait or query. It covers work enqueued before this call.
 OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept;
 inline OpInfo host_wait(const char* name, const StreamUse& use,
                         const SourceLocation& where) noexcept {
@@ -68,24 +68,25 @@ inline OpInfo host_wait(const char* name, const StreamUse& use,
 }
 OpInfo host_wait(const char* name, const EventState& event, const SourceLocation& where) noexcept;
 OpInfo host_wait(const char* name, Device device, const SourceLocation& where) noexcept;
-/// Tell observers that a query answered "complete". `covered`: noted_on(stream) before the query.
+/// Report to observers that a query answered "complete". `covered`: noted_on(stream) before the
+/// query.
 void notify_query(StreamRecord& stream, std::uint64_t covered,
                   const SourceLocation& where) noexcept;
 void notify_query(const EventState& event, const SourceLocation& where) noexcept;
 
-/// Notes that a query answered "not yet", for observers that want to know how the host waits.
+/// Notes that a query answered "not yet", for observers of how the host waits.
 void note_pending_query(StreamRecord& stream, const SourceLocation& where) noexcept;
 void note_pending_query(const EventState& event, const SourceLocation& where) noexcept;
 
-/// Tells observers that this thread may have been blocked by the stream from the span's
-/// construction to its destruction, and the watch that it is. Costs one load unless an observer
-/// wants times.
+/// Reports to observers that the stream may have blocked this thread during the span's lifetime.
+/// The watch sees the span while it lasts. Costs one load unless an observer requests times.
 class BlockedSpan {
 public:
-    /// What the thread waited for.
+    /// The work that the thread waited for.
     enum class For : std::uint8_t {
-        earlier,  ///< what the stream was given before
-        own,      ///< that, and the operation that this call enqueues
+        /// the stream's earlier operations
+        earlier,
+        own,  ///< those, and the operation that this call enqueues
     };
     BlockedSpan(const char* name, StreamRecord& stream, For target, WaitReason reason,
                 const SourceLocation& where) noexcept
@@ -108,17 +109,17 @@ private:
     const SourceLocation& where_;
     const For target_;
     const WaitReason reason_;
-    std::int64_t begin_ns_ = 0;  ///< 0: no observer wants to know
+    std::int64_t begin_ns_ = 0;  ///< 0 if no observer requests it
     WaitMark mark_;
 };
 
-/// Tells observers that a host function begins on this thread, within RunsOperation.
+/// Reports to observers that a host function begins on this thread, within RunsOperation.
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
 
-/// Tells observers that a host function begins on this thread, and, when it is destroyed, when it
-/// ran. What the thread enqueues meanwhile comes from that function. Does nothing if `id`, from
-/// function_id(), is 0.
+/// Reports to observers that a host function begins on this thread. Its destructor reports the
+/// run's times. Work that the thread enqueues meanwhile is attributed to that function. Has no
+/// effect if `id`, from function_id(), is 0.
 class HostFunctionRun {
 public:
     HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,
@@ -133,8 +134,8 @@ private:
     std::int64_t from_ns_ = 0;
 };
 
-/// Tells observers of a host wait: that it begins, and that it ended. A wait that throws does not
-/// end. Tells the watch, too, for as long as the object lives. Costs one load without observers.
+/// Reports the begin and the end of a host wait to observers. A wait that throws has no end. The
+/// watch sees the wait while the object lives. Costs one load without observers.
 class HostWait {
 public:
     template <class Target>
@@ -155,7 +156,7 @@ private:
     void begin() noexcept;
     void mark(const OpInfo& op) noexcept;
     std::optional<OpInfo> op_;
-    std::uint64_t user_ = 0;  ///< the stream's id, if it was given as a user of memory
+    std::uint64_t user_ = 0;  ///< the stream's id, if passed as a user of memory
     WaitMark mark_;
 };
 

@@ -12,14 +12,14 @@ namespace heddle::detail {
 
 namespace {
 
-/// Who asked for a wait.
+/// The caller and the reason of a wait.
 struct WaitCause {
     const SourceLocation& where;
     WaitReason reason;
 };
 
-// What differs between the targets of a wait: their names, what their recorders do, and how the
-// wait is enqueued.
+// The functions that differ between the targets of a wait: their names, the work of their
+// recorders, and how the wait is enqueued.
 
 /// Whether a wait had to be enqueued.
 enum class Enqueued : bool { nothing, wait };
@@ -34,13 +34,13 @@ bool record_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation
 bool record_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     return record_event_wait(waiter, event, where);
 }
-/// A wait for memory joins nothing.
+/// Flushes the batch that records the stream. A wait for memory joins no recording.
 bool record_wait(StreamRecord&, const StreamUse& use, const SourceLocation& where) {
     send_batch_of(*use.stream, where);
     return false;
 }
 
-/// Whether the backend of both sides waits by itself.
+/// Returns whether the waiter's backend can wait natively, without a completion.
 bool is_native(WaitPlan plan) noexcept { return plan.verdict.rule == WaitRuleName::needed; }
 
 Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
@@ -69,7 +69,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, EventState& event,
     return Enqueued::wait;
 }
 
-/// Backends enqueue nothing if the stream is idle.
+/// Backends enqueue no wait if the stream is idle.
 Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
                       const SourceLocation& where) {
     const std::uint64_t given = waiter.submissions.load(std::memory_order_relaxed);
@@ -86,7 +86,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
     return is_same ? Enqueued::nothing : Enqueued::wait;
 }
 
-// The same for all targets.
+// Functions shared by all targets.
 
 [[noreturn, gnu::cold]] void refuse(WaitRuleName rule, StreamRecord& waiter, const WaitNote& note,
                                     const SourceLocation& where) {
@@ -126,7 +126,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
         name);
 }
 
-/// Notes what an enqueued wait covers, and inherits what may fail late.
+/// Notes the work that an enqueued wait covers, and inherits failures that may appear later.
 void note_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other) {
     if (plan.counts()) waiter.waited.note(plan.stream_id, plan.submissions);
     if (other.has(stream_flag::fallible)) [[unlikely]]
@@ -144,7 +144,7 @@ void note_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use) {
                                        WaitCause cause, Enqueued enqueued) {
     if (plan.verdict.rule == WaitRuleName::never_recorded)
         note.name = "wait_event (never recorded)";
-    // What had completed before a capture counts as part of the recording.
+    // Work that had completed before a capture counts as part of the recording.
     note.is_recorded = plan.verdict.action == WaitAction::record ||
                        plan.verdict.rule == WaitRuleName::nothing_pending;
     note.is_elided = plan.verdict.action == WaitAction::elide && !note.is_recorded;
@@ -159,8 +159,8 @@ template <class Target>
 [[gnu::cold, gnu::noinline]] void record_or_carry_out(WaitPlan plan, StreamRecord& waiter,
                                                       Target& target, WaitCause cause);
 
-/// Acts on a plan, once: records or enqueues the wait, notes it, inherits failures, tells
-/// observers. Throws UsageError if the plan is to refuse.
+/// Carries out a plan: records or enqueues the wait, notes it, inherits failures, and notifies
+/// observers. Call it once for each plan. Throws UsageError if the plan is to refuse.
 template <class Target>
 [[gnu::always_inline]] inline void carry_out(WaitPlan plan, StreamRecord& waiter, Target& target,
                                              WaitCause cause) {

@@ -1,5 +1,5 @@
 // Order between streams and events: records, and waits, which are elided where they are redundant.
-// What decides about a wait is in core/stream/wait_plan.hpp.
+// The rules for waits are in core/stream/wait_plan.hpp.
 #pragma once
 
 #include "core/base/errors.hpp"
@@ -9,25 +9,24 @@
 
 namespace heddle::detail {
 
-// Each tells observers of the wait, and why it was made.
+// Each function reports the wait and its reason to observers.
 
 /// Implements StreamRef::wait_stream(): orders work enqueued on `waiter` from now on after all work
 /// already enqueued on `other`. Throws UsageError if a capture forbids it.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                         WaitReason reason = WaitReason::user);
-/// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
-/// that was enqueued on `other`, not after recorded work.
+/// Orders `waiter` on the native streams, whether or not a recorder has them: after work that was
+/// enqueued on `other`, not after recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// The same for a wait that the user asked for, where other threads may record `waiter`: a batch
-/// flushes first, and a capture does not change.
+/// Like order_after_enqueued(), for a wait that the user requested, where other threads may record
+/// `waiter`. Flushes a batch first. Does not change a capture.
 void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                             WaitReason reason);
-/// Orders `waiter` after a branch of its own fork_join. Enqueues and tells nothing if that had no
-/// work.
+/// Orders `waiter` after a branch of its own fork_join. Has no effect if the branch had no work.
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);
-/// Adds a wait of heddle's own. The stream of `use` may be open, closed or gone, or belong to
-/// another thread. Flushes a batch that records the stream. For a captured stream, waits only for
-/// work that was enqueued, not for recorded work. `waiter` joins no capture or batch.
+/// Adds a wait that heddle needs itself. The stream of `use` may be open, closed or ended, or
+/// belong to another thread. Flushes a batch that records the stream. For a captured stream, waits
+/// only for enqueued work, not for recorded work. `waiter` joins no capture or batch.
 void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where,
                      WaitReason reason);
 /// Implements StreamRef::wait_event(): orders work enqueued on `waiter` from now on after the
@@ -44,7 +43,8 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
                  std::uint64_t capture, bool countable);
 
-/// The same; if `external` is true, a capture records the event as a node of the graph.
+/// Works like record_event() above. If `external` is true, a capture records the event as a node of
+/// the graph.
 void record_event(EventState& event, StreamRecord& stream, bool external,
                   const SourceLocation& where);
 

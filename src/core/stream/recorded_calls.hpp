@@ -42,16 +42,16 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
 bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where);
 /// Records a node of a kind that only captures have (conditional nodes).
 void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
-/// Records work that others have just enqueued on a captured stream's native handle, as one
+/// Records work that foreign code has just enqueued on a captured stream's native handle, as one
 /// operation that uses these blocks.
 void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
                      const SourceLocation& where);
 /// Records a wait for the event's newest record at each launch of the graph.
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 
-// Order. Each returns true if it is on a tape. A wait that the user asked for may make `waiter`
-// join the capture or batch of the stream or event it waits for. If a wait is on no tape, what has
-// to precede it has been enqueued: ask decide_wait() again, with Recorders::asked.
+// Order. Each returns true if the wait is on a tape. A wait that the user requested may make
+// `waiter` join the capture or batch of its target. If it returns false, the recorded work that
+// must precede the wait has been enqueued: call decide_wait() again, with Recorders::asked.
 
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
@@ -61,10 +61,10 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
 /// dependent launch). Returns false if it must not.
 bool record_primary(StreamRecord& waiter, EventState& event);
 
-/// Flushes the batch that records the stream, if there is one. On return all that it had recorded
-/// has been enqueued, by this thread or another.
+/// Flushes the batch that records the stream, if there is one. On return all its recorded work has
+/// been enqueued, by this thread or another.
 void send_batch_of(StreamRecord& stream, const SourceLocation& where);
-/// The same for the batch that holds the event's newest record.
+/// Flushes the batch that has the event's newest record, if there is one.
 void send_batch_of(EventState& event, const SourceLocation& where);
 /// Call it before the host waits for a stream or copies after it. Flushes the stream's batch;
 /// throws UsageError if the stream is being captured.
@@ -75,52 +75,53 @@ void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation&
 bool may_query(StreamRecord& stream, const char* call, const SourceLocation& where);
 bool may_query(EventState& event, const SourceLocation& where);
 
-/// Call it when the stream's native handle is handed out. A capture then also captures native work.
-/// A batch is flushed, and the stream leaves it.
+/// Call it when the stream's native handle is returned to the user. A capture then also captures
+/// native work. A batch is flushed, and the stream leaves it.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
-/// For backends, when work or a wait arrives on a stream that has the flag `joined`: it joined a
-/// batch after the caller checked whether it is recorded. Flushes the batch, and the stream leaves
-/// it; the backend then looks at the flag again. Returns false if a capture has the stream by now,
-/// so that what the backend enqueues comes before all that the capture will be.
+/// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
+/// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
+/// reads the flag again. Returns false if a capture has the stream by now. The backend's work is
+/// then ordered before the whole capture.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
-/// Removes the event's record from its recorder, because it is recorded anew or gone.
+/// Removes the event's record from its recorder, because the event is recorded again or destroyed.
 void forget_mark(EventState& event) noexcept;
-/// Call it when the stream is closed, or nobody uses it any more. The stream leaves. A batch in
-/// which it has recorded work is flushed; if the stream is its first one, it records nothing more.
+/// Call it when the stream is closed or has no users left. The stream leaves its recorder. A batch
+/// in which it has recorded work is flushed; if the stream is its first one, it records nothing
+/// more.
 void leave_recording(StreamRecord& stream) noexcept;
 /// Call it when a branch has begun on its stream, which waits for `base`. If both are in one batch,
-/// `base` counts as a user of all that the branch uses: it has the branch's failure once it has
-/// joined the branch, whose stream does not.
+/// `base` counts as a user of all memory that the branch uses. `base` then gets the branch's
+/// failure when it joins the branch; the branch's stream does not.
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call it when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
-/// Call it when the stream returns to a pool. It leaves its batch once that has sent its work, at
-/// the latest when the batch ends; a batch's first stream leaves then. Does nothing in a capture.
+/// Call it when the stream returns to a pool. It leaves its batch when the batch has submitted the
+/// stream's work, or ends. A batch's first stream leaves at its end. Has no effect in a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
-/// Call it when the stream's failure has been cleared. What the stream was given before, the work
-/// that its open batch has sent included, fails none of its later work in that batch.
+/// Call it when the stream's failure has been cleared. Earlier work, including work that its open
+/// batch has submitted, then does not fail its later work in that batch.
 void forget_past_failure(StreamRecord& stream) noexcept;
 /// Returns whether a recorder, of any thread, has the stream.
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;
 }
-/// Undoes leave_batch_when_sent() if a batch of the calling thread has the stream, which stays in
-/// it. Returns false if a recorder of another thread has it.
+/// Cancels leave_batch_when_sent() if a batch of the calling thread has the stream: it stays in the
+/// batch. Returns false if a recorder of another thread has it.
 bool stay_in_own_batch(StreamRecord& stream) noexcept;
 
 // For the watch.
 
-/// What a stream's recorder holds back, as somebody sees it who does not wait for its lock.
+/// The work that a stream's recorder holds back. Read without waiting for the recorder's lock.
 struct RecordingLook {
     bool is_there = false;    ///< a recorder has the stream
-    bool is_locked = false;   ///< and its lock is held: what follows `id` is not known
+    bool is_locked = false;   ///< its lock is held: the members after `id` are unknown
     bool is_capture = false;  ///< else it is a batch
-    std::uint64_t id = 0;     ///< as recorder_id()
+    std::uint64_t id = 0;     ///< as from recorder_id()
     std::thread::id owner = {};
     SourceLocation began_at = {};
     /// Recorded operations of the stream. A batch's count for its first stream.
     std::size_t operations = 0;
-    const OpType* first = nullptr;  ///< the type of the first one; null if it is no work
+    const OpType* first = nullptr;  ///< type of the first operation; null if it is no work
     SourceLocation first_where = {};
 };
 RecordingLook look_at_recording(StreamRecord& stream) noexcept;
@@ -133,7 +134,7 @@ void note_recorded_use(StreamRecord& stream, Block& block);
 /// precede the stream's next operation. Returns null if there is none or no capture records the
 /// stream.
 Block* take_spare(StreamRecord& stream, std::size_t bytes);
-/// Makes the capture's graph an owner of the block too. Does nothing if no capture records the
+/// Makes the capture's graph an owner of the block too. Has no effect if no capture records the
 /// stream.
 void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
 /// Call it when an array frees a block that graphs own too. If one of the graphs is being captured,
@@ -142,8 +143,8 @@ void offer_to_capture(Block& block) noexcept;
 /// Returns the stream on which to allocate memory for a recorded stream, such that operations
 /// recorded from now on may use it. The stream may leave its batch for this.
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
-/// Call it after memory for a recorded stream was allocated on another one, `on`, and that counted
-/// as a submission there. What waits for the stream from now on comes after the allocation, too.
+/// Call it after memory for a recorded stream was allocated on another stream, `on`, and counted as
+/// a submission there. Later waits for the stream then cover the allocation too.
 void order_after_allocation(StreamRecord& stream, StreamRecord& on, const SourceLocation& where);
 /// Returns whether an open batch other than `sent` may have recorded work on the block. That batch
 /// then frees the block once it has been flushed.

@@ -24,7 +24,7 @@ static_assert(slab_size * max_slabs <= 1 << slot_bits);
 
 struct Registry {
     std::mutex mutex;  ///< guards the lists and growth
-    /// A record never changes its device, so any thread may read its device at any time.
+    /// A record never changes its device. Thread-safe to read.
     struct Records {
         StreamRecord* fresh = nullptr;
         /// Closed records, oldest first. Reuse is delayed, so that a StreamRef that outlives its
@@ -104,7 +104,7 @@ StreamRecord& new_stream_record(Device device) {
     record.noted_before.store(record.noted.load());
     record.waited.forget();
     {
-        // Threads that still look for the old stream find another id under this lock.
+        // Threads that still refer to the old stream see another id under this lock.
         const std::lock_guard life(record.life);
         record.settled_by = 0;
         record.owns_native = true;
@@ -130,7 +130,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name,
     start_observers();
     if (is_watch_interrupted.load(std::memory_order_relaxed)) [[unlikely]]
         resume_watch();
-    const int processors = device.info().processors;  // may throw, so before anything to undo
+    const int processors = device.info().processors;  // may throw, so it runs first
     StreamRecord& record = new_stream_record(device);
     record.priority.store(priority);
     try {
@@ -162,7 +162,7 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
-    CompletionRef settled;  // may hold a failure, which must go without the lock
+    CompletionRef settled;  // may hold a failure, which must be destroyed without the lock
     {
         const std::lock_guard lock(stream.life);
         settled = std::move(stream.settled);

@@ -1,4 +1,4 @@
-// Each thread's current device and streams, default streams, and scopes, also if left out of order.
+// Each thread's current device and streams, default streams, and scopes, left in any order.
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ void put_back(ThreadState& thread, int index) {
     saved.kind = SavedState::Kind::closed;
 }
 
-/// Ends the scope `index`, also if inner scopes are still open.
+/// Ends the scope `index`, even if inner scopes are still open.
 void close_scope(ThreadState& thread, int index) noexcept {
     // The usual case: no inner entry is open.
     if (index == thread.depth - 1) [[likely]] {
@@ -154,7 +154,7 @@ void wait_on_exit(const detail::StreamUse& use, const SourceLocation& where) noe
     }
 }
 
-/// Returns the calling thread's state, without the scopes that other threads have left.
+/// Closes the scopes of this thread that other threads have left. Returns the thread's state.
 ThreadState& state_here() noexcept {
     ThreadState& thread = detail::this_thread_state();
     if (thread.owner != nullptr && thread.owner->has_left()) [[unlikely]]
@@ -162,7 +162,7 @@ ThreadState& state_here() noexcept {
     return thread;
 }
 
-/// What a scope that this thread is just leaving waits for on exit.
+/// The stream use that a scope, which this thread is just leaving, waits for on exit.
 constinit thread_local detail::StreamUse awaited_on_exit;
 
 /// Leaves a scope of another thread, or of one that has ended.
@@ -346,7 +346,7 @@ bool ScopeBase::leave() noexcept {
     if (left_) return true;
     left_ = true;
     ThreadState& thread = state_here();
-    // A thread's state may lie where that of an ended one did.
+    // A thread's state may have the address of an ended thread's state.
     if (&thread != thread_ || !has_scope(thread, index_, serial_)) [[unlikely]] {
         leave_elsewhere(index_, serial_, where_);
         return false;

@@ -13,7 +13,7 @@ constexpr std::size_t most_owners = std::size_t{1} << (64 - ScopeOwner::number_s
 constinit std::atomic<ScopeOwner*> owners[most_owners];  // 0 stays free
 constinit std::atomic<std::size_t> last_owner{0};
 constinit LeftScope end_mark;
-/// So many scopes may be entered while a thread ends, when it is no owner any more.
+/// The number of scopes that a thread may enter while it ends, after it lost its owner.
 constexpr std::uint64_t spare_serials = 1u << 20;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Who owns a thread's scopes, and those of them that were left on another thread (docs/adr/0060).
+// The owners of threads' scopes, and the scopes that were left on another thread (docs/adr/0060).
 #pragma once
 
 #include <atomic>
@@ -13,26 +13,28 @@ namespace heddle::detail {
 struct LeftScope {
     std::uint64_t serial = 0;
     int index = 0;  ///< in ThreadState::saved
-    /// What the restored stream has to wait for; no stream: nothing.
+    /// The use that the restored stream must wait for; null stream if there is none.
     StreamUse waits_for;
     SourceLocation where;  ///< where the scope was made
     LeftScope* next = nullptr;
 };
 
-/// What other threads know of a thread that has entered a scope. Used again by a later thread, and
-/// never freed. A thread has two, one for its work in host functions, as it has two states.
+/// The part of a thread's scopes that other threads may access. Reused by later threads, and never
+/// freed. A thread has two, like its states: one is for its work in host functions.
 ///
-/// The serial number of a scope says whose it is: its upper 16 bits are the owner's number, and the
-/// rest is never used twice.
+/// A scope's serial number names its owner: the upper 16 bits are the owner's number. The lower
+/// bits are never reused.
 class ScopeOwner {
 public:
     static constexpr int number_shift = 48;
 
-    /// Returns the owner that made the serial number, or null if that had no memory for one.
+    /// Returns the owner that made the serial number. Returns null if there was no memory for an
+    /// owner.
     static ScopeOwner* of(std::uint64_t serial) noexcept;
-    /// Gives a state of the calling thread an owner, and sets where its serial numbers begin.
+    /// Assigns an owner to a state of the calling thread, and sets its first serial number.
     static void begin(ThreadState& thread) noexcept;
-    /// Hands a scope to its thread. Returns false, and takes nothing, if that has ended. Lock-free.
+    /// Passes a scope to its own thread. Returns false, and does not take the scope, if that thread
+    /// has ended. Lock-free.
     bool hand_over(LeftScope& left) noexcept;
     bool has_left() const noexcept { return left_.load(std::memory_order_acquire) != nullptr; }
     /// Returns the scopes that were handed over, in the order in which they were left.
@@ -46,8 +48,8 @@ private:
     void end(std::uint64_t last_serial) noexcept;
     static LeftScope* ended() noexcept;
 
-    std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended(): there is no thread
-    std::atomic<std::uint64_t> since_{0};    ///< serial numbers of its thread are greater
+    std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended() if the thread has ended
+    std::atomic<std::uint64_t> since_{0};    ///< its thread's serial numbers are greater
     std::atomic<int> thread_{0};
     std::atomic<bool> is_taken_{true};
 };

@@ -1,4 +1,4 @@
-// What reports say of the calling thread's scopes.
+// The calling thread's scopes, for reports.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace heddle::detail {
 
 /// A scope that was entered, or a set_stream(), without a wait.
 struct UnwaitedScope {
-    const char* call = nullptr;  ///< "ScopedStream" or "set_stream"; null: there is none
+    const char* call = nullptr;  ///< "ScopedStream" or "set_stream"; null if there is none
     SourceLocation where = {};
 };
 
-/// Returns where the calling thread made the stream `waiter` current in place of `other`, and said
-/// that it need not wait for the operation of `other` at `position`. Of scopes that are still open.
-/// Streams are known by their ids.
+/// Finds an open scope that made the stream `waiter` current in place of `other`, without a wait
+/// for the operation of `other` at `position`. Searches the calling thread's scopes. Streams are
+/// named by their ids.
 UnwaitedScope unwaited_scope(std::uint64_t waiter, std::uint64_t other,
                              std::uint64_t position) noexcept;
 

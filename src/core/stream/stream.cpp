@@ -1,4 +1,4 @@
-// Stream and StreamRef, and waits for whole devices. How a stream is closed is in registry.cpp.
+// Stream and StreamRef, and waits for whole devices. Streams are closed in registry.cpp.
 #include <heddle/stream/stream.hpp>
 
 #include <heddle/detail/block.hpp>
@@ -217,9 +217,9 @@ void synchronize_device(Device device, Where where) try {
         if (stream.device != device ||
             stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
             return;
-        // Nothing of the calling thread's own captures runs before their graphs are launched, so
-        // waiting for them is an error. Captures of other threads are not waited for, but work that
-        // was enqueued on their streams before is.
+        // The calling thread's own captures run nothing before their graphs are launched, so
+        // waiting for them is an error. Captures of other threads are not waited for. Work that was
+        // enqueued on their streams earlier is.
         if (detail::is_captured_here(stream))
             detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);

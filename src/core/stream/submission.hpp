@@ -1,5 +1,5 @@
 // Submissions to streams whose native calls share no lock with heddle. They are announced, so that
-// a batch does not take the stream in while one of them is on its way (docs/adr/0060).
+// a batch does not add the stream during a submission (docs/adr/0060).
 #pragma once
 
 #include "core/seam/records.hpp"
@@ -7,16 +7,16 @@
 
 namespace heddle::detail {
 
-/// One call that enqueues something. Make it before the native calls, and count() behind them:
+/// One call that enqueues work. Construct it before the native calls, and call count() after them:
 ///
 ///     Submission submission(stream, where);
 ///     check(native_call(native_of(stream)), ...);
 ///     submission.count();
 ///
-/// The caller asked some time ago whether the stream is recorded. The constructor announces the
-/// call and asks again. Either a batch that takes the stream in sees that something is on its way,
-/// and leaves the stream alone; or this sees the batch, which is then sent first. Nobody waits for
-/// a thread that is preempted in between. Costs one atomic addition.
+/// The caller checked earlier whether the stream is recorded. The constructor announces the call
+/// and checks again. Either a batch that would add the stream sees the announcement, and does not.
+/// Or this object sees the batch, which is then flushed first. No thread waits for one that is
+/// preempted in between. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {
@@ -34,13 +34,14 @@ public:
     Submission(const Submission&) = delete;
     Submission& operator=(const Submission&) = delete;
 
-    /// Counts the submission, which has been enqueued. Without it the call has enqueued nothing.
+    /// Counts the submission, which has been enqueued. Without count(), the call has enqueued
+    /// nothing.
     void count() noexcept {
         count_submission(stream_);
         is_counted_ = true;
         counts_on_exit_ = false;
     }
-    /// Lets the destructor count, also if an exception comes: part of the work may be enqueued by
+    /// Makes the destructor count, even after an exception: part of the work may be enqueued by
     /// then.
     void count_on_exit() noexcept { counts_on_exit_ = true; }
 

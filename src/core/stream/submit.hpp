@@ -1,5 +1,6 @@
-// The one way to enqueue work. submit() asks whether the stream takes it, notes the arrays that it
-// uses, lets a capture or batch record it or enqueues it, and tells the watch and observers.
+// The one way to enqueue work. submit() checks whether the stream accepts it and notes the arrays
+// that it uses. Then it lets a capture or batch record the work, or enqueues it, and reports it to
+// the watch and observers.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +19,12 @@
 
 namespace heddle::detail {
 
-/// An array that work uses. MemoryArgument says it too.
+/// An array that work uses. MemoryArgument has the same members.
 struct ArrayUse {
-    Block* block;  ///< null: memory that is not heddle's
+    Block* block;  ///< null if the memory is not heddle's
     bool writes;
 };
-/// For what uses no array.
+/// For work that uses no array.
 inline constexpr std::span<const ArrayUse> no_uses{};
 
 inline void note_used(StreamState& stream, Block* block) { note_use(block, stream); }
@@ -31,10 +32,11 @@ template <class Use> void note_used(StreamState& stream, const Use& use) {
     note_use(use.block, stream, use.writes);
 }
 
-/// Asks whether a stream takes work, and notes the stream as a user of the arrays that the work
-/// uses, also if it is dropped: what asks these arrays later has the stream's failure either way
-/// (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that may be written.
-/// Throws for dead and forked streams and lost devices. What enqueues something calls submit().
+/// Checks whether a stream accepts work, and notes the stream as a user of the arrays that the work
+/// uses. Does so even if the work is dropped: later users of these arrays inherit the stream's
+/// failure either way (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that
+/// may be written. Throws for dead and forked streams and lost devices. Functions that enqueue work
+/// call submit() instead.
 template <class Uses>
 inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
                        const SourceLocation& where) {
@@ -47,22 +49,23 @@ inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
     return admission;
 }
 
-/// An operation, for errors and for whoever is told of it.
+/// An operation, for errors and observers.
 template <class Name> struct Operation {
     OpKind kind;
     const char* call;  ///< the public function, also for work that is dropped
-    Name name;         ///< that is told: a text, or what returns it, once the work is enqueued
+    /// For observers: a text, or a function that returns it once the work is enqueued.
+    Name name;
     const SourceLocation& where;
-    std::size_t views = 0;  ///< how many the watch is told of
+    std::size_t views = 0;  ///< number of views reported to the watch
 };
 template <class Name>
 Operation(OpKind, const char*, Name, const SourceLocation&) -> Operation<Name>;
 template <class Name>
 Operation(OpKind, const char*, Name, const SourceLocation&, std::size_t) -> Operation<Name>;
 
-/// Tells observers of an operation that was recorded or enqueued, or else the watch, if there is
-/// one. `describe(op, tell)` completes the description, and calls tell() while what it refers to is
-/// there. Reports what describe() throws.
+/// Reports an operation that was recorded or enqueued to observers, or else to the watch, if there
+/// is one. `describe(op, tell)` completes the description, and calls tell() while the description's
+/// references are valid. Reports exceptions of describe().
 template <class Name, class Describe>
 [[gnu::cold, gnu::noinline]] void tell(StreamState& stream, const Operation<Name>& operation,
                                        bool is_recorded, const Describe& describe) noexcept try {
@@ -85,16 +88,16 @@ template <class Name, class Describe>
     report(std::current_exception());  // no memory
 }
 
-/// What became of an operation.
+/// The outcome of a submission.
 enum class Submitted : std::uint8_t { dropped, recorded, enqueued };
 
-/// Whether submit() asks if somebody is to be told. A caller that has asked knows that nobody is.
+/// Whether submit() checks for observers. `nobody`: the caller has checked that there are none.
 enum class Telling : bool { asked, nobody };
 
-/// Submits an operation whose arguments have been checked, once. On a stream that has failed it is
-/// dropped. `uses`: as for admit(). `record()` records it if a capture or batch has the stream, and
-/// returns whether it did; else `enqueue()` enqueues it. Both may wait, and throw: then nothing is
-/// told. `describe`: see tell().
+/// Submits an operation whose arguments have been checked, once. Drops it if the stream has failed.
+/// `uses`: as for admit(). `record()` records it if a capture or batch has the stream, and returns
+/// whether it did; else `enqueue()` enqueues it. Both may wait. If one throws, nothing is reported.
+/// `describe`: see tell().
 template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
           class Describe>
 [[gnu::always_inline]] inline Submitted submit(StreamState& stream,

@@ -6,21 +6,21 @@
 
 namespace heddle::detail {
 
-/// Returns whether all of the stream's work has completed and none of it has failed: a wait for it
-/// would have no effect, and the next user of the stream does not take over a failure. Ask this,
-/// not for a failure first and then for completeness: the work may fail between the two questions.
+/// Returns whether all of the stream's work has completed and none of it has failed. A wait for it
+/// would then have no effect, and its next user inherits no failure. Use this instead of a check
+/// for failure and a later check for completion: the work may fail between the two.
 bool is_idle(StreamRecord& stream, const SourceLocation& where);
 /// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.
 bool is_lost(StreamRecord& stream);
-/// Throws the stream's failure, if one is known.
+/// Throws the stream's failure, if there is a known one.
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// The same, and throws DeviceLost if the stream's device is lost.
+/// Calls check_usable(), and throws DeviceLost if the stream's device is lost.
 void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation& where);
 /// Throws UsageError for a stream that is dead.
 [[noreturn]] void throw_dead(const char* call, const SourceLocation& where);
-/// Throws UsageError for a wait or query of a stream that is being captured.
+/// Throws UsageError for a wait for or query of a stream that is being captured.
 [[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
                                   const SourceLocation& where);
 /// Throws UsageError for a record of an event of another device than the stream's.

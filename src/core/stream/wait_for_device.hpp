@@ -6,9 +6,9 @@
 
 namespace heddle::detail {
 
-/// Blocks until all work enqueued so far on the device's streams has completed. On return the
-/// failures have been reported that only destroyed streams have, or streams of branches that have
-/// ended, which nobody asks.
+/// Blocks until all work enqueued so far on the device's streams has completed. On return, failures
+/// that no user can query have been reported: those of destroyed streams and of ended branches'
+/// streams.
 void wait_for_device(Device device, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -19,7 +19,7 @@ bool has_nothing_pending(EventState& event, const SourceLocation& where) {
     return event.backend->is_complete(event, where) && event.backend->failure_of(event) == nullptr;
 }
 
-/// Returns what the captures say about a wait of `waiter` for a target in capture `theirs`, or 0.
+/// Returns the captures' facts about a wait of `waiter` for a target in capture `theirs`, or 0.
 template <class Target>
 std::uint32_t facts_of_captures(StreamRecord& waiter, Target& target, std::uint64_t theirs,
                                 const SourceLocation& where) {
@@ -53,7 +53,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     if (recorders == Recorders::to_ask && (flags & stream_flag::recording) != 0)
         return plan_of(wait_fact::recorded);
     std::uint32_t facts = is_lost(waiter) ? wait_fact::device_lost : 0;
-    // A lost device is not asked for a capture.
+    // A lost device is not queried for a capture.
     if (facts != 0 && !is_captured(waiter)) return plan_of(facts);
     facts |= facts_of_captures(waiter, other, open_capture_of(other), where);
     if (other.has(stream_flag::handed_out)) facts |= wait_fact::uncounted;
@@ -88,7 +88,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     StreamRecord& other = *use.stream;
     if (&other == &waiter && use.is_same()) return plan_of(wait_fact::own_use);
     if (other.has(stream_flag::forked)) return plan_of(wait_fact::use_of_parent);
-    // The outermost recorder may be a batch, and it knows streams that are in a capture now.
+    // The outermost recorder may be a batch, which has streams that are in a capture now.
     if (recorders == Recorders::to_ask &&
         other.outermost.load(std::memory_order_acquire) != nullptr) [[unlikely]]
         return plan_of(wait_fact::recorded);

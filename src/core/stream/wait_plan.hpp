@@ -1,4 +1,4 @@
-// Decides whether a wait is needed, and how it is made. Nothing here enqueues a wait, tells
+// Decides whether a wait is needed, and how it is made. Nothing here enqueues a wait, notifies
 // observers or throws: core/stream/order.cpp carries the plan out. (docs/adr/0049)
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace heddle::detail {
 
-/// What to do about one wait.
+/// The decision about one wait.
 struct WaitPlan {
     WaitVerdict verdict;
     std::uint32_t facts;
-    /// The stream that is waited for, and how many of its submissions. Read before the wait is
+    /// The stream that is waited for, and its number of submissions. Read before the wait is
     /// enqueued: the waiter must not note more than the wait covers. 0 for events.
     std::uint64_t stream_id;
     std::uint64_t submissions;
 
     constexpr bool is(std::uint32_t fact) const noexcept { return (facts & fact) != 0; }
-    /// Returns whether a later wait may be elided because of this one.
+    /// Returns whether this wait can make a later one redundant.
     constexpr bool counts() const noexcept {
         return stream_id != 0 && !is(wait_fact::uncounted | wait_fact::captured);
     }
@@ -36,25 +36,25 @@ struct WaitPlan {
     return {plan.verdict, plan.facts, plan.stream_id, plan.submissions};
 }
 
-/// Whether the recorders of the two sides have been asked, and have put nothing on a tape.
+/// Whether the recorders of the two sides have been asked, and recorded nothing.
 enum class Recorders : std::uint8_t { to_ask, asked };
 
-/// Work that has been enqueued natively on a stream, whatever its recorder has.
+/// Work that has been enqueued natively on a stream, regardless of recorded work.
 struct EnqueuedWork {
     StreamRecord* stream;
-    /// Whether the user asked for the wait: then dead streams and known failures matter.
+    /// Whether the user requested the wait: then dead streams and known failures matter.
     bool is_asked_for = false;
 };
-/// A branch of a fork_join that ends: its stream, and the stream's submissions before the fork and
-/// when the branch began.
+/// A branch of a fork_join that ends: its stream, and the stream's submission counts before the
+/// fork and when the branch began.
 struct BranchEnd {
     StreamRecord* stream;
     std::uint64_t before;
     std::uint64_t begun;
 };
 
-// Each decides about a wait of `waiter` for the target. They enqueue nothing, tell nobody and
-// refuse nothing. They may query the driver, which may fail, and remember what it said in flags
+// Each decides about a wait of `waiter` for the target. They enqueue nothing, notify no observer
+// and do not refuse. They may query the driver, which may fail, and store the answer in flags
 // `capturing` and `poisoned`. Thread-safe.
 
 WaitPlan decide_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
@@ -68,7 +68,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const BranchEnd& branch, const Source
 WaitPlan decide_wait(StreamRecord& waiter, const EnqueuedWork& work, const SourceLocation& where,
                      Recorders recorders = Recorders::to_ask);
 
-/// The part of open_capture_of() for streams that may be in a capture.
+/// Implements open_capture_of() for streams that may be in a capture.
 std::uint64_t find_capture_of(StreamRecord& stream);
 /// Returns the id of the capture that the stream takes part in, heddle's or a native one, or 0.
 inline std::uint64_t open_capture_of(StreamRecord& stream) {
@@ -77,13 +77,13 @@ inline std::uint64_t open_capture_of(StreamRecord& stream) {
     return stream.has(maybe) ? find_capture_of(stream) : 0;
 }
 
-/// The parts of decide_wait() for streams with a flag of slow_order, and for events of captures.
+/// Implement decide_wait() for streams with a flag of slow_order, and for events of captures.
 WaitPlan decide_carefully(StreamRecord& waiter, EventState& event, const SourceLocation& where,
                           Recorders recorders);
 WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                           Recorders recorders);
 
-/// Decides by the count of submissions, with these facts besides.
+/// Decides by the count of submissions and these additional facts.
 [[gnu::always_inline]] inline WaitPlan decide_by_count(StreamRecord& waiter, StreamRecord& other,
                                                        std::uint64_t stream_id,
                                                        std::uint32_t facts = 0) noexcept {
@@ -109,7 +109,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     return decide_by_count(waiter, other, other.id.load(std::memory_order_relaxed));
 }
 
-/// Returns what an event says about a wait for it, if nothing records it.
+/// Returns the event's facts about a wait for it, if no recorder has it.
 [[gnu::always_inline]] inline std::uint32_t facts_of(const StreamRecord& waiter,
                                                      const EventState& event) noexcept {
     const bool is_own =

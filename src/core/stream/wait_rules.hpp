@@ -1,5 +1,5 @@
-// The rules by which waits are elided, recorded, refused or enqueued: one table. What is known
-// about a wait is collected in core/stream/wait_plan.hpp. (docs/adr/0049)
+// The rules by which waits are elided, recorded, refused or enqueued: one table. The facts about a
+// wait are collected in core/stream/wait_plan.hpp. (docs/adr/0049)
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace heddle::detail {
 
-/// What to do about a wait.
+/// The decision about a wait.
 enum class WaitAction : std::uint8_t {
     enqueue,  ///< enqueue a wait on the waiter
-    elide,    ///< enqueue nothing: the order holds already. Observers are told of it
-    nothing,  ///< enqueue nothing and tell nobody
+    elide,    ///< enqueue nothing: the order exists already; reported to observers
+    nothing,  ///< enqueue and report nothing
     record,   ///< let the recorders put the wait on a tape; if none does, decide again
     refuse,   ///< throw
 };
 
-/// Why: the rules below, by name.
+/// The reason: the name of a rule below.
 enum class WaitRuleName : std::uint8_t {
     unusable,
     same_stream,
@@ -38,7 +38,7 @@ enum class WaitRuleName : std::uint8_t {
     needed,
 };
 
-/// What is known about a wait, a bit each. A fact that decides alone is the only one set.
+/// The known facts about a wait, a bit each. A fact that decides alone is the only one set.
 namespace wait_fact {
 /// The waiter or the target is dead or belongs to the parent process.
 inline constexpr std::uint32_t unusable = 1u << 0;
@@ -50,8 +50,8 @@ inline constexpr std::uint32_t never_recorded = 1u << 2;
 inline constexpr std::uint32_t own_use = 1u << 3;
 /// The stream that used the memory belongs to the parent process.
 inline constexpr std::uint32_t use_of_parent = 1u << 4;
-/// The branch of a fork_join was given nothing, and the waiter has waited for what its stream was
-/// given before.
+/// The branch of a fork_join enqueued nothing, and the waiter has waited for the earlier work of
+/// the branch's stream.
 inline constexpr std::uint32_t empty_branch = 1u << 5;
 /// A recorder has the waiter or the target, and has not been asked.
 inline constexpr std::uint32_t recorded = 1u << 6;
@@ -59,8 +59,8 @@ inline constexpr std::uint32_t recorded = 1u << 6;
 inline constexpr std::uint32_t use_ended = 1u << 7;
 /// The event's newest record was made in a capture of heddle's in which the waiter is not.
 inline constexpr std::uint32_t event_of_capture = 1u << 8;
-/// A capture of heddle's has the waiter, and all that it would wait for has completed without a
-/// failure.
+/// A capture of heddle's has the waiter, and all work that it would wait for has completed without
+/// a failure.
 inline constexpr std::uint32_t nothing_pending = 1u << 9;
 /// The waiter's device is lost.
 inline constexpr std::uint32_t device_lost = 1u << 10;
@@ -74,7 +74,7 @@ inline constexpr std::uint32_t own_event = 1u << 13;
 inline constexpr std::uint32_t covered = 1u << 14;
 /// The target may have work that its count of submissions does not show.
 inline constexpr std::uint32_t uncounted = 1u << 15;
-/// The waiter or the target is in a capture: what was ordered outside of it does not count.
+/// The waiter or the target is in a capture: order made outside it does not count.
 inline constexpr std::uint32_t captured = 1u << 16;
 /// The user asked for the wait, and a failure of the target is known.
 inline constexpr std::uint32_t failed = 1u << 17;
@@ -83,7 +83,7 @@ inline constexpr std::uint32_t other_kind = 1u << 18;
 inline constexpr std::uint32_t count = 19;
 }  // namespace wait_fact
 
-/// Applies if all of `needs` are known and none of `unless`.
+/// Applies if all facts of `needs` are known and none of `unless`.
 struct WaitRule {
     WaitRuleName name;
     WaitAction action;
@@ -102,50 +102,50 @@ inline constexpr WaitRule wait_rules[] = {
     {WaitRuleName::same_stream, WaitAction::elide, wait_fact::same_stream},
     // An event that was never recorded counts as complete, as in CUDA.
     {WaitRuleName::never_recorded, WaitAction::elide, wait_fact::never_recorded},
-    // A stream runs its work in order. Nobody asked for this wait, so nobody is told.
+    // A stream runs its work in order. The user did not request this wait, so it is not reported.
     {WaitRuleName::own_use, WaitAction::nothing, wait_fact::own_use},
-    // The parent's work uses the parent's copy of the memory, and goes on there alone.
+    // The parent's work uses the parent's copy of the memory, and continues only there.
     {WaitRuleName::use_of_parent, WaitAction::nothing, wait_fact::use_of_parent},
-    // The branch's stream has nothing that the waiter is not ordered after. Waits in the branch may
-    // have been elided because of work from before it, so that has to be covered.
+    // The waiter is ordered after all work of the branch's stream. Waits in the branch may have
+    // been elided because of work from before it, so that work has to be covered.
     {WaitRuleName::empty_branch, WaitAction::nothing, wait_fact::empty_branch},
     // Recorded work is not in the stream's count yet. Its recorder adds an edge, or enqueues the
-    // work that this wait has to come after.
+    // work that must precede this wait.
     {WaitRuleName::recorded, WaitAction::record, wait_fact::recorded},
     // A record is reused once all work of its stream has completed.
     {WaitRuleName::use_ended, WaitAction::nothing, wait_fact::use_ended},
     // The event marks a point of a graph, which is no point of any stream.
     {WaitRuleName::event_of_capture, WaitAction::refuse, wait_fact::event_of_capture},
-    // What has completed now precedes every launch of the graph.
+    // Work that has completed now precedes every launch of the graph.
     {WaitRuleName::nothing_pending, WaitAction::elide, wait_fact::nothing_pending},
     // Nothing can be enqueued any more, and all later work throws DeviceLost.
     {WaitRuleName::device_lost, WaitAction::nothing, wait_fact::device_lost},
-    // A graph's launches would not wait: only the capture would be spoiled.
+    // The graph's launches would not wait, and the capture would become invalid.
     {WaitRuleName::outside_capture, WaitAction::refuse, wait_fact::outside, wait_fact::elsewhere},
     // The order between two graphs is that of their launches.
     {WaitRuleName::other_capture, WaitAction::refuse, wait_fact::outside | wait_fact::elsewhere},
-    // A stream runs its work in order, and the event marks a point of that. Others may have
-    // recorded it anew if its handle was handed out. Events are not elided by counting: see
+    // A stream runs its work in order, and the event marks a point in it. Foreign code may have
+    // recorded it again if its handle was handed out. Events are not elided by counting: see
     // docs/adr/0002.
     {WaitRuleName::own_event, WaitAction::elide, wait_fact::own_event,
      wait_fact::uncounted | wait_fact::captured},
-    // The stream was given nothing since the waiter waited for it. A known failure has to arrive
-    // all the same, even if the waiter's own was cleared since; waits that heddle makes by itself
-    // bring only order.
+    // The stream has enqueued nothing since the waiter waited for it. A known failure has to be
+    // inherited all the same, even if the waiter's own was cleared since. Waits that heddle makes
+    // by itself inherit no failure.
     {WaitRuleName::covered, WaitAction::elide, wait_fact::covered,
      wait_fact::uncounted | wait_fact::captured | wait_fact::failed},
-    // Backends wait for their own work natively, and for that of others through a completion.
+    // Backends wait for their own work natively, and for other backends' work through a completion.
     {WaitRuleName::across_kinds, WaitAction::enqueue, wait_fact::other_kind},
     {WaitRuleName::needed, WaitAction::enqueue, 0},
 };
 
-/// What a rule says.
+/// A rule's decision.
 struct WaitVerdict {
     WaitAction action;
     WaitRuleName rule;
 };
-/// Returns what the first rule that applies says. Unrolled, so that a caller that knows most facts
-/// when it is compiled keeps only the rules that they leave open.
+/// Returns the decision of the first rule that applies. Unrolled: a caller that knows most facts at
+/// compile time keeps only the rules that they leave open.
 template <std::size_t from = 0>
 [[gnu::always_inline]] constexpr WaitVerdict verdict_on(std::uint32_t facts) noexcept {
     constexpr const WaitRule& rule = wait_rules[from];
