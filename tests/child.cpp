@@ -30,7 +30,7 @@ ChildResult wait_for(pid_t child) {
     return result;
 }
 
-/// Starts a test case, whose standard output and standard error go to `output`.
+/// Starts a test case. Its standard output and standard error are written to `output`.
 pid_t start(const std::string& name, const std::vector<std::string>& environment, int output) {
     std::vector<std::string> variables = environment;
     for (char** e = environ; *e != nullptr; ++e) {

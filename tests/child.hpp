@@ -10,12 +10,12 @@ namespace heddle_test {
 
 struct ChildResult {
     int status = -1;     ///< exit status; -1 if a signal ended the process
-    int signal = 0;      ///< that signal; SIGALRM if it hung
+    int signal = 0;      ///< that signal; SIGALRM after a hang
     std::string output;  ///< standard output and standard error (run_test_case only)
 };
 
-/// A hidden test case of this program that runs in a new process, with "NAME=value" added to its
-/// environment. The destructor ends it if it still runs.
+/// Runs a hidden test case of this program in a new process, with "NAME=value" added to its
+/// environment. The destructor ends the process if it still runs.
 class Child {
 public:
     explicit Child(const std::string& name, const std::vector<std::string>& environment = {});
@@ -24,12 +24,12 @@ public:
     Child& operator=(const Child&) = delete;
 
     int id() const { return id_; }  ///< of the process
-    /// Returns what it has printed, to standard output and standard error, as far as it is read.
+    /// Returns the output read so far, standard output and standard error.
     const std::string& output() const { return output_; }
-    /// Reads what it prints next, for which it waits at most so long. Returns false if the child
-    /// has closed its output.
+    /// Reads the next output. Waits for it for at most this time. Returns false if the child has
+    /// closed its output.
     bool read(std::chrono::milliseconds patience);
-    /// Waits until the child has ended.
+    /// Blocks until the child has ended.
     ChildResult wait();
 
 private:
@@ -43,14 +43,14 @@ private:
 ChildResult run_test_case(const std::string& name,
                           const std::vector<std::string>& environment = {});
 
-/// Skips a test that calls run_forked() where that cannot work.
+/// Skips a test that calls run_forked() on builds where that does not work.
 #define HEDDLE_SKIP_WITHOUT_FORK()                                                                 \
     if (HEDDLE_TEST_SANITIZED)                                                                     \
     HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
 
-/// Forks. The child runs `body` and ends at once with the result as its status: 99 if `body`
-/// throws, 98 if it throws a heddle::Error. Not for sanitized processes, whose allocator another
-/// thread may have locked at the fork (LLVM 14): tests begin with HEDDLE_SKIP_WITHOUT_FORK().
+/// Forks. The child runs `body` and exits at once with the result as its status: 99 if `body`
+/// throws, 98 if it throws a heddle::Error. Not for sanitized processes: another thread may have
+/// locked their allocator at the fork (LLVM 14). Begin tests with HEDDLE_SKIP_WITHOUT_FORK().
 ChildResult run_forked(const std::function<int()>& body);
 
 /// Ends this process with SIGALRM if it is still running after a while.

@@ -1,5 +1,5 @@
 // Launches of the kernels of kernels.hpp on arrays of int. They are compiled once, by nvcc where
-// there is CUDA (kernel_launches.cpp). A test that needs no other kernel includes this header
+// CUDA is available (kernel_launches.cpp). A test that needs no other kernel includes this header
 // instead of kernels.hpp and is compiled as C++, which takes a quarter of the time.
 #pragma once
 

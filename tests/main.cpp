@@ -58,14 +58,14 @@ void heddle_test::note_skip(const std::string& reason) {
 }
 
 int main(int argc, char** argv) {
-    // Shells ignore it for jobs in the background, and the watch leaves an ignored signal alone.
+    // Shells ignore it for background jobs, and the watch does not handle an ignored signal.
     (void)std::signal(SIGQUIT, SIG_DFL);
 
     Catch::Session session;
     const int wrong = session.applyCommandLine(argc, argv);
     if (wrong != 0) return wrong;
 
-    // Suites of CPU devices run side by side, and each would take memory of the GPUs.
+    // Suites of CPU devices run side by side, and each would allocate memory on the GPUs.
     if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const std::string reason = reason_to_skip();
     if (!reason.empty()) {

@@ -1,4 +1,4 @@
-// A clock that the test sets, for choices that are made by how long things take.
+// A clock that the test sets, for decisions that depend on time.
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -8,11 +8,11 @@
 
 namespace heddle_test {
 
-/// While it exists, decisions are made by a clock that stands still, or that goes on by a fixed
-/// time whenever it is read. One at a time.
+/// Replaces the clock for decisions during its lifetime. The clock stands still, or advances by a
+/// fixed time at each reading. At most one may exist.
 class ManualClock {
 public:
-    /// `step_ns`: how much later each reading is than the one before.
+    /// `step_ns` is the advance at each reading, in ns.
     explicit ManualClock(std::int64_t step_ns = 0) {
         clock.step_ns = step_ns;
         heddle::detail::DecisionClock::set(&clock);

@@ -1,4 +1,4 @@
-// What nearly every test includes, precompiled: Catch2 and the standard library, nothing of heddle.
+// The headers that nearly every test includes, precompiled: Catch2 and the standard library only.
 #pragma once
 
 #include "catch.hpp"

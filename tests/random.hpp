@@ -7,7 +7,7 @@
 
 namespace heddle_test {
 
-/// Numbers below a limit, from an engine whose sequence the standard prescribes.
+/// Returns numbers below a limit, from an engine whose sequence the standard prescribes.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}

@@ -60,7 +60,7 @@ std::chrono::milliseconds patience(std::chrono::milliseconds usual) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(usual * factor);
 }
 
-// The empty host function gives the keeper a submission.
+// The empty host function makes the keeper submit.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
     detail::cpu_backend().await(detail::record_of(keeper_), opened_, Where());
@@ -144,7 +144,7 @@ Drained::~Drained() {
     for (Device device : devices()) {
         try {
             synchronize_device(device);
-        } catch (...) {  // the test has checked the failures that it expects
+        } catch (...) {  // the test has checked the expected failures
         }
     }
 }

@@ -1,5 +1,5 @@
-// What the tests share: the device under test, gates that hold streams, and recorders of the order
-// in which things ran.
+// Shared by all tests: the device under test, gates that hold streams, and recorders of the order
+// of events.
 #pragma once
 
 #include "catch.hpp"
@@ -48,14 +48,14 @@ Device test_device();
 std::vector<Device> test_devices();
 /// Returns the first CPU device, which always exists.
 Device cpu_device();
-/// Returns how many host functions of a CPU device can run at the same time.
+/// Returns the number of host functions that a CPU device can run at the same time.
 int cpu_workers();
 
-/// Returns how often to repeat something that costs 100 ns on a CPU device and 10 µs on a GPU.
+/// Returns the number of repetitions of work that costs 100 ns on a CPU device and 10 µs on a GPU.
 std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda);
 
-/// Returns how long a test waits for what must come before it says that this hangs: `usual`, times
-/// HEDDLE_TEST_PATIENCE (a number, 1 if unset), and three times as long with a sanitizer.
+/// Returns the time after which a test reports a hang: `usual` times HEDDLE_TEST_PATIENCE (a
+/// number, 1 if unset), and three times as long with a sanitizer.
 std::chrono::milliseconds patience(std::chrono::milliseconds usual);
 
 /// Holds streams of any device until it is opened, at the latest by its destructor. Occupies no
@@ -110,7 +110,7 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Records the order in which things happened. Copies share one record. Thread-safe.
+/// Records the order of events. Copies share one record. Thread-safe.
 class Recorder {
 public:
     void add(std::string what) const;
@@ -136,12 +136,12 @@ struct Here {
     ScopedStream in{stream};
 };
 
-/// Lets everything that can run on `device` run: returns after less urgent work enqueued last has
-/// run.
+/// Blocks until all work that can run on `device` has run: until less urgent work, enqueued last,
+/// has run.
 void settle(Device device);
 
-/// Returns whether `predicate` becomes true within patience(1 minute). For conditions that must
-/// become true, never for ones that must not.
+/// Returns whether `predicate` becomes true within patience(1 minute). Use it for conditions that
+/// must become true, never for conditions that must not.
 template <class P> bool eventually(P&& predicate) {
     const auto limit = std::chrono::steady_clock::now() + patience(std::chrono::minutes(1));
     while (!predicate()) {
@@ -151,8 +151,8 @@ template <class P> bool eventually(P&& predicate) {
     return true;
 }
 
-/// Waits for all devices at the end of a test, whatever state they are in, so that no work outlives
-/// what it refers to. Declare it after the objects that host functions refer to and before gates.
+/// Waits for all devices at the end of a test, in any state, so that no work outlives the objects
+/// that it uses. Declare it after the objects that host functions use, and before gates.
 class Drained {
 public:
     Drained() = default;
@@ -160,8 +160,8 @@ public:
     Drained(const Drained&) = delete;
 };
 
-/// Like to_host(), while others may be writing that memory as far as the checker knows: a gate that
-/// is closed keeps them from it.
+/// Does the same as to_host(), where the checker would report other writers of the memory: a closed
+/// gate blocks them.
 template <class T> std::vector<T> to_host_behind_gate(StreamRef stream, const Array<T>& x) {
     const check::ScopedOff meant;
     return to_host(stream, x);
@@ -195,7 +195,7 @@ private:
     OpStats before_;
 };
 
-/// Returns the heddle::Error that `call` throws, or nothing if it throws none. Other exceptions
+/// Returns the heddle::Error that `call` throws, or nullopt if it throws none. Other exceptions
 /// propagate.
 template <class F> std::optional<Error> error_of(F&& call) {
     try {
@@ -211,7 +211,7 @@ inline bool mentions(const std::optional<Error>& error, const std::string& text)
     return error && std::string(error->what()).find(text) != std::string::npos;
 }
 
-/// Returns the message of the exception behind an error: what a host function or CPU kernel threw.
+/// Returns the message of the exception that a host function or CPU kernel threw.
 std::string cause_of(const Error& error);
 
 /// The exception that host functions and CPU kernels throw in tests.

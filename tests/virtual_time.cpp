@@ -42,7 +42,7 @@ std::vector<int> all_threads() {
     return all;
 }
 
-/// Returns what a file in /proc says of a thread. Returns "" if there is no such thread.
+/// Returns the contents of a thread's file in /proc. Returns "" if there is no such thread.
 std::string read_file(int thread, const char* file) {
     char path[64], text[4096];
     std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, file);
@@ -53,12 +53,12 @@ std::string read_file(int thread, const char* file) {
     return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// Returns which system call the thread sleeps in, as in proc(5): the number comes first. Returns
+/// Returns the system call in which the thread sleeps, as in proc(5): the number is first. Returns
 /// "running" if it runs, could run, or is only about to sleep.
 std::string call_of(int thread) { return read_file(thread, "syscall"); }
 
-/// Returns how often the thread has left its core. Returns nothing if it does not sleep: a thread
-/// that was woken counts as running here at once, while "syscall" may go on to name its last call.
+/// Returns how often the thread has left its core. Returns nullopt if it does not sleep: a thread
+/// that was woken counts as running at once, while "syscall" may still show its last call.
 std::optional<std::string> switches_of_sleeper(int thread) {
     const std::string status = read_file(thread, "status");
     if (status.find("\nState:\tS") == std::string::npos) return std::nullopt;
@@ -69,7 +69,7 @@ bool is_wait_for_a_thread(const std::string& call) { return std::atol(call.c_str
 
 class Clock final : public heddle::detail::DecisionClock {
 public:
-    /// Leaves out the threads that there are: a sanitizer's, which comes with the first other one.
+    /// Ignores existing threads: a sanitizer's thread, which begins with the first other thread.
     void begin() {
         std::thread([] {}).join();
         const std::lock_guard lock(mutex_);
@@ -105,7 +105,7 @@ public:
         sleepers_.clear();
         ignored_.clear();
         has_thread_ = false;
-        // The parent's clock thread may wait for the one that was here.
+        // The parent's clock thread may wait on the previous one.
         new (&has_sleepers_) std::condition_variable;
         mutex_.unlock();
     }
@@ -116,10 +116,10 @@ private:
         std::int64_t until_ns = 0;
     };
 
-    /// Call it with the mutex held.
+    /// Call with the mutex held.
     void start_thread() {
         sigset_t all, old;
-        sigfillset(&all);  // signals are for the program's threads
+        sigfillset(&all);  // signals are for the program's own threads
         (void)pthread_sigmask(SIG_SETMASK, &all, &old);
         std::thread([this] { run(); }).detach();
         (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
@@ -149,15 +149,15 @@ private:
         }
     }
 
-    /// Returns whether there was a moment in which each thread slept until another one would wake
-    /// it.
+    /// Returns whether there was a moment in which each thread slept and only another thread could
+    /// wake it.
     bool are_all_at_rest() const {
-        // Who has left its core and sleeps at the second look, as often as at the first, has slept
-        // from then on: all of them did in between.
+        // A thread that sleeps at both looks, and has not left its core in between, slept all the
+        // time. If all threads do so, all slept at the same moment.
         const std::optional<std::string> before = look();
         return before && before == look();
     }
-    /// Returns what tells that a thread has run since. Returns nothing if one does not sleep.
+    /// Returns a text that changes when a thread has run, or nullopt if a thread does not sleep.
     std::optional<std::string> look() const {
         std::string all;
         for (const int thread : all_threads()) {
@@ -174,8 +174,8 @@ private:
         return thread == this_thread() || std::ranges::find(ignored_, thread) != ignored_.end();
     }
 
-    /// Lets time pass until somebody's wait has ended, and wakes who waited. A wait that is over
-    /// already is ended once more: the thread may just have begun it.
+    /// Advances time to the end of the first wait, and wakes its threads. Wakes threads of earlier
+    /// waits once more, because they may have just begun to wait.
     void advance() {
         const std::lock_guard lock(mutex_);
         std::int64_t first = INT64_MAX;
@@ -199,10 +199,10 @@ private:
 
     const std::int64_t began_ns_ = heddle::detail::now_ns();
     std::atomic<std::int64_t> now_{began_ns_};
-    std::mutex mutex_;  ///< guards what follows
+    std::mutex mutex_;  ///< guards the members below
     std::condition_variable has_sleepers_;
     std::vector<Sleeper*> sleepers_;
-    std::vector<int> ignored_;  ///< set before there is a clock thread
+    std::vector<int> ignored_;  ///< set before the clock thread starts
     bool has_thread_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Virtual time: it passes while all threads wait for each other, and only then. Each case runs in a
-// process of its own, whose only clock it is.
+// Virtual time: it passes exactly while all threads wait for each other. Each case runs in its own
+// process, because the clock is replaced for the whole process.
 #include "virtual_time.hpp"
 
 #include "core/base/clock.hpp"
@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Many turns for other threads.
+/// Yields many times to other threads.
 void keep_running() {
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
 }
 
-/// A thread that is joined at the end.
+/// A thread that the destructor joins.
 class Thread {
 public:
     template <class F> explicit Thread(F&& f) : thread_(std::forward<F>(f)) {}

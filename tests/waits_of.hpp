@@ -1,4 +1,4 @@
-// How many waits calls insert, and how many they elide.
+// Counts the waits that calls insert, and the waits that they elide.
 #pragma once
 
 #include "support.hpp"
@@ -19,8 +19,8 @@ template <class F> Waits waits_of(F&& call) {
 }
 inline constexpr Waits inserted{1, 0}, elided{0, 1};
 
-/// What a wait is for a stream that has only got memory that is new: on CPU devices anyone may use
-/// that at once, on GPUs it is there when the stream has come to it.
+/// Returns the expected wait for a stream with new memory only. New memory is usable at once on CPU
+/// devices; on GPUs only after the stream has reached its allocation.
 inline Waits wait_for_new_memory() { return test_device().is_cuda() ? inserted : elided; }
 
 }  // namespace heddle_test

@@ -27,9 +27,9 @@ unsigned limit_s() {
     return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
 }
 
-/// What a worker has just completed, it may still let go: reports of it would be the next test's.
+/// Waits until workers have released completed work: the next test would report its errors.
 void await_workers() {
-    static bool is_stuck = false;  // by a test that has failed
+    static bool is_stuck = false;  // because of a failed test
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
     if (workers != nullptr && !is_stuck)
         is_stuck = !heddle_test::eventually([&] { return workers->is_resting(); });
@@ -66,7 +66,7 @@ public:
         await_workers();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
-        // The first call loads a library, which a signal handler must not do.
+        // The first call loads a library, which is not allowed in a signal handler.
         static const int loaded = backtrace(one, 1);
         (void)loaded;
         std::signal(SIGALRM, say_and_abort);

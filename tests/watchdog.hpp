@@ -4,11 +4,11 @@
 namespace heddle_test {
 
 /// Writes the call stack of every thread of this process to standard error. Only for a process that
-/// is about to end: SIGUSR2 interrupts every thread wherever it is.
+/// is about to end: SIGUSR2 interrupts every thread at any point.
 void print_all_stacks();
 
-/// Gives the present test case its whole time limit once more. For one that does many things, of
-/// which none may hang.
+/// Restarts the time limit of the current test case. Use it in a test case with many parts, each
+/// of which must not hang.
 void note_progress();
 
 }  // namespace heddle_test

@@ -1,5 +1,5 @@
-// What reports of races in real programs advise: a wait where it can be, for streams by their
-// names, or by what tells them apart.
+// Reports of races in real programs suggest where to add a wait. They identify streams by name, or
+// by another property that distinguishes them.
 #include "check/checked_streams.hpp"
 
 using namespace heddle_test;
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Returns the place of the line above the caller's, as reports have it.
+/// Returns the place of the line above the caller's, in the format of reports.
 std::string line_above(Where where = {}) {
     const std::string file = where.file;
     return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line - 1);
@@ -24,7 +24,7 @@ std::string only_text(Checked& checked) {
     return all[0].text;
 }
 
-/// A helper, which stands above its callers.
+/// A helper that stands above its callers.
 constexpr unsigned line_of_unpack = __LINE__ + 2;
 void unpack(StreamRef stream, Array<int>& field) {
     fill(stream, field, 7);

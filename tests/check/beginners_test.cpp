@@ -1,6 +1,6 @@
-// The races that beginners make: small programs in one table, each with what the checker says of it
-// and the lines that it names; and programs like them that are right, of which it says nothing.
-// What it does not see is told on the guide's page "Finding a missing wait".
+// Races typical of beginners: small programs in one table, with the expected findings and the lines
+// that they name. Correct programs of the same kind must have none. The guide's page "Finding a
+// missing wait" lists the races that the checker does not find.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t size = 64;
 constexpr int half = size / 2;
 
-/// What a program begins with, and where in it the two sides of its race are.
+/// The initial state of a program, and the lines of the two sides of its race.
 struct Start {
     explicit Start(Device on) : device(on) {}
     Device device;
@@ -35,10 +35,10 @@ struct Start {
     unsigned first_line = 0, second_line = 0;
     int used = 0;
 
-    /// The next line has the race's first side.
+    /// Declares the next line as the first side of the race.
     void first_is_next(Where where = {}) { first_line = where.line + 1; }
-    /// The next line has its second side. What was enqueued has run, in a way that the checker does
-    /// not see: what is a race for it is none for ThreadSanitizer.
+    /// Declares the next line as the second side. First runs all enqueued work, without the checker
+    /// seeing it: ThreadSanitizer then sees no race.
     void second_is_next(Where where = {}) {
         second_line = where.line + 1;
         has_run();
@@ -47,13 +47,13 @@ struct Start {
     void use(int value) { used += value; }
 };
 
-/// A kernel by a plain pointer.
+/// A kernel that uses a plain pointer.
 struct AddAt {
     int* data;
     void operator()(std::size_t i) const { data[i] += 1; }
 };
 
-// The seven of a new user (and an eighth, as variables and pointers are two).
+// Seven mistakes of a new user (eight programs: variables and pointers are separate).
 
 void refilled_buffer(Start& s) {
     s.first_is_next();
@@ -114,7 +114,7 @@ void raw_pointers(Start& s) {
     launch(s.b, Add{}, dim(size), s.x, 1);
 }
 
-// The host: eight.
+// Eight with the host.
 
 void host_reads_what_a_kernel_writes(Start& s) {
     s.first_is_next();
@@ -140,7 +140,7 @@ void host_makes_a_span(Start& s) {
     copy(s.a, s.pin, s.x);
     s.has_run();
     const std::span<const int> seen = s.pin;
-    s.second_line = s.first_line;  // the last place known
+    s.second_line = s.first_line;  // the last known place
     s.use(seen[0]);
 }
 void host_fills_by_an_algorithm(Start& s) {
@@ -172,7 +172,7 @@ void host_writes_what_a_kernel_writes(Start& s) {
     s.x[5] = 1;
 }
 
-// What kernels and host functions capture: six.
+// Six with captures by kernels and host functions.
 
 void kernel_captures_a_view(Start& s) {
     s.first_is_next();
@@ -214,7 +214,7 @@ void host_function_declares_what_it_captures(Start& s) {
     s.use(s.pin[0]);
 }
 
-// Raw pointers: three.
+// Three with raw pointers.
 
 void kernel_takes_an_address(Start& s) {
     s.first_is_next();
@@ -236,7 +236,7 @@ void host_reads_at_an_address(Start& s) {
     s.use(s.pin.data()[0]);
 }
 
-// By data: four.
+// Four with order by data.
 
 void host_reads_what_an_order_writes(Start& s) {
     order_by_data order(s.device);
@@ -269,7 +269,7 @@ void host_keeps_what_an_order_gave_it(Start& s) {
     s.use(s.x[0]);
 }
 
-// Pinned memory: four.
+// Four with pinned memory.
 
 void staging_is_refilled_in_a_loop(Start& s) {
     for (int round = 0; round < 3; ++round) {
@@ -301,7 +301,7 @@ void staging_is_overwritten_at_its_address(Start& s) {
     std::memset(s.pin.data(), 0, size * sizeof(int));
 }
 
-// Programs that are right.
+// Correct programs.
 
 void host_waits(Start& s) {
     copy(s.a, s.pin, s.x);
@@ -372,9 +372,9 @@ void pageable_memory(Start& s) {
 
 enum class Found {
     race,      ///< certain
-    possible,  ///< told with HEDDLE_CHECK=strict
+    possible,  ///< reported with HEDDLE_CHECK=strict
     pointers,  ///< the summary names the kernel
-    nothing,   ///< and the page says why
+    nothing,   ///< no finding; the guide's page says why
 };
 
 struct BeginnersProgram {
@@ -382,12 +382,12 @@ struct BeginnersProgram {
     void (*run)(Start&);
     Found found = Found::nothing;
     RaceKind kind = RaceKind::read_after_write;
-    bool on_cpu = false;  ///< its kernels, or the host's uses, are of a CPU device
+    bool on_cpu = false;  ///< its kernels or host accesses use a CPU device
 };
 
 #define HEDDLE_TEST_PROGRAM(name) #name, &name
 constexpr BeginnersProgram racing[] = {
-    // The seven.
+    // The seven of a new user.
     {HEDDLE_TEST_PROGRAM(refilled_buffer), Found::race, RaceKind::write_after_read},
     {HEDDLE_TEST_PROGRAM(wrong_event), Found::race},
     {HEDDLE_TEST_PROGRAM(missing_wait_in_a_ring), Found::race, RaceKind::write_after_read},
@@ -408,7 +408,7 @@ constexpr BeginnersProgram racing[] = {
     {HEDDLE_TEST_PROGRAM(host_waits_for_an_early_event), Found::race},
     {HEDDLE_TEST_PROGRAM(host_writes_what_a_kernel_writes), Found::race, RaceKind::read_after_write,
      true},
-    // What is captured.
+    // Captures.
     {HEDDLE_TEST_PROGRAM(kernel_captures_a_view), Found::race, RaceKind::write_after_write, true},
     {HEDDLE_TEST_PROGRAM(kernel_captures_a_view_that_is_read), Found::race,
      RaceKind::write_after_read, true},

@@ -1,4 +1,4 @@
-// A check on streams of the device under test, which keeps what it finds.
+// Runs a check on streams of the device under test and keeps its findings.
 #pragma once
 
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// Checks from its construction on, and keeps the races.
+/// Checks from construction on, and keeps the races.
 class Checked {
 public:
     explicit Checked(check::Options options = {}) {
@@ -34,7 +34,7 @@ public:
         return races_;
     }
 
-    /// Ends the check, which must have found nothing.
+    /// Ends the check. Requires that it found no race.
     void expect_silence() {
         const check::Summary found = end();
         for (const check::Race& race : races()) UNSCOPED_INFO(race.text);
@@ -42,7 +42,7 @@ public:
         CHECK(found.possible == 0);
         CHECK(found.faults == 0);
     }
-    /// Ends the check, which must have found one certain race, and returns it.
+    /// Ends the check. Requires exactly one certain race, and returns it.
     check::Race expect(check::RaceKind kind) {
         const check::Summary found = end();
         const std::vector<check::Race> all = races();

@@ -1,4 +1,4 @@
-// Operations for programs that the checker checks.
+// Operations for programs under the checker.
 #pragma once
 
 #include "check/checked.hpp"
@@ -8,22 +8,22 @@
 
 namespace heddle_test {
 
-/// How many elements the arrays have.
+/// The number of elements of each array.
 inline constexpr std::size_t size = 64;
 
-/// Enqueues a kernel that reads and writes `x`. It has run when this returns, in a way that the
-/// checker does not see: what it calls a race is none for ThreadSanitizer.
+/// Enqueues a kernel that reads and writes `x`, and waits for it without the checker seeing the
+/// wait. So ThreadSanitizer sees no race where the checker reports one.
 template <class X> void write(StreamRef stream, X&& x) {
     launch(stream, Add{}, dim(x.size()), x, 1);
     if (!is_capturing(stream)) wait_unseen(stream);
 }
-/// The same for a kernel that reads `x` and writes `y`.
+/// Does the same with a kernel that reads `x` and writes `y`.
 template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
     launch(stream, AddTo{}, dim(x.size()), x, y);
     if (!is_capturing(stream)) wait_unseen(stream);
 }
 
-/// Streams of the device under test and arrays of int, made before the check begins.
+/// Streams of the device under test and arrays of int. Create it before the check begins.
 struct CheckedStreams {
     CheckedStreams() { synchronize(); }
     Drained drained;

@@ -1,4 +1,4 @@
-// Clocks: what they know, with few slots and with many.
+// Clocks with few slots and with many: the order that they know.
 #include "catch.hpp"
 #include "check/clock.hpp"
 #include "random.hpp"
@@ -21,7 +21,7 @@ void raise(Known& known, Epoch epoch) {
     position = std::max(position, epoch.position());
 }
 
-/// Returns whether the clock and the floor together know what they should.
+/// Returns whether the clock and the floor together know the expected order.
 bool knows(const Clock& clock, const Known& known, const HostFloor& floor, Slot slots) {
     for (Slot slot = 1; slot < slots; ++slot) {
         const auto found = known.find(slot);
@@ -72,7 +72,7 @@ TEST_CASE("clocks know what they have joined, with few slots and with many", "[c
             for (const auto& [slot, position] : Known(known[from]))
                 raise(known[to], {slot, position});
             raise(known[to], epoch);
-            // Clocks forget nothing: what is wrong once stays wrong.
+            // Clocks never forget: an error persists, so samples suffice.
             if (static_cast<Slot>(i) % (1 + slots / 1000) == 0)
                 REQUIRE(knows(clocks[to], known[to], floor, slots));
         }

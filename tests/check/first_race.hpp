@@ -1,4 +1,4 @@
-// Where the ordering checker finds the first race in a list of operations.
+// Finds the first race in a list of operations with the ordering checker.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// Ends the check and returns its races, which are certain. No wait was left out wrongly.
+/// Ends the check and returns its races, all certain. Requires that no wait was elided wrongly.
 std::vector<Race> races_of(Checked& checked) {
     const check::Summary found = checked.end();
     CHECK(found.faults == 0);

@@ -39,7 +39,7 @@ TEST_CASE("check: two_nodes_without_edge", "[check]") {
     shape->nodes = {node({out(x.part(0, 60))}), node({out(x.part(50, 50))})};
     for (int i = 0; i < 3; ++i) p.launch_graph(a, shape, 7);
     const auto found = p.findings();
-    REQUIRE(found.size() == 1);  // once, for all launches
+    REQUIRE(found.size() == 1);  // once for all launches
     CHECK(found[0].in_graph);
     CHECK(found[0].is_certain);
     CHECK(found[0].kind == Kind::write_after_write);
@@ -95,7 +95,7 @@ TEST_CASE("check: graph_against_plain_launch", "[check]") {
     p.launch_graph(a, {node({in(x.part(0, 9))}), node({out(x.part(9, 4))}, {0})});
     const Line wait = p.wait_stream(b, a);
     const Line write = p.write(b, x);
-    CHECK(is_silent(p));  // with a wait
+    CHECK(is_silent(p));  // correct with a wait
     const auto found = p.without(wait).findings();
     CHECK(races_of(found) ==
           Races{{Kind::write_after_read, 1, write}, {Kind::write_after_write, 1, write}});
@@ -120,7 +120,7 @@ TEST_CASE("check: capture_is_not_run", "[check]") {
 TEST_CASE("check: captured_branch_not_joined_where_it_matters", "[check]") {
     Program p;
     const Memory x = p.array();
-    // Fork, and a join behind the node that needs it.
+    // A fork, and a join after the node that needs it.
     const Nodes found = races_in({node({out(x)}), node({out(x)}, {0}), node({in(x)}, {0}),
                                   node({}, {1, 2}, OpKind::wait_elided)});
     CHECK(found == Nodes{{1, 2}});
@@ -144,7 +144,7 @@ TEST_CASE("check: if_and_else_write_the_same", "[check]") {
     nodes[4].after = {0};
     CHECK(races_in(nodes).size() == 1);
     nodes[4].after = {1};
-    nodes[3].alternative = 0;  // two nodes of one body
+    nodes[3].alternative = 0;  // two nodes in one body
     CHECK(races_in(nodes) == Nodes{{2, 3}});
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("check: prepared_launch_changes_argument", "[check]") {
 TEST_CASE("check: child_graph_against_sibling", "[check]") {
     Program p;
     const Memory x = p.array();
-    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // with all that it accesses
+    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // all accesses
     CHECK(races_in({child, node({in(x)}, {0})}).empty());         // child_graph
     CHECK(races_in({child, node({in(x)})}) == Nodes{{0, 1}});
 }

@@ -18,8 +18,8 @@ struct Dependent {
     }
 };
 
-// Nothing can order unseen what is recorded, because it runs at once. A race between these kernels
-// is none for ThreadSanitizer, because the memory that they share is accessed atomically.
+// Nothing can order recorded work without the checker seeing it, because it runs at once. These
+// kernels access their shared memory atomically, so ThreadSanitizer sees no race.
 
 /// x[i] += value
 struct AddAtomically {
@@ -32,7 +32,7 @@ struct AddAtomically {
     }
 };
 
-/// y[i] += x[i], where y is not shared
+/// y[i] += x[i], where only one kernel uses y
 struct AddToAtomically {
     HEDDLE_FN void operator()(std::size_t i, View<const int> x, View<int> y) const {
 #ifdef __CUDA_ARCH__
@@ -147,7 +147,7 @@ TEST_CASE("device: node_parameters_updated") {
     node.with(s.y, 1);
     graph.launch(s.a);
     wait_unseen(s.a);
-    write(s.b, s.x);  // no longer the graph's
+    write(s.b, s.x);  // no longer in use by the graph
     read(s.b, s.y, s.z);
     CHECK(checked.expect(RaceKind::read_after_write).data == s.y.data());
 }
@@ -169,7 +169,7 @@ TEST_CASE("device: host nodes that declare what they use") {
     node.call(quiet([] {}), reads(s.y.view()));
     graph.launch(s.a);
     wait_unseen(s.a);
-    copy(s.b, pin, s.x);  // no longer the node's
+    copy(s.b, pin, s.x);  // no longer in use by the node
     checked.expect_silence();
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("device: graph_built_before_checking_began") {
     graph.launch(s.a);
     wait_unseen(s.a);
     read(s.b, s.x, s.y);
-    CHECK(checked.end().certain <= 1);  // its accesses may not be known
+    CHECK(checked.end().certain <= 1);  // its accesses may be unknown
 }
 
 TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {

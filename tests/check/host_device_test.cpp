@@ -1,4 +1,4 @@
-// The checker on what the host does with memory: accesses, waits, host functions.
+// The checker on the host's use of memory: accesses, waits, host functions.
 #include <algorithm>
 #include <array>
 #include <future>
@@ -10,13 +10,13 @@ using check::RaceKind;
 
 namespace {
 
-/// Memory that host and device both reach, written by the device.
+/// Memory that both the host and the device can access, written by the device.
 struct HostStreams : CheckedStreams {
     Array<int> pin = pinned<int>(size);
     HostStreams() { synchronize(); }
 };
 
-/// Uses memory on the host, as far as the checker knows.
+/// Declares a read by the host to the checker.
 void host_reads(const Array<int>& x) { (void)on_host(View<const int>(x.view())); }
 void host_writes(Array<int>& x) { (void)on_host(x); }
 
@@ -135,7 +135,7 @@ TEST_CASE("device: host functions that declare what they use") {
     if (waits) s.b.wait_stream(s.a);
     wait_unseen(s.a);
     copy(s.b, s.pin, s.y);
-    // Without the wait, the copy on b is not ordered after the copy either.
+    // Without the wait, the copy on b is unordered with the copy, too.
     if (waits) return checked.expect_silence();
     const check::Summary found = checked.end();
     CHECK(found.certain + found.possible >= 1);
@@ -190,7 +190,7 @@ TEST_CASE("device: released outside a host function, and acquired twice, are not
     checked.expect(RaceKind::read_after_write);
 }
 
-// A host function may run, and enqueue, before the call that enqueued it has told anybody.
+// A host function may run, and enqueue, before the call that enqueued it has notified observers.
 TEST_CASE("device: host_function_enqueues_on_another_stream") {
     const Drained drained;
     const Stream to(cpu_device()), from;
@@ -257,7 +257,7 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
                             [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
                 streams[i].synchronize();
                 others[i].synchronize();
-                sums[i] += x[i][0] + *y[i].begin();  // after what is still kept of other threads
+                sums[i] += x[i][0] + *y[i].begin();  // after the operations kept for other threads
             }
         });
     for (std::thread& one : all) one.join();

@@ -113,7 +113,7 @@ TEST_CASE("check: synchronize_while_another_thread_enqueues", "[check]") {
     p.end_synchronize();
     p.host_read(x);
     CHECK(is_silent(p));
-    const Line read = p.host_read(y);  // the wait covers what was there when it began
+    const Line read = p.host_read(y);  // the wait covers only work enqueued before it began
     CHECK(races(p) == Races{{Kind::host_read_after_write, during, read}});
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("check: what comes after a memory's users comes after all known ones",
     p.after_users(c, x);
     p.write(c, x);
     p.write(a, y);
-    p.after_users({}, y);  // the host
+    p.after_users({}, y);  // a wait of the host
     p.write(b, y);
     CHECK(is_silent(p));
 }
@@ -307,7 +307,7 @@ TEST_CASE("check: started_in_the_middle", "[check]") {
     p.write(a, x);
     p.record(a, event);
     p.wait_stream(b, a);
-    p.ops.clear();  // what was before is not known
+    p.ops.clear();  // earlier operations are unknown
     p.wait(b, event);
     p.elided_wait(b, a);
     p.end_synchronize();

@@ -1,4 +1,4 @@
-// Compiled as released programs are: the check is not told what the host does with arrays.
+// Compiled as released programs are: host accesses to arrays are not reported to the check.
 #undef HEDDLE_HOST_ACCESSES
 #define HEDDLE_HOST_ACCESSES 0
 #include "check/host_uses_off.hpp"

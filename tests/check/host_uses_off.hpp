@@ -5,9 +5,9 @@
 
 namespace heddle_test {
 
-/// Returns the sum of all elements, by operator[] and by a loop, and the first by data().
+/// Returns the sum of all elements, by operator[] and by a loop, plus the first by data().
 int sum_untold(const heddle::Array<int>& x);
-/// Adds to the elements in the same ways.
+/// Adds `value` to the elements in the same ways.
 heddle::Array<int> add_untold(heddle::Array<int> x, int value);
 
 }  // namespace heddle_test

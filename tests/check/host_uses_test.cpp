@@ -1,5 +1,5 @@
-// What the host does with arrays, told to the check: how often it is asked, what it answers, what
-// reports say.
+// Host accesses to arrays: how often the check is queried about them, its answers, and the text of
+// reports.
 #include <span>
 
 #include "check/checked_streams.hpp"
@@ -23,7 +23,7 @@ KnownUses ask_and_count(const ToldUse& use) noexcept {
     return ask_really(use);
 }
 
-/// Counts how often the check that is going on is asked of uses by the host, on one thread.
+/// Counts queries about host accesses to the current check. One thread only.
 class CountedQuestions {
 public:
     CountedQuestions() : before_(detail::host_use_function.exchange(&ask_and_count)) {
@@ -44,7 +44,7 @@ struct PinnedStreams : CheckedStreams {
     PinnedStreams() { synchronize(); }
 };
 
-/// Copies to pinned memory. It has run when this returns, and the checker does not know.
+/// Copies to pinned memory. The copy has completed on return, without the checker seeing it.
 void copy_unseen(StreamRef stream, Array<int>& to, const Array<int>& from) {
     copy(stream, to, from);
     wait_unseen(stream);

@@ -1,4 +1,4 @@
-// Host functions, and other ways in which order may leave sight: then a race is possible only.
+// Order that the checker cannot see, by host functions and otherwise: races are only possible ones.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -107,7 +107,7 @@ TEST_CASE("check: a host function reads what its stream did", "[check]") {
     CHECK(is_silent(p));
     p.parent = 0;
     CHECK(races(p).empty());
-    p.host_read(x);  // not from the function: a flag may have told, or not
+    p.host_read(x);  // not from the function: a flag may have signalled the read
     CHECK(races(p).size() == 1);
     CHECK_FALSE(races(p)[0].is_certain);
 }
@@ -142,7 +142,7 @@ TEST_CASE("check: shared_event_between_processes", "[check]") {
     p.event_op(OpKind::import_event, theirs);
     p.write(a, x);
     p.record(a, ours);
-    p.wait(b, theirs);  // the other process waited for ours
+    p.wait(b, theirs);  // the other process has waited for ours
     p.write(b, x);
     CHECK(is_silent(p));
 }
@@ -194,6 +194,6 @@ TEST_CASE("check: wrapped_stream", "[check]") {
     p.write(b, x);
     CHECK(is_silent(p));
     p.read(a, x);
-    CHECK(races(p).size() == 1);  // of the stream that was not wrapped: nothing of it left
+    CHECK(races(p).size() == 1);  // the stream that was not wrapped leaves no order unseen
     CHECK(races(p)[0].is_certain);
 }

@@ -1,4 +1,4 @@
-// The checker on parts of arrays, and on memory that is made, freed and made again.
+// The checker on parts of arrays, and on memory that is allocated, freed and reused.
 #include "check/checked_streams.hpp"
 
 using namespace heddle_test;

@@ -1,4 +1,4 @@
-// The lists of operations and what the checker says of them.
+// Builds the lists of operations and collects the checker's findings.
 #include "check/op_builder.hpp"
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// Writes lists of operations for the ordering checker, as a program would cause them.
+// Writes lists of operations for the ordering checker, as a program would enqueue them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using detail::Finding;
 using detail::FindingKind;
 using detail::KnownOrder;
 
-/// Memory of a made-up address.
+/// Memory at a made-up address.
 struct Memory {
     std::uint64_t id = 0, data = 0, bytes = 0, pitch = 0;
     std::uint32_t rows = 1;
@@ -35,7 +35,7 @@ struct Memory {
                    std::uint32_t count) const {
         return {id, data + offset, size, apart, count};
     }
-    /// The same bytes, reached by a plain pointer.
+    /// The same bytes, accessed by a plain pointer.
     Memory raw() const { return {0, data, bytes, pitch, rows}; }
 };
 
@@ -46,7 +46,7 @@ CheckAccess atomics(const Memory& memory);
 
 using Accesses = std::vector<CheckAccess>;
 
-/// An operation's place in the list, from 1: its site as well.
+/// An operation's place in the list, from 1. Also its site.
 using Line = std::uint32_t;
 
 class Program {
@@ -64,7 +64,7 @@ public:
 
     StreamName stream(std::uint32_t device = 0);
     EventName event();
-    /// Memory that was allocated before the list begins.
+    /// Returns memory that was allocated before the list begins.
     Memory array(std::uint64_t bytes = 100);
 
     /// Appends an operation of any kind.
@@ -75,7 +75,7 @@ public:
     Line copy(StreamName stream, const Memory& to, const Memory& from);
     Line host_read(const Memory& x);
     Line host_write(const Memory& x);
-    /// Without a stream it is the host.
+    /// Appends a wait for users of memory. Without a stream the host waits.
     Line after_users(StreamName s, const Memory& x);
     Line used_on(StreamName s, const Memory& x);
     Line host_function(StreamName stream, Accesses accesses = {});
@@ -91,11 +91,11 @@ public:
     Line synchronize(EventName event);
     Line synchronize_device(std::uint32_t device);
     Line end_synchronize();
-    /// A query that answers "complete".
+    /// Appends a query with the answer "complete".
     Line query(StreamName stream);
     Line query(EventName event);
     Memory allocate(StreamName stream, std::uint64_t bytes = 100);
-    /// Memory that something else had before.
+    /// Allocates memory that had another owner before.
     Memory allocate_at(StreamName stream, std::uint64_t data, std::uint64_t bytes = 100);
     Line free(StreamName stream, const Memory& x);
 
@@ -108,13 +108,13 @@ public:
     Line send_batch(StreamName stream, std::uint64_t of_recording);
     std::uint64_t number();
 
-    /// What the checker says of the list.
+    /// Returns the checker's findings for the list.
     std::vector<Finding> findings() const;
-    /// The list without one of its operations.
+    /// Returns the list without one of its operations.
     Program without(Line line) const;
 
     std::vector<CheckOp> ops;
-    // Set for the operations that follow.
+    // Apply to later operations.
     OpMode mode = OpMode::run;
     std::uint64_t recording = 0, parent = 0;
     std::uint32_t thread = 0;
@@ -139,7 +139,7 @@ CheckNode node(Accesses accesses, std::vector<std::uint32_t> after = {},
 CheckNode event_node(OpKind kind, Program::EventName event, std::vector<std::uint32_t> after = {});
 CheckNode in_body(CheckNode made, std::uint32_t conditional, std::uint32_t alternative);
 
-/// A finding without what most tests do not look at.
+/// A finding without the details that most tests ignore.
 struct Race {
     FindingKind kind;
     Line first, second;

@@ -1,4 +1,4 @@
-// What streams, events and arrays tell observers is what the checker needs.
+// Notifications about streams, events and arrays contain all that the checker needs.
 #include "check/engine.hpp"
 #include "check/op_reader.hpp"
 #include "check/unseen.hpp"
@@ -14,7 +14,7 @@ using detail::FindingKind;
 
 namespace {
 
-/// Checks what is enqueued during its lifetime.
+/// Checks the work enqueued during its lifetime.
 class Checked final : public Observer {
 public:
     Checked() { add_observer(*this); }

@@ -1,5 +1,5 @@
-// What the ordering checker has to find, by brute force: for each operation the set of all that
-// precede it, and all pairs of operations compared. Shares nothing with the checker but its input.
+// Finds the races of the ordering checker by brute force: keeps for each operation the set of all
+// that precede it, and compares all pairs. Shares only the input with the checker.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ public:
         if (op.stream == 0) host_.insert(place);
     }
 
-    /// Returns the earlier operations that conflict with the newest one, without an order.
+    /// Returns the earlier operations that conflict with the newest one and are unordered with it.
     std::vector<std::size_t> races_of_newest() const {
         std::vector<std::size_t> found;
         const std::size_t newest = ops_.size() - 1;
@@ -140,10 +140,10 @@ private:
     std::vector<CheckOp> ops_;
     std::vector<OpSet> before_;
     std::map<std::uint32_t, OpSet> begun_;  ///< host waits, by thread
-    OpSet host_;                            ///< what the host knows to be over
+    OpSet host_;                            ///< work that has completed for the host
 };
 
-/// The first operation at each byte that has a race there, by address.
+/// The first operation at each byte that has a race there, keyed by address.
 using FirstRaces = std::map<std::uint64_t, std::size_t>;
 
 inline FirstRaces races_by_oracle(const std::vector<heddle::detail::CheckOp>& ops) {

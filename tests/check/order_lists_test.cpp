@@ -1,4 +1,4 @@
-// Order by streams that wait for each other. A race is: its kind, the first operation and the
+// Order by streams that wait for each other. A race is its kind, the first operation and the
 // second one, by their places in the list.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
@@ -134,7 +134,7 @@ TEST_CASE("check: elided_wait_counts_as_edge", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
-    const Memory y = p.allocate(a);  // not counted, so the wait below is left out
+    const Memory y = p.allocate(a);  // allocations do not count, so the wait below is elided
     p.write(a, x);
     p.wait_stream(b, a);
     p.elided_wait(b, a);
@@ -154,7 +154,7 @@ TEST_CASE("check: fault_in_elision_is_reported_as_heddles", "[check]") {
     CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
     p.wait_stream(c, b);
     p.elided_wait(b, c);
-    CHECK(races(p).size() == 1);  // what c waited for is b's own
+    CHECK(races(p).size() == 1);  // c has waited for b's own work only
 }
 
 TEST_CASE("check: an elided wait may bring what needs no wait", "[check]") {
@@ -207,7 +207,7 @@ TEST_CASE("check: waits for users of memory say nothing about other work", "[che
     const Memory x = p.array();
     p.write(a, x);
     p.wait_stream(b, a);
-    p.after_users(b, x);  // it has waited for them
+    p.after_users(b, x);  // orders b after its users only
     const Line fault = p.elided_wait(c, b);
     CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
 }
@@ -218,7 +218,7 @@ TEST_CASE("check: an elided wait may say more than the thread knew", "[check]") 
     p.write(a, p.array());
     p.wait_stream(b, a);
     p.thread = 1;
-    p.write(a, p.array());  // between the decision and its notice
+    p.write(a, p.array());  // between the decision and its notification
     p.thread = 0;
     p.elided_wait(b, a);
     CHECK(is_silent(p));

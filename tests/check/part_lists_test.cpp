@@ -1,4 +1,4 @@
-// Parts of arrays: ranges, rows, and how what is remembered of them grows.
+// Parts of arrays: ranges, rows, and the growth of their histories.
 #include "check/history.hpp"
 #include "check/op_builder.hpp"
 #include "check/strided.hpp"
@@ -125,7 +125,7 @@ TEST_CASE("check: rows against bytes", "[check]") {
     p.write(p.stream(), x.part(12, 8));
     CHECK(is_silent(p));
     p.write(p.stream(), x.part(19, 2));
-    CHECK(races(p).size() == 2);  // with a byte of a row, and with one before it
+    CHECK(races(p).size() == 2);  // one with a byte of a row, one with a byte before it
 }
 
 TEST_CASE("check: very many rows of different pitch may overlap", "[check]") {
@@ -201,7 +201,7 @@ TEST_CASE("check: element_by_element_writes_merge_to_one_cell", "[check]") {
     Alone alone;
     const Memory x{1, 4096, 1000, 0, 1};
     for (std::uint64_t i = 0; i < 1000; ++i) {
-        alone.position = 0;  // all of one operation
+        alone.position = 0;  // all in one operation
         alone.add(out(x.part(i, 1)));
     }
     CHECK(alone.history.cells() == 1);
@@ -257,7 +257,7 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
             bool is_told = byte >= common.begin && byte < common.end;
             if (common.rows.rows != 0)
                 is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
-            // All that is common is told; and nothing else, unless a row meets two others.
+            // Reports all common bytes, and no others unless a row overlaps two others.
             const bool is_common = has(a, byte) && has(b, byte);
             const bool is_exact = common.rows.rows != 0 && a.is_strided() && b.is_strided();
             is_right = is_right && (is_told == is_common || (is_told && !is_exact));

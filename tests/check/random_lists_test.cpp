@@ -1,5 +1,5 @@
-// The checker and the oracle say the same of random programs, and of correct programs that lost a
-// wait. HEDDLE_CHECK_PROGRAMS is how many; the seeds are fixed.
+// The checker and the oracle agree on random programs, and on correct programs without one of their
+// waits. HEDDLE_CHECK_PROGRAMS is the number of programs; the seeds are fixed.
 #include "check/op_builder.hpp"
 #include "check/oracle.hpp"
 #include "random.hpp"
@@ -17,7 +17,7 @@ std::size_t programs(std::size_t otherwise) {
 
 constexpr std::uint64_t array_bytes = 24;
 
-/// Makes random operations on a few streams, events and arrays.
+/// Appends random operations on a few streams, events and arrays.
 class Maker {
 public:
     Maker(std::uint64_t seed, bool has_rows, std::uint64_t bytes = array_bytes)
@@ -81,7 +81,7 @@ public:
         case 4:
         case 5:
             program.wait(any_stream(), any_event());
-            // A thread may tell of its wait when the event has another record already.
+            // A thread's wait may be reported after the event has another record.
             if (program.ops.back().event.record > 1 && below(4) == 0)
                 --program.ops.back().event.record;
             break;
@@ -108,7 +108,7 @@ private:
         const Program::StreamName waiter = any_stream(), other = any_stream();
         program.wait_stream(waiter, other);
     }
-    /// A host wait of another thread, with work in between.
+    /// Appends a host wait of another thread, with work during the wait.
     void add_long_wait() {
         program.thread = 1;
         program.begin_synchronize(any_stream());
@@ -140,7 +140,7 @@ FirstRaces races_by_checker(const Program& program) {
     return first;
 }
 
-/// The first operation that has a race anywhere.
+/// Returns the first operation that has a race at any byte.
 std::size_t first_of(const FirstRaces& races) {
     std::size_t first = ~std::size_t{0};
     for (const auto& [at, op] : races) first = std::min(first, op);
@@ -158,7 +158,7 @@ Program random_program(std::uint64_t seed, bool has_rows) {
     return maker.program;
 }
 
-/// A program in which each operation waits for what it conflicts with.
+/// A program in which each operation waits for all conflicting ones.
 struct Correct {
     Program program;
     std::vector<Line> waits;
@@ -195,7 +195,7 @@ private:
         }
         CheckOp next = work;
         next.site = static_cast<Line>(program.ops.size() + 1);
-        // Behind its waits on its stream.
+        // Append it after its waits, on its stream.
         if (next.stream != 0) {
             const Line place = program.add(next.kind, {next.stream});
             next.position = program.ops[place - 1].position;

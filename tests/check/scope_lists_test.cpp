@@ -1,4 +1,4 @@
-// Scopes, fork and join, as the waits that they make.
+// Scopes, fork and join, as the waits that they enqueue.
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -7,7 +7,7 @@ using Kind = FindingKind;
 
 namespace {
 
-/// Enqueues a scope's wait.
+/// Appends a scope's wait.
 Line scope_wait(Program& p, Program::StreamName waiter, Program::StreamName other,
                 WaitReason reason) {
     p.reason = reason;

@@ -1,4 +1,4 @@
-// Which types of callables and arguments may tell others that work runs.
+// Types of callables and arguments that may signal others that the work runs.
 #include <heddle/heddle.hpp>
 
 #include <atomic>

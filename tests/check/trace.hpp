@@ -1,4 +1,4 @@
-// What a program enqueued, as a list for the ordering checker and the oracle.
+// The operations of a program, as a list for the ordering checker and the oracle.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace heddle_test {
 
 using Ops = std::vector<heddle::detail::CheckOp>;
 
-/// A host function may begin before observers are told that it was enqueued: it goes before what it
-/// enqueued itself.
+/// Moves each host function before the operations that it enqueued itself. Needed because a host
+/// function may begin before observers are notified that it was enqueued.
 inline void put_functions_first(Ops& ops) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i].parent == 0) continue;
@@ -27,11 +27,11 @@ inline void put_functions_first(Ops& ops) {
         });
         if (parent == ops.end() || parent == here) continue;
         std::rotate(here, parent, parent + 1);
-        --i;  // it may have one, too
+        --i;  // it may have a parent itself
     }
 }
 
-/// Keeps what is enqueued during its lifetime, of a longer program the beginning.
+/// Keeps the operations enqueued during its lifetime, up to a maximum number.
 class Trace final : public heddle::Observer {
 public:
     explicit Trace(std::size_t most_ops) : most_ops_(most_ops) {
@@ -46,7 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (ops_.size() < most_ops_) ops_.push_back(reader_.read(op));
     }
-    /// Returns it, host functions before what they enqueued.
+    /// Returns the operations, host functions before the work that they enqueued.
     Ops take() {
         const std::lock_guard lock(mutex_);
         put_functions_first(ops_);
@@ -61,11 +61,11 @@ private:
     Ops ops_;
 };
 
-/// Whether what several threads enqueued on one stream was told in order.
+/// Returns whether observers were notified in the order of each stream, also with several threads.
 inline bool is_in_order(const Ops& ops) {
     std::map<std::uint64_t, std::uint64_t> positions;
     for (const heddle::detail::CheckOp& op : ops) {
-        if (op.stream == 0 || op.position == 0) continue;  // the host's
+        if (op.stream == 0 || op.position == 0) continue;  // an operation of the host
         std::uint64_t& position = positions[op.stream];
         if (op.position < position) return false;
         position = op.position;

@@ -1,8 +1,8 @@
-// With HEDDLE_TEST_MUTATE_TRACES=COUNT: what each test enqueues is kept, and given to the checker
-// and to the oracle once more without each of its waits, and each edge of its graphs. Both have to
-// find the first race at the same operation, or none. Of each test about COUNT waits are left out,
-// and COUNT edges, spread over all. Prints the sums at the end of the run, and what they disagree
-// on.
+// With HEDDLE_TEST_MUTATE_TRACES=COUNT: keeps the operations of each test. Runs the checker and the
+// oracle on them again, in turn without each wait and without each edge of the graphs. Both must
+// find the first race at the same operation, or none. About COUNT waits and COUNT edges of each
+// test are left out, evenly distributed. Prints the totals and all disagreements at the end of the
+// run.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "support.hpp"
 
@@ -36,10 +36,10 @@ using heddle_test::first_race_by_checker;
 using heddle_test::Ops;
 using heddle_test::Trace;
 
-/// Of longer programs only the beginning is kept, which is a program, too.
+/// Keeps only the beginning of a longer program, which is a program itself.
 constexpr std::size_t most_ops = 2000;
 
-/// The operations that make an order: of waits by the host the two halves.
+/// A wait that creates an order. A host wait has two halves.
 struct Wait {
     std::size_t place;
     std::optional<std::size_t> begins;
@@ -63,7 +63,7 @@ std::vector<Wait> waits_of(const Ops& ops) {
     return waits;
 }
 
-/// Something that orders nothing takes the place of what is left out.
+/// Returns the operations with the wait replaced by an operation that orders nothing.
 Ops without(Ops ops, const Wait& wait) {
     const auto leave_out = [&](std::size_t place) {
         ops[place] = {};

@@ -1,5 +1,5 @@
-// What the ordering checker has to find in what a program enqueued: like the Oracle, for all that
-// the suite enqueues on one process's streams, and stopping at the first race.
+// Finds the races of the ordering checker in the operations of a program: like the Oracle, but for
+// all operations of the suite on one process's streams, and only up to the first race.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace heddle_test {
 
-/// For each operation the set of all that precede it. Not known to it: collectives by NCCL, graphs
-/// that record or wait for events, events of other processes.
+/// Keeps for each operation the set of all that precede it. Does not support: collectives by NCCL,
+/// graphs that record or wait for events, events of other processes.
 class TraceOracle {
 public:
     using CheckOp = heddle::detail::CheckOp;
     using CheckAccess = heddle::detail::CheckAccess;
 
-    /// Returns whether it knows what the operation does.
+    /// Returns whether the oracle supports the operation.
     static bool knows(const CheckOp& op) {
         using heddle::OpKind;
         if (op.kind == OpKind::collective || op.kind == OpKind::export_event ||
@@ -34,7 +34,7 @@ public:
                std::ranges::none_of(op.shape->nodes, [](const auto& n) { return n.event != 0; });
     }
 
-    /// Adds the next operation. Returns whether an earlier one conflicts with it, without an order.
+    /// Adds the next operation. Returns whether it conflicts with an earlier, unordered one.
     bool add(const CheckOp& op) {
         using heddle::OpKind;
         if (op.mode == heddle::OpMode::captured) {
@@ -69,7 +69,7 @@ private:
     struct Stream {
         std::uint32_t device = 0;
         std::vector<std::size_t> ops;
-        std::uint64_t by_data = 0;  ///< the first stream of the order_by_data that it belongs to
+        std::uint64_t by_data = 0;  ///< the first stream of its order_by_data
     };
 
     std::size_t begin(const CheckOp& op) {
@@ -113,7 +113,7 @@ private:
         switch (op.kind) {
         case OpKind::wait:
         case OpKind::wait_elided:
-            // What a batch's own waits order is told when it is recorded.
+            // The order by a batch's own waits is reported when the batch records it.
             if (op.reason != heddle::WaitReason::batch) before.insert(reached_by(op));
             return false;
         case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
@@ -141,7 +141,7 @@ private:
     }
 
     bool launch(const CheckOp& op, std::size_t place) {
-        if (op.recording != 0 && op.mode == heddle::OpMode::run) {  // a batch is sent
+        if (op.recording != 0 && op.mode == heddle::OpMode::run) {  // the submission of a batch
             for (const std::size_t one : batched_[op.recording]) insert(functions_[op.id], one);
             batched_.erase(op.recording);
             return false;
@@ -158,7 +158,7 @@ private:
     }
 
     using Nodes = std::vector<heddle::detail::CheckNode>;
-    /// The conditional nodes around a node with the body that it is in, the innermost first.
+    /// Returns the conditional nodes around a node, each with the body that contains the node.
     static std::map<std::uint32_t, std::uint32_t> bodies_around(const Nodes& nodes,
                                                                 std::uint32_t node) {
         std::map<std::uint32_t, std::uint32_t> bodies;
@@ -166,7 +166,7 @@ private:
             bodies[nodes[node].inside] = nodes[node].alternative;
         return bodies;
     }
-    /// Whether two nodes of one graph conflict without a path between them.
+    /// Returns whether two nodes of one graph conflict without a path between them.
     bool has_race(const Nodes& nodes) const {
         const auto count = static_cast<std::uint32_t>(nodes.size());
         std::vector<OpSet> before(count);
@@ -231,7 +231,7 @@ private:
         return reached;
     }
 
-    /// Memory that heddle does not own has the key 0; a plain pointer may lead to an array.
+    /// Returns the memory's key: 0 if heddle does not own it. A plain pointer may be in an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
         const auto next = allocations_.upper_bound(access.address());
@@ -251,7 +251,7 @@ private:
         }
     }
 
-    /// Without the streams of the order_by_data that has this first stream, if it is not 0.
+    /// Returns the memory's users outside the order_by_data whose first stream is `order` (0: all).
     OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
         const auto is_own = [&](std::size_t place) {
             const auto stream = streams_.find(ops_[place].stream);
@@ -265,7 +265,7 @@ private:
         return users;
     }
 
-    /// The host's half of the copy that the thread enqueued last: over when the call returns.
+    /// Ends the host's half of the thread's last copy, which has completed when the call returns.
     void take_from_copy(const CheckOp& op) {
         const auto copy = copies_.find(op.thread);
         if (copy == copies_.end() || !copy->second) return;
@@ -327,15 +327,15 @@ private:
     std::vector<Operation> ops_;
     std::map<std::uint64_t, Stream> streams_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> records_;
-    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< by allocation
-    /// Allocations and their ends, by their beginning.
+    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< keyed by allocation
+    /// The key and the end of each allocation, keyed by its beginning.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> allocations_;
-    std::map<std::uint64_t, OpSet> functions_;  ///< what precedes what a function enqueues
+    std::map<std::uint64_t, OpSet> functions_;  ///< work before a host function, by its id
     std::map<std::uint64_t, std::size_t> graphs_;
-    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< by recording, not sent yet
-    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< each thread's newest
-    std::map<std::uint32_t, OpSet> begun_;                        ///< host waits, by thread
-    OpSet host_;  ///< what the host knows to be over
+    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< by recording, until submitted
+    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< the newest of each thread
+    std::map<std::uint32_t, OpSet> begun_;                        ///< host waits, keyed by thread
+    OpSet host_;  ///< work that has completed for the host
 };
 
 /// Returns the place of the first operation that has a race, or the length of the list.

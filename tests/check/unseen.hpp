@@ -1,4 +1,4 @@
-// What the checker does not see. Order, so that what it calls a race is none for ThreadSanitizer.
+// Order that the checker does not see, so that ThreadSanitizer sees no race where it reports one.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace heddle_test {
 
-/// Waits for the stream without telling observers.
+/// Waits for the stream without notifying observers.
 inline void wait_unseen(heddle::StreamRef stream) {
     heddle::detail::StreamRecord& record = heddle::detail::record_of(stream);
     record.backend->synchronize(record, {});
 }
 
-/// Returns pinned memory that the host has set to zero: what nobody has written may overflow in a
-/// sum.
+/// Returns pinned memory that the host has set to zero, because a sum of uninitialised values may
+/// overflow.
 inline heddle::Array<int> pinned_zeros(std::size_t count) {
     heddle::Array<int> made = heddle::pinned<int>(count);
     std::memset(made.view().data(), 0, count * sizeof(int));

@@ -10,7 +10,7 @@ namespace heddle_test {
 
 inline constexpr std::uint64_t second_ns = 1'000'000'000;
 
-/// A session that has begun, and who sees what it tells.
+/// A session that has begun, and an observer of its reports.
 struct Begun {
     FakeCupti cupti;
     heddle::detail::cu::CuptiSession session;
@@ -20,14 +20,14 @@ struct Begun {
         REQUIRE(session.begin() == "");
     }
     ~Begun() { session.end(); }
-    /// This thread enqueues something for an operation. Returns the call's number.
+    /// Enqueues work for an operation on this thread. Returns the call's number.
     std::uint32_t enqueue(std::uint64_t operation) {
         session.push(operation);
         const std::uint32_t call = cupti.call();
         session.pop();
         return call;
     }
-    /// Returns a moment so many nanoseconds after the begin.
+    /// Returns the time `ns` after the begin.
     std::uint64_t at(std::uint64_t ns) const { return cupti.now + ns; }
     std::vector<OpRun> told() {
         session.tell();

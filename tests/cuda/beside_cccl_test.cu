@@ -1,9 +1,9 @@
 // A program may write `using namespace heddle` and use CUB, Thrust and libcu++ in the same file.
 // nvcc's generated code names cuda::std, cub and thrust without leading colons, in the scope of
-// that directive. So no name of heddle may clash with them.
+// that directive. Therefore no name of heddle may conflict with them.
 #include <heddle/cuda.hpp>
 
-using namespace heddle;  // before the other headers, where it does most harm
+using namespace heddle;  // before the other headers, where conflicts are most likely
 
 #include <cub/cub.cuh>
 

@@ -1,5 +1,5 @@
-// Captures and batches that are specific to CUDA: __global__ functions, and work that others
-// enqueue on a stream without heddle.
+// Captures and batches that are specific to CUDA: __global__ functions, and work that is enqueued
+// on a stream outside heddle.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

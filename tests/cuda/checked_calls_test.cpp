@@ -1,4 +1,4 @@
-// What check_cuda() says of a native call. Needs no GPU.
+// Errors of check_cuda() for native calls. Needs no GPU.
 #include <heddle/cuda.hpp>
 
 #include "support.hpp"

@@ -13,8 +13,8 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Increments *arrived and waits, for limit_ns at most, until it is `all`. Then sets met[self] to
-/// 1, unless the time was up.
+/// Increments *arrived and waits until it is `all`, for limit_ns at most. Then sets met[self] to 1,
+/// unless the wait timed out.
 __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t limit_ns) {
     atomicAdd(arrived, 1);
     const std::uint64_t begin = now_on_gpu();
@@ -23,7 +23,7 @@ __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t li
     met[self] = 1;
 }
 
-/// Bounds kernels that would hang.
+/// Returns the time limit of kernels that would otherwise hang.
 std::uint64_t limit_ns() {
     return static_cast<std::uint64_t>(
         std::chrono::nanoseconds(patience(std::chrono::seconds(10))).count());
@@ -88,7 +88,7 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
 TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const check::ScopedOff races;  // the kernels meet
-    // The kernel ends only after the fill, which is enqueued when both copies on other streams have
+    // The kernel ends only after the fill, which is enqueued after the copies on other streams have
     // completed.
     const Drained drained;
     const Stream compute(gpu()), up(gpu()), down(gpu());
@@ -97,7 +97,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
     std::fill(in.data(), in.data() + 1000, 3);
     compute.synchronize();
-    // Waits for the second arrival.
+    // Blocks until the second arrival.
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     copy(up, x, in);
     copy(down, out, y);
@@ -125,7 +125,7 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     }
     const bool kernel_still_there = !compute.is_complete();
     fill(other, arrived, 2);
-    CHECK(to_host(compute, met)[0] == 1);  // not timed out: nothing above waited for the kernel
+    CHECK(to_host(compute, met)[0] == 1);  // no timeout: nothing above waited for the kernel
     CHECK(kernel_still_there);
 }
 

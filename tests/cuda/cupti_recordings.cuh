@@ -1,4 +1,4 @@
-// What the tests of recordings by CUPTI share.
+// Shared by the tests of recordings with CUPTI.
 #pragma once
 
 #include "gpu_recordings.cuh"
@@ -13,7 +13,7 @@ namespace heddle_test {
 using heddle::detail::TraceGraph;
 using heddle::detail::TraceNodeRun;
 
-/// Returns why nothing can be recorded by CUPTI here, or "".
+/// Returns why recording with CUPTI is impossible here, or "".
 inline std::string why_not() {
     if (device_count(DeviceKind::cuda) == 0) return "there is no CUDA device";
     const std::string problem = heddle::detail::begin_gpu_records();
@@ -30,7 +30,7 @@ inline std::string all_notes(const Trace& trace) {
     return all;
 }
 
-/// Returns the runs of a launch's nodes.
+/// Returns the runs of the nodes of a launch.
 inline std::vector<TraceNodeRun> runs_of(const Trace& trace, const TraceOp& launched) {
     std::vector<TraceNodeRun> found;
     for (const TraceNodeRun& run : trace.node_runs)

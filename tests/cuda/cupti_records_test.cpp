@@ -1,4 +1,4 @@
-// Which operations and nodes CUPTI's records are of, with a CUPTI of the tests' own.
+// Matches CUPTI's records to operations and nodes, with a fake CUPTI.
 #include "begun_cupti.hpp"
 
 #include "cuda/observe/native_nodes.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("a kernel that CUPTI recorded has its operation's id, and its times") 
     CHECK(runs[0].clock == 0);
     CHECK(runs[0].measured_by == DeviceClock::cupti);
     b.session.tell();
-    CHECK(b.watch.runs().size() == 1);  // told once
+    CHECK(b.watch.runs().size() == 1);  // reported once
 }
 
 TEST_CASE("copies are found by the runtime's call too, and fills like kernels") {
@@ -38,7 +38,7 @@ TEST_CASE("CUPTI's records may come in any order, in any buffers") {
     const std::uint32_t first = b.cupti.call_quietly(), second_call = b.cupti.call_quietly();
     b.cupti.ran(second_call, b.at(30), b.at(40));
     b.cupti.ran(first, b.at(10), b.at(20));
-    CHECK(b.told().empty());  // whose they are is not known yet
+    CHECK(b.told().empty());  // their operations are still unknown
     b.cupti.tell_call(first, 1);
     REQUIRE(b.told().size() == 1);
     CHECK(b.watch.runs()[0].id == 1);
@@ -87,7 +87,7 @@ TEST_CASE("records without times, or with impossible ones, are left out and coun
 
 TEST_CASE("records of graphs name the node that they are of, whatever became of it") {
     Begun b;
-    int native[8];  // their addresses stand for native nodes
+    int native[8];  // the addresses serve as native nodes
     const auto id = [&](int i) { return reinterpret_cast<std::uint64_t>(&native[i]); };
     auto nodes = std::make_unique<NativeNodes>();
     {
@@ -95,16 +95,16 @@ TEST_CASE("records of graphs name the node that they are of, whatever became of 
         nodes->begin_node(0);
         b.cupti.make_node(&native[0]);
         nodes->begin_node(1);
-        b.cupti.make_node(&native[1]);  // two native ones
+        b.cupti.make_node(&native[1]);  // two native nodes
         b.cupti.make_node(&native[2]);
         nodes->begin_node(2);
-        b.cupti.copy_node(&native[3], &native[7]);  // a graph as a node: its nodes are copied
+        b.cupti.copy_node(&native[3], &native[7]);  // a child graph's node: its nodes are copied
         nodes->begin_copies();
         b.cupti.copy_node(&native[4], &native[0]);
         b.cupti.copy_node(&native[5], &native[2]);
         b.cupti.copy_node(&native[6], &native[3]);
     }
-    b.cupti.copy_node(&native[7], &native[0]);  // somebody else's
+    b.cupti.copy_node(&native[7], &native[0]);  // a node that heddle does not own
     const std::uint32_t call = b.enqueue(9);
     for (int i = 0; i < 8; ++i) b.cupti.ran(call, b.at(10), b.at(11), id(i));
     nodes.reset();
@@ -141,7 +141,7 @@ TEST_CASE("an old call is forgotten when there are many newer ones") {
     const std::vector<OpRun> found = matcher.take();
     REQUIRE(found.size() == 1);
     CHECK(found[0].id == 250);
-    for (std::uint32_t i = 0; i < 50; ++i)  // as many records wait as there is room for
+    for (std::uint32_t i = 0; i < 50; ++i)  // more records than the matcher has room for
         matcher.add({.call = 1000 + i, .start_ns = 1, .end_ns = 2});
     for (std::uint32_t i = 0; i < 50; ++i) matcher.add_call(1000 + i, 1000 + i);
     CHECK(matcher.take().size() == 10);

@@ -1,4 +1,4 @@
-// Plain C++: nvcc overloads the native functions whose addresses the table has.
+// Plain C++, because nvcc overloads the native functions whose addresses the table contains.
 #include "executables.hpp"
 
 #include "cuda/device/driver.hpp"

@@ -1,9 +1,9 @@
-// Counts native executables of graphs.
+// Counts the native executables of graphs.
 #pragma once
 
 namespace heddle_test {
 
-/// Counts from its construction on, while it exists. One at a time.
+/// Counts during its lifetime. At most one may exist.
 class CountedExecutables {
 public:
     CountedExecutables();

@@ -13,7 +13,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// When it is destroyed, which is after main, lets a CPU stream wait for a GPU, and waits for that.
+/// The destructor runs after main: makes a CPU stream wait for a GPU, and waits for that stream.
 struct WaitsForGpuLate {
     std::unique_ptr<Stream> cpu, gpu;
     std::unique_ptr<Array<int>> x;
@@ -35,7 +35,7 @@ struct WaitsForGpuLate {
             if (std::getenv("HEDDLE_TEST_LATE") != nullptr) enqueue();
             cpu->synchronize();
         } catch (const Error& error) {
-            // The driver may be gone by now. That is told, and nothing hangs.
+            // The driver may be unloaded by now. heddle must report this, and must not hang.
             std::printf("refused: %s\n", error.what());
             std::_Exit(0);
         }

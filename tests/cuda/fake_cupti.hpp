@@ -1,5 +1,5 @@
-// Stands in CUPTI's place, for tests without a GPU: writes the records that a test asks for, and
-// hands them over when it is asked to.
+// A fake CUPTI for tests without a GPU. Writes the records that a test requests, and delivers them
+// on request.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heddle_test {
 
-/// There is one at a time. Thread-safe but for its settings.
+/// At most one may exist. Thread-safe except for its settings.
 class FakeCupti {
 public:
     FakeCupti();
@@ -24,24 +24,24 @@ public:
     static heddle::detail::cu::CuptiApi functions();
 
     // Settings.
-    std::map<std::string, CUptiResult> fails;  ///< what these functions return
+    std::map<std::string, CUptiResult> fails;  ///< results of functions, by name
     CUpti_ActivityKind fails_to_enable = CUPTI_ACTIVITY_KIND_INVALID;
     std::uint64_t now = 1'000'000'000'000;
-    bool keeps_incomplete = false;  ///< only a forced flush hands over what did not end
+    bool keeps_incomplete = false;  ///< only a forced flush delivers incomplete records
 
-    /// This thread calls CUDA. Returns the call's number.
+    /// Calls CUDA on this thread. Returns the call's number.
     std::uint32_t call();
-    /// The same, but the record that names the operation comes with tell_call().
+    /// Does the same, but the record with the operation follows only with tell_call().
     std::uint32_t call_quietly();
     void tell_call(std::uint32_t call, std::uint64_t operation);
-    /// What the call enqueued has run.
+    /// Writes the record of the call's work, which has run.
     void ran(std::uint32_t call, std::uint64_t start, std::uint64_t end, std::uint64_t node = 0);
     void copied(std::uint32_t call, std::uint32_t runtime_call, std::uint64_t start,
                 std::uint64_t end);
     void filled(std::uint32_t call, std::uint64_t start, std::uint64_t end);
-    /// Hands over the buffer that is being written.
+    /// Delivers the buffer in use.
     void hand_over();
-    /// A native node is made, or copied. Its id is its address.
+    /// Creates a native node. Its id is its address.
     void make_node(const void* node);
     void copy_node(const void* node, const void* original);
 
@@ -56,7 +56,7 @@ private:
     struct Functions;
     friend Functions;
 
-    mutable std::mutex mutex_;  ///< guards what follows; not held while heddle is called
+    mutable std::mutex mutex_;  ///< guards the members below; not held during calls into heddle
     std::mutex writing_;        ///< held while a record is written
     CUpti_CallbackFunc callback_ = nullptr;
     void* user_ = nullptr;

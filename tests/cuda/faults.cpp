@@ -1,4 +1,4 @@
-// Compiled as plain C++, because with nvcc some functions of the runtime are overloaded.
+// Compiled as plain C++, because nvcc overloads some functions of the runtime.
 #include "cuda/faults.hpp"
 
 #include <atomic>
@@ -63,13 +63,13 @@ void note(std::string_view call, bool has_failed) {
 }
 
 /// Returns whether the call is a guard around other calls. Their results are never checked, so they
-/// are left alone.
+/// never fail on demand.
 bool is_guard(std::string_view call) {
     return call == "cuCtxGetCurrent" || call == "cuCtxPushCurrent" || call == "cuCtxPopCurrent" ||
            call == "cuThreadExchangeStreamCaptureMode";
 }
 
-/// Returns the code with which this call fails, or 0 if it does not.
+/// Returns the code with which this call fails, or 0 if it does not fail.
 int fault_in(const char* call) {
     const std::uint64_t k = fails.load();
     if (k == 0 || is_mine != (counted.load() == OfThread::mine) || is_guard(call)) return 0;
@@ -78,7 +78,7 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
-/// Performs those effects of a call that it has even if it fails: none by default.
+/// Performs the effects that a call has even if it fails. By default there are none.
 void do_all_the_same(...) {}
 /// Only cudaStreamEndCapture() has these arguments: it ends the capture even if it fails.
 void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {

@@ -7,7 +7,7 @@
 
 namespace heddle_test {
 
-/// Whose calls are counted: those of this thread, or of all others.
+/// Selects whether calls of this thread or of all other threads count.
 enum class OfThread : bool { mine, others };
 
 /// Replaces each native call (cuda/device/driver.hpp) by a wrapper, for the rest of the process.

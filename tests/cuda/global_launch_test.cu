@@ -32,7 +32,7 @@ __global__ void take_view(View<const int> in, View<int> out) {
     if (i < in.size()) out[i] = in[i] + 1;
 }
 
-/// A class that says nothing of the views that it holds.
+/// A class that does not declare its views.
 struct FromTo {
     View<const int> from;
     View<int> to;
@@ -49,7 +49,7 @@ __global__ void reverse_in_shared(int* data) {
     data[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
 }
 
-/// One kernel per number: the limit on shared memory is raised once for each kernel.
+/// One kernel for each number, because the limit on shared memory is raised once for each kernel.
 template <int> __global__ void last_of_shared(int* out, int count) {
     extern __shared__ int scratch[];
     scratch[count - 1] = count;
@@ -279,7 +279,7 @@ TEST_CASE("the views in a class that a __global__ function takes count as argume
     else graph.launch(s);
     const FromTo gone{x, sum};
     x.reset();
-    std::vector<Array<int>> others;  // would get the memory if it were free
+    std::vector<Array<int>> others;  // would reuse the memory if it were free
     for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
     gate.open();
     CHECK(to_host(s, sum) == Ints(1000, 5));

@@ -1,4 +1,4 @@
-// What the tests of recordings of GPUs share.
+// Shared by the tests of recordings of GPUs.
 #pragma once
 
 #include "../gpu_clock.hpp"
@@ -24,7 +24,7 @@ using heddle::detail::unknown_moment;
 
 constexpr std::int64_t us = 1000;
 
-/// Runs for so many nanoseconds of the GPU's own timer.
+/// Runs for `ns` nanoseconds by the GPU's own timer.
 static __global__ void spin_ns(std::uint64_t ns) {
     const std::uint64_t begin = now_on_gpu();
     while (now_on_gpu() - begin < ns) continue;
@@ -49,10 +49,10 @@ inline const heddle::detail::TraceDevice& the_device(const Trace& trace) {
     throw std::runtime_error("the trace has no CUDA device");
 }
 
-/// Three threads that make streams of the GPU and launch short kernels on them, until destroyed.
+/// Three threads that create streams on the GPU and launch short kernels on them, until destroyed.
 class BusyStreams {
 public:
-    /// Called with a thread's number and its stream after the launches on each stream.
+    /// Calls `then` with a thread's number and its stream after the launches on each stream.
     template <class F> explicit BusyStreams(F then) {
         for (int t = 0; t < 3; ++t)
             threads_.emplace_back([this, t, then] {

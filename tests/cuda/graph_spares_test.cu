@@ -1,4 +1,4 @@
-// What becomes of executables that CUDA cannot destroy beside other work, or has no room for.
+// Executables that CUDA cannot destroy while other work runs, or cannot cache for lack of room.
 #include "../kernels.hpp"
 #include "../support.hpp"
 #include "executables.hpp"
@@ -21,7 +21,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// A graph of so many kernels and then a condition: each number is a shape of its own.
+/// Returns a graph of `kernels` kernels followed by a condition: each number is a different shape.
 Graph chain_and_condition(Device gpu, Array<int>& x, Array<int>& value, int kernels) {
     auto last = kernel_node(gpu, Add{}, dim(10), x, 1);
     for (int i = 1; i < kernels; ++i) last = kernel_node(gpu, Add{}, dim(10), x, 1).after(last);

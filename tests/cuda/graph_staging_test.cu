@@ -1,5 +1,5 @@
-// Copies and fills in CUDA graphs that need staging or the host, and changes to graphs that cannot
-// be made in place.
+// Copies and fills in CUDA graphs that need staging or the host, and changes to graphs that are
+// impossible in place.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

@@ -1,5 +1,5 @@
-// Graphs with nodes of two GPUs: on which streams they are launched, and where their conditions
-// are.
+// Graphs with nodes on two GPUs: the streams of their launches, and the placement of their
+// conditions.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -81,7 +81,7 @@ TEST_CASE("a changed graph of two GPUs is ordered after its last launch on the o
     auto second = kernel_node(two.b, Add{}, dim(10), two.y, 1).after(filled);
     Graph graph = second.build();
     graph.launch(two.on_b);
-    filled.enable(false);  // makes the executable anew
+    filled.enable(false);  // recreates the executable
     graph.launch(two.on_a);
     graph.launch(two.on_b);
     CHECK(to_host(two.on_b, two.y) == Ints(10, 8));

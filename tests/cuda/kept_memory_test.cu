@@ -1,5 +1,5 @@
-// Memory that streams keep of what arrays have freed: native handles, native captures, and a GPU
-// whose memory is nearly used up.
+// Memory of freed arrays that streams cache: native handles, native captures, and a GPU whose
+// memory is nearly used up.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -25,7 +25,7 @@ const int* free_one(StreamRef s) {
     return at;
 }
 
-/// Memory of the GPU that nobody else can have meanwhile.
+/// Occupies memory of the GPU so that nothing else can allocate it.
 struct Ballast {
     void* data = nullptr;
     explicit Ballast(std::size_t left) {

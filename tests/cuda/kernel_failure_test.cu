@@ -21,7 +21,7 @@ __global__ void write_nowhere(int* nowhere) { *nowhere = 1; }
 __global__ void trap() { asm("trap;"); }
 __global__ void harmless(int* data) { data[threadIdx.x] = 1; }
 
-/// Prints `what` and ends the child with exit status 1 unless `condition` holds.
+/// Prints the text and ends the child with exit status 1 if `condition` is false.
 void expect(bool condition, const char* what) {
     if (condition) return;
     std::printf("not so: %s\n", what);

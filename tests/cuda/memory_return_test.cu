@@ -1,4 +1,4 @@
-// Freed memory returns to its pool, whoever freed it, and while other freed memory still waits.
+// Freed memory returns to its pool, on any thread, and while other freed memory still waits.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -58,7 +58,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
         if (i % 2 == 0) done.synchronize();
         else CHECK(eventually([&] { return done.is_complete(); }));
     }
-    // A host function may still exist for a while after its event was seen to complete.
+    // A host function may still exist for a while after its event has completed.
     CHECK(used.size() <= 4);
     CHECK(eventually([&] { return pool_usage(gpu()).used <= before; }));
 }
@@ -74,7 +74,7 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
     const Flag ran;
     launch_host(s, [x = std::move(x), ran] { ran.set(); });
     REQUIRE(ran.wait());
-    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // this call runs no chores
+    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // runs no deferred work
 }
 
 TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
@@ -101,9 +101,9 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     launch(slow, Add{}, dim(large), y, 1);
     b.synchronize();
     const std::size_t before = pool_usage(gpu()).used;
-    x.reset();  // its users have completed
+    x.reset();  // all work on it has completed
     CHECK(eventually([&] { return pool_usage(gpu()).used + large * sizeof(int) <= before; }));
-    y.reset();  // one of its users has not
+    y.reset();  // some work on it has not completed
     last.open();
     slow.synchronize();
     CHECK(eventually([&] { return pool_usage(gpu()).used + 2 * large * sizeof(int) <= before; }));
@@ -131,7 +131,7 @@ TEST_CASE(
         second.wait_event(event);
         other.join();
         next.hold(source);
-        event.record(source);  // the waits still refer to the record before
+        event.record(source);  // the waits still refer to the previous record
         gate.open();
         first.synchronize();
         second.synchronize();

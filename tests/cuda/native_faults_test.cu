@@ -1,4 +1,4 @@
-// Every native call of the CUDA backend fails once. heddle must report the failure, and work
+// Each native call of the CUDA backend fails once. heddle must report the failure, and work
 // afterwards.
 #include "../child.hpp"
 #include "../kernels.hpp"
@@ -269,8 +269,8 @@ constexpr Scenario scenarios[] = {{"streams", streams},
                                   {"kinds", kinds},
                                   {"foreign captures", foreign_captures}};
 
-/// Runs the scenario with its k-th call failing. Returns what was wrong with the outcome, or an
-/// empty string.
+/// Runs the scenario with its k-th call failing. Returns the error in the outcome, or an empty
+/// string.
 std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose,
                     bool& reached) {
     const Reports reports;
@@ -294,7 +294,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     for (const Device device : {cpu_device(), gpu()}) {
         try {
             synchronize_device(device);
-        } catch (const Error& error) {  // of work whose wait failed
+        } catch (const Error& error) {  // from work whose wait failed
             told = told || error.native_code() == code;
         }
     }
@@ -302,8 +302,8 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     return complete || told ? "" : why;
 }
 
-/// Runs the scenario without a failing call. Returns what was wrong, or an empty string. Another
-/// thread may report only now that its call failed before, with the code `late`.
+/// Runs the scenario without a failing call. Returns the error, or an empty string. Another thread
+/// may report an earlier failure of its call late, with the code `late`.
 std::string attempt_whole(const Scenario& scenario, int late = 0) {
     const Reports reports;
     try {
@@ -323,7 +323,7 @@ bool are_objects_gone(const std::map<std::string, long>& before) {
         (void)Stream(gpu());  // runs deferred cleanups
         trim_pool(gpu());
         return std::ranges::all_of(objects_alive(), [&](const auto& object) {
-            // heddle creates a few internal streams when they are first needed, and keeps them.
+            // heddle creates a few internal streams at their first use, and keeps them.
             const long own = object.first == "streams" ? 8 : 0;
             const auto known = before.find(object.first);
             return object.second <= (known != before.end() ? known->second : 0) + own;
@@ -354,7 +354,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     for (const Scenario& scenario : scenarios) {
         if (scenario.name != std::string(name)) continue;
         for (int i = 0; i < 2; ++i)
-            REQUIRE(attempt_whole(scenario) == "");  // creates what heddle creates only once
+            REQUIRE(attempt_whole(scenario) == "");  // creates objects that are created once
         const auto before = objects_alive();
         for (const int code : {int{cudaErrorUnknown}, int{cudaErrorMemoryAllocation}}) {
             for (const OfThread whose : {OfThread::mine, OfThread::others}) {
@@ -362,7 +362,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
                 bool reached = true;
                 for (std::uint64_t k = 1; k <= most && reached; ++k) {
                     std::fprintf(stderr, "%s, code %d, call %llu\n", name, code,
-                                 static_cast<unsigned long long>(k));  // shows where it hung
+                                 static_cast<unsigned long long>(k));  // shows the call of a hang
                     const std::string first = attempt(scenario, k, code, whose, reached);
                     const std::string then =
                         attempt_whole(scenario, whose == OfThread::others ? code : 0);

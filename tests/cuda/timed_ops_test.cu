@@ -1,4 +1,4 @@
-// When operations ran on CUDA devices, as recordings know it from timing events.
+// Times of operations on CUDA devices, in recordings with timing events.
 #include "gpu_recordings.cuh"
 
 #include "core/stream/notify.hpp"

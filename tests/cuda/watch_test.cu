@@ -1,4 +1,4 @@
-// The watch on GPUs: the operations of their streams, how many have completed, and the threads that
+// The watch on GPUs: the operations of streams, the number of completed ones, and the threads that
 // wait for them.
 #include "../child.hpp"
 #include "../support.hpp"
@@ -21,7 +21,7 @@ __global__ void spin_until(const volatile int* flag) {
     while (*flag == 0) {}
 }
 
-/// A stream of a GPU with a kernel that runs until open() is called, while the process is watched.
+/// A stream on a GPU with a kernel that runs until open() is called. The process is watched.
 class Spinning {
 public:
     Spinning() : flag_(pinned<int>(1)), x(zeros<int>(stream, 100)) {
@@ -38,7 +38,7 @@ public:
     void spin() { launch(stream, spin_until, grid(1, 1), flag_.data()); }
     void open() { set(1); }
 
-    /// Returns what is told of the stream, once the driver has answered.
+    /// Returns the pending work of the stream, once the driver has answered.
     std::optional<PendingStream> seen() const {
         PendingWork all;
         CHECK(eventually([&] { return (all = what_is_pending()).unseen.empty(); }));
@@ -180,7 +180,7 @@ TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer th
                reports.add(text);
            }});
     work.spin();
-    // A report may come before the driver has answered.
+    // The watch may report before the driver has answered.
     CHECK(eventually([&] {
         return std::ranges::any_of(reports.seen(), [](const std::string& text) {
             return text.starts_with("heddle: nothing has completed on cuda:0") &&
@@ -204,8 +204,8 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
     reader.synchronize();
 }
 
-// In a process of its own: other tests give native handles away, and nobody knows which work such
-// streams have.
+// Runs in its own process: other tests export native handles, and the work of such streams is
+// unknown.
 TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const ChildResult result = run_test_case("a lost wait beside an idle GPU");
@@ -214,7 +214,7 @@ TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU"
 }
 TEST_CASE("a lost wait beside an idle GPU", "[.]") {
     Spinning work;
-    Gate gate;  // the test itself completes what its stream waits for
+    Gate gate;  // the test itself completes the event of this wait
     const Stream held(cpu_device());
     gate.hold(held);
     launch_host(held, [] {});
@@ -223,6 +223,6 @@ TEST_CASE("a lost wait beside an idle GPU", "[.]") {
                                   &PendingCause::kind) != 0;
     };
     CHECK(eventually(is_told));
-    work.spin();  // what a GPU has pending may complete it
+    work.spin();  // pending work on the GPU may complete it
     CHECK(!is_told());
 }

@@ -1,4 +1,4 @@
-// What observers learn of graphs in graphs: bodies of conditional nodes, and child graphs.
+// Notifications about nested graphs: bodies of conditional nodes, and child graphs.
 #include "kernels.hpp"
 #include "observe/watch.hpp"
 
@@ -45,7 +45,7 @@ public:
         const std::lock_guard lock(mutex_);
         return nodes_;
     }
-    /// Returns how often each node of the last launch ran, and how often all of it, last.
+    /// Returns how often each node of the last launch ran, and last how often the whole graph ran.
     std::vector<int> runs() {
         const std::lock_guard lock(mutex_);
         std::vector<int> counts(nodes_.size() + 1);

@@ -1,4 +1,4 @@
-// Observers: every operation is described exactly once, with its details.
+// Observers: each operation is described exactly once, with its details.
 #include "kernel_launches.hpp"
 #include "observe/watch.hpp"
 
@@ -42,7 +42,7 @@ TEST_CASE("a launch tells which arguments it reads and which it writes") {
 }
 
 TEST_CASE("what a kernel declares that it reads only is read only, whatever array is passed") {
-    // The types of the kernel's parameters say which memory is read and which is written.
+    // The types of the kernel's parameters determine which memory it reads and which it writes.
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
     Watch watch;
@@ -261,7 +261,7 @@ TEST_CASE("every kind of operation has its own text") {
 }
 
 TEST_CASE("observers come and go while there is never a moment without a thread inside of one") {
-    // Each of two threads stays in the observer until the other one has entered it, too.
+    // Each of two threads stays in the observer until the other one has entered it.
     struct Overlapping final : Observer {
         std::atomic<std::uint64_t> visits[2] = {};
         std::atomic<bool> stop{false};

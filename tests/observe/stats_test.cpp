@@ -1,4 +1,4 @@
-// Counters.
+// The counters of stats().
 #include "kernel_launches.hpp"
 #include "support.hpp"
 

@@ -1,5 +1,5 @@
-// Programs that run alone, and with the observers that environment variables begin.
-// (docs/guide/14-observing.md has the table of what these may change.)
+// Runs programs alone, and with the observers that environment variables start.
+// (docs/guide/14-observing.md lists the effects that these may have.)
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace heddle_test {
 
-/// What a program has printed in lines that begin so, and how it ended.
+/// Returns the lines of a program's output that begin with "= ", and its exit status and signal.
 inline std::string told_by(const ChildResult& child) {
     std::string told =
         "status " + std::to_string(child.status) + ", signal " + std::to_string(child.signal);
@@ -26,7 +26,7 @@ inline std::string told_by(const ChildResult& child) {
     return told;
 }
 
-/// The observers that an environment variable begins, and a folder for what they write.
+/// The observers that an environment variable starts, and a folder for their files.
 class Observers {
 public:
     Observers() {
@@ -42,12 +42,12 @@ public:
     std::string check() const { return "HEDDLE_CHECK=strict,summary"; }
     std::string timeline() const { return "HEDDLE_TIMELINE=" + folder() + "/run-%p.html"; }
     std::string watch() const { return "HEDDLE_WATCH=20ms,file=" + folder() + "/report-%p.txt"; }
-    /// Each alone, and all at once.
+    /// Returns each observer alone, then all together.
     std::vector<Strings> all() const {
         return {
             {check()}, {timeline()}, {watch()}, {"HEDDLE_WATCH=0"}, {check(), timeline(), watch()}};
     }
-    /// Has the program called `name` run with these and no others.
+    /// Runs the program called `name` with only these observers.
     ChildResult run(const std::string& name, Strings with, const Strings& variables = {}) const {
         for (const char* const off : {"HEDDLE_CHECK=0", "HEDDLE_TIMELINE=", "HEDDLE_WATCH="}) {
             const std::string variable(off, std::string_view(off).find('=') + 1);
@@ -63,7 +63,7 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Has the program called `name` run alone, and with each that watches.
+/// Runs the program called `name` alone and with each observer. Requires equal results.
 inline void check_unchanged(const std::string& name) {
     const Observers observers;
     const ChildResult alone = observers.run(name, {});
@@ -75,7 +75,7 @@ inline void check_unchanged(const std::string& name) {
     }
 }
 
-/// What a program has printed in lines that begin with "+ ".
+/// Returns the lines of a program's output that begin with "+ ", sorted, without that prefix.
 inline Strings noted_by(const ChildResult& child) {
     Strings noted;
     std::istringstream lines(child.output);
@@ -85,7 +85,7 @@ inline Strings noted_by(const ChildResult& child) {
     return noted;
 }
 
-/// What is in `all` and not in `known`. Both are sorted.
+/// Returns the elements of `all` that are not in `known`. Call with both sorted.
 inline Strings without(const Strings& all, const Strings& known) {
     Strings rest;
     std::ranges::set_difference(all, known, std::back_inserter(rest));

@@ -1,5 +1,5 @@
-// Watching changes nothing of the process but what the table says: signal handlers, threads, files,
-// and when calls return. (docs/guide/14-observing.md has the table.)
+// Observers change nothing about the process beyond the table: signal handlers, threads, files, and
+// the return times of calls. (docs/guide/14-observing.md has the table.)
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -32,7 +32,7 @@ namespace {
 
 using Handler = void (*)(int);
 
-/// The handler of each signal, and its flags.
+/// Returns the handler and the flags of each signal.
 std::map<int, std::pair<Handler, int>> handlers() {
     std::map<int, std::pair<Handler, int>> all;
     for (int signal = 1; signal <= SIGRTMAX; ++signal) {
@@ -42,7 +42,7 @@ std::map<int, std::pair<Handler, int>> handlers() {
     return all;
 }
 
-/// The signals that the calling thread blocks.
+/// Returns the signals that the calling thread blocks.
 std::set<int> blocked() {
     sigset_t mask;
     (void)pthread_sigmask(SIG_BLOCK, nullptr, &mask);
@@ -60,7 +60,7 @@ std::array<std::atomic<int>, 128> handled;
 
 extern "C" void count_signal(int signal) { ++handled[static_cast<std::size_t>(signal)]; }
 
-/// Those that observers have handlers for, and some others.
+/// Returns the signals that observers handle, and some others.
 std::vector<int> raised_signals() {
     std::vector<int> all{SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGTERM, SIGUSR1};
     for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) all.push_back(signal);
@@ -85,7 +85,7 @@ void raise_all() {
 TEST_CASE("child: handlers of signals", "[.child]") {
     for (const int signal : {SIGINT, SIGTERM, SIGQUIT})
         (void)std::signal(signal,
-                          SIG_DFL);  // Catch2 has some, and shells ignore some in background
+                          SIG_DFL);  // Catch2 has some, and shells ignore some for background jobs
     const auto before = handlers();
     const std::set<int> blocked_before = blocked();
     work_a_little();
@@ -136,11 +136,11 @@ TEST_CASE("unchanged: signal handlers of the program") {
                              "child: signals that it ignores"));
 }
 
-// Threads, processes -----------------------------------------------------------------------------
+// Threads and processes --------------------------------------------------------------------------
 
 namespace {
 
-/// The names of the process's threads.
+/// Returns the names of the process's threads.
 Strings threads() {
     Strings all;
     for (const auto& one : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -189,7 +189,7 @@ TEST_CASE("unchanged: threads, processes") {
         return noted_by(child);
     };
     const Strings alone = run({});
-    CHECK(alone.size() >= 3);  // this one and the workers
+    CHECK(alone.size() >= 3);  // this thread and the workers
     CHECK(run({observers.check()}) == alone);
     CHECK(run({observers.timeline()}).size() == alone.size() + 1);
     CHECK(without(run({observers.watch()}), alone) == Strings{"heddle-watch"});
@@ -232,7 +232,7 @@ TEST_CASE("child: files", "[.child]") {
     }
     std::printf("= in its folder: %d\n", static_cast<int>(std::filesystem::current_path() == home));
     std::printf("= umask %o\n", static_cast<unsigned>(umask(mask)));
-    // A file of a report is closed a moment after it is there.
+    // The file of a report is closed shortly after it exists.
     std::printf("= has the open files of before: %d\n",
                 static_cast<int>(eventually([&] { return open_files() == before; })));
 }
@@ -249,7 +249,7 @@ TEST_CASE("unchanged: files") {
         CHECK(files_in(of_program.folder()).empty());
         return told_by(child);
     };
-    // Returns how many files there are, and deletes them.
+    // Returns the number of files, and deletes them.
     const auto written = [&](const std::string& begin) {
         std::ptrdiff_t count = 0;
         for (const std::string& name : files_in(observers.folder())) {
@@ -265,7 +265,7 @@ TEST_CASE("unchanged: files") {
     CHECK(run({observers.timeline()}, "") == alone);
     CHECK(written("run-") == 1);
     CHECK(run({"HEDDLE_WATCH=1000m,file=" + observers.folder() + "/report-%p.txt"}, "") == alone);
-    CHECK(written("") == 0);  // nobody asked for one, or was stuck
+    CHECK(written("") == 0);  // no report requested, and no hang
     CHECK(run({observers.watch()}, observers.folder()) == alone);
     CHECK(written("report-") == 1);
 }
@@ -274,7 +274,7 @@ TEST_CASE("unchanged: files") {
 
 namespace {
 
-/// The clock by which choices are made, which counts the pauses of one thread.
+/// A clock for decisions that counts the pauses of one thread.
 class CountedPauses final : public detail::DecisionClock {
 public:
     std::int64_t now_ns() noexcept override { return detail::now_ns(); }
@@ -290,7 +290,7 @@ private:
     std::atomic<int> pauses_{0};
 };
 
-/// Calls of many kinds, and waits for them.
+/// Makes calls of many kinds, and waits for their work.
 void call_much() {
     const Stream a(cpu_device()), b(cpu_device());
     Array<int> x = zeros<int>(a, 100);
@@ -320,7 +320,7 @@ void call_much() {
 }  // namespace
 
 TEST_CASE("child: pauses", "[.child]") {
-    static CountedPauses& clock = *new CountedPauses;  // threads read it until the end
+    static CountedPauses& clock = *new CountedPauses;  // threads read it until the process ends
     detail::DecisionClock::set(&clock);
     call_much();
     std::printf("= paused %d times\n", clock.pauses());
@@ -328,7 +328,7 @@ TEST_CASE("child: pauses", "[.child]") {
     _exit(0);
 }
 
-// How much slower calls are no test says. But none of them waits for who watches.
+// No test measures the overhead of calls. But none of them may wait for an observer.
 TEST_CASE("unchanged: time, in which no call pauses") {
     const Observers observers;
     std::vector<Strings> all = observers.all();

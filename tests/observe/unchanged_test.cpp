@@ -1,5 +1,5 @@
-// Watching changes nothing: programs do under HEDDLE_CHECK, HEDDLE_TIMELINE and HEDDLE_WATCH what
-// they do alone, to their ends. (docs/guide/14-observing.md has the table.)
+// Observers change nothing: under HEDDLE_CHECK, HEDDLE_TIMELINE and HEDDLE_WATCH programs behave as
+// without, up to their exit. (docs/guide/14-observing.md has the table.)
 #include "kernels.hpp"
 #include "observe/unchanged.hpp"
 
@@ -103,7 +103,7 @@ TEST_CASE("child: system calls that block", "[.child]") {
         error = polled < 0 ? errno : 0;
     });
     char byte = 0;
-    std::thread reader([&] {  // of the program, and no worker
+    std::thread reader([&] {  // a thread of the program, not a worker
         std::printf("= read %d\n", static_cast<int>(read(ends[0], &byte, 1)));
     });
     for (int i = 0; i < 100; ++i) work_a_little();
@@ -128,7 +128,7 @@ TEST_CASE("child: memory", "[.child]") {
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 
-// Named by the rows of the table, which scripts/check_docs compares.
+// Named after the rows of the table. scripts/check_docs compares them.
 TEST_CASE("unchanged: results, and the order of work") {
     check_unchanged("child: results in order");
 }
@@ -138,7 +138,7 @@ TEST_CASE("unchanged: errors that it gets, errno") {
 TEST_CASE("unchanged: system calls (EINTR)") { check_unchanged("child: system calls that block"); }
 TEST_CASE("unchanged: memory") { check_unchanged("child: memory"); }
 
-// What runs here alone has no observer, and the others have theirs.
+// Programs that run alone here have no observer; the others have theirs.
 TEST_CASE("programs that should be observed are") {
     const Observers observers;
     const auto recordings = [&](const Strings& with) {
@@ -156,7 +156,7 @@ TEST_CASE("programs that should be observed are") {
     CHECK(recordings({observers.check(), observers.timeline(), observers.watch()}) == 1);
 }
 
-// Ends -------------------------------------------------------------------------------------------
+// Exits ------------------------------------------------------------------------------------------
 
 TEST_CASE("child: ends by exit", "[.child]") {
     work_a_little();
@@ -214,7 +214,7 @@ TEST_CASE("unchanged: exit status, signal") {
     check_unchanged(name);
 }
 
-// Memory of those that watch ---------------------------------------------------------------------
+// Memory of observers ----------------------------------------------------------------------------
 
 namespace {
 std::size_t allocated() { return mallinfo2().uordblks; }
@@ -222,7 +222,7 @@ std::size_t allocated() { return mallinfo2().uordblks; }
 void work_much(const Stream& s, Array<int>& x) {
     for (int i = 0; i < 20'000; ++i) {
         fill(s, x, i);
-        if (i % 100 == 0) s.synchronize();  // queues keep what they once needed
+        if (i % 100 == 0) s.synchronize();  // queues keep their largest size
     }
     s.synchronize();
 }
@@ -251,7 +251,7 @@ TEST_CASE("unchanged: memory, which who has watched gives back") {
     INFO(how);
     if (how == "check" && std::getenv("HEDDLE_CHECK") != nullptr)
         HEDDLE_SKIP("the suite is checked already");
-    (void)watch_once(how);  // what is kept for the next time
+    (void)watch_once(how);  // allocates everything that stays cached
     const std::size_t before = allocated();
     std::size_t most = 0;
     for (int i = 0; i < 3; ++i) most = std::max(most, watch_once(how));

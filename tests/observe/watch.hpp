@@ -1,4 +1,4 @@
-// An observer that keeps what it saw.
+// An observer that stores the descriptions of operations.
 #pragma once
 
 #include "support.hpp"
@@ -7,9 +7,9 @@
 
 namespace heddle_test {
 
-/// A copy of an operation's description, including what its pointers point to.
+/// A copy of an operation's description, including the data behind its pointers.
 struct Seen {
-    OpInfo op;  ///< without what it points to
+    OpInfo op;  ///< without the data behind its pointers
     OpKind kind;
     std::string name;
     std::uint64_t stream = 0;
@@ -17,7 +17,7 @@ struct Seen {
     std::vector<OpAccess> accesses;
     std::string file;
     unsigned line = 0;
-    std::size_t nodes = 0;  ///< of the shape
+    std::size_t nodes = 0;  ///< nodes of the shape
     Strings node_names;
     std::thread::id thread;
 
@@ -32,7 +32,7 @@ struct Seen {
     }
 };
 
-/// Returns the operations of a kind among `all`.
+/// Returns the operations of one kind in `all`.
 inline std::vector<Seen> of_kind(const std::vector<Seen>& all, OpKind kind) {
     std::vector<Seen> found;
     for (const Seen& one : all)
@@ -64,14 +64,14 @@ public:
         calls_.emplace_back("end");
     }
 
-    /// Returns the operations of one kind, and forgets all operations.
+    /// Returns the operations of one kind, and clears the list.
     std::vector<Seen> take(OpKind kind) { return of_kind(take(), kind); }
-    /// Returns all operations, and forgets them.
+    /// Returns all operations, and clears the list.
     std::vector<Seen> take() {
         const std::lock_guard lock(mutex_);
         return std::exchange(seen_, {});
     }
-    /// Returns the only operation of this kind, and forgets all operations.
+    /// Returns the only operation of this kind, and clears the list.
     Seen take_only(OpKind kind) {
         std::vector<Seen> found = take(kind);
         INFO("kind " << to_string(kind));

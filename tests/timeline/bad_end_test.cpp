@@ -1,4 +1,4 @@
-// HEDDLE_TIMELINE in a program that crashes: the program has the end that it would have had, soon.
+// HEDDLE_TIMELINE in a program that crashes: the program ends as it would without, and soon.
 #include "virtual_case.hpp"
 
 #include <heddle/timeline.hpp>
@@ -41,14 +41,14 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Text that cannot be read.
+/// Returns text in unreadable memory.
 std::string_view unreadable() {
     constexpr std::size_t bytes = 4096;
     void* const none = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return {static_cast<const char*>(none), bytes};
 }
 
-/// Crashes where the recording's lock is held: it copies the name.
+/// Crashes while the recording's lock is held, because naming the array copies the name.
 void crash_with_lock(const Array<int>& x) { timeline::name_array(x, unreadable()); }
 
 Array<int> work_a_little() {

@@ -61,7 +61,7 @@ TEST_CASE("a host wait whose work had ended has no arrow, which would end in no 
     const Json json = chrome_json(t.trace(0, 100'000));
     check_all(json);
     CHECK(events(json, "i").size() == 1);
-    CHECK(events(json, "f").size() == 1);  // of the stream's wait
+    CHECK(events(json, "f").size() == 1);  // the wait between the streams
     CHECK(json["otherData"]["arrows_left_out"].text == "1");
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("an idle stretch is named by its reason and tells its cause", "[timeli
 TEST_CASE("of too many arrows those are kept that held something up longest", "[timeline]") {
     TraceBuilder t;
     const auto up = t.stream("up"), main = t.stream("main");
-    // The first wait is satisfied when it is made, the others hold their kernels up.
+    // The first wait is satisfied when it is enqueued; the others delay their kernels.
     Moment at = 0;
     for (const Moment held : {0, 300, 100, 200}) {
         t.copy(up, "copy").called(at, at + 10).ran(at + 20, at + 30 + held);

@@ -1,4 +1,4 @@
-// The critical path: the longest chain of what had to follow one another.
+// The critical path: the longest chain of operations that depended on each other.
 #include "timeline/solve/solution.hpp"
 
 #include "catch.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = CriticalStep::Kind;
 
-/// A step of the path, to compare and to print.
+/// A step of the path, for comparisons and for printing.
 struct Step {
     Kind kind;
     TraceIndex op;
@@ -31,7 +31,7 @@ Path operator+(Path path, const Path& more) {
     return path;
 }
 
-/// The host calls, the operation starts after a while, and runs.
+/// Returns the path of a launch: the host calls, and the operation starts after a while and runs.
 Path launched(TraceIndex op, Moment from, Moment called, Moment start, Moment end) {
     return {{Kind::host, op, from, called},
             {Kind::waits, op, called, start},

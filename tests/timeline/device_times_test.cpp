@@ -1,4 +1,4 @@
-// Times by the clocks of CUDA devices, brought onto the host's clock.
+// Maps times by the clocks of CUDA devices to the host's clock.
 #include "timeline/record/device_times.hpp"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Moment us = 1000, ms = 1000 * us;
 
-/// The device's clock runs 40 ppm fast and began at another moment.
+/// Returns the device's time. Its clock runs 40 ppm fast and began at another moment.
 std::int64_t shown_at(Moment host) {
     return host + 7'000'000'123 + std::llround(40e-6 * static_cast<double>(host));
 }
@@ -23,7 +23,7 @@ struct Made {
     Trace trace;
     std::vector<DeviceRun> runs;
     std::vector<DeviceReading> readings;
-    std::vector<Moment> starts, ends;  ///< of each operation, as they really were
+    std::vector<Moment> starts, ends;  ///< the true times of each operation
 
     Made() {
         trace.devices.push_back({.is_cuda = true, .index = 3});
@@ -42,7 +42,7 @@ struct Made {
         runs.push_back({3, op.id, with_start ? shown_at(starts.back()) : unknown_moment,
                         shown_at(ends.back())});
     }
-    /// The host sees the end of all so far, `late` after it.
+    /// Adds a host wait for all operations so far, which returns `late` ns after the last end.
     void synchronize(Moment late) {
         TraceOp op;
         op.kind = heddle::OpKind::synchronize;
@@ -124,7 +124,7 @@ TEST_CASE("runs of operations that were lost, and of other devices, change nothi
 
 namespace {
 
-/// What CUPTI's clock shows, which is one for all devices.
+/// Returns the time of CUPTI's clock, which all devices share.
 std::int64_t cupti_at(Moment host) { return host + 1'700'000'000'000'000'000; }
 
 /// A graph launch with two nodes, a kernel and a copy, on device 3.
@@ -185,10 +185,10 @@ TEST_CASE(
     Recorded made;
     made.ran(101, 150 * us, 160 * us, 1);
     made.ran(101, 120 * us, 140 * us, 0);
-    made.ran(101, 110 * us, 115 * us);        // of a node that is not known
-    made.ran(101, 170 * us, 180 * us, 7);     // the graph has no such node
+    made.ran(101, 110 * us, 115 * us);        // of an unknown node
+    made.ran(101, 170 * us, 180 * us, 7);     // of a node that the graph lacks
     made.ran(101, 161 * us, 162 * us, 1, 5);  // on a device without streams
-    made.ran(102, 210 * us, 220 * us, 0);     // no graph
+    made.ran(102, 210 * us, 220 * us, 0);     // not a graph
     made.give();
     REQUIRE(made.trace.node_runs.size() == 3);
     CHECK(made.trace.node_runs[0].node == 0);
@@ -207,8 +207,8 @@ TEST_CASE("a device may have times of both clocks") {
     made.read_clock(0);
     made.read_clock(200 * us);
     made.ran(100, 10 * us, 30 * us);
-    made.runs.push_back({3, 102, unknown_moment, shown_at(250 * us)});  // by an event
-    made.runs.push_back({3, 100, unknown_moment, shown_at(50 * us)});   // its end on the host
+    made.runs.push_back({3, 102, unknown_moment, shown_at(250 * us)});  // timed by an event
+    made.runs.push_back({3, 100, unknown_moment, shown_at(50 * us)});   // its end by the host
     made.give();
     CHECK(made.trace.devices[0].clock == TraceClock::cupti);
     CHECK(made.error() <= 4 * us);

@@ -36,7 +36,7 @@ TEST_CASE("bytes that are not UTF-8 are replaced one by one", "[timeline]") {
         CHECK(xml(bad) == "\ufffd");
         CHECK(json(bad) == "\"\ufffd\"");
     }
-    CHECK(xml("\xc0\xaf") == "\ufffd\ufffd");                      // longer than it need be
+    CHECK(xml("\xc0\xaf") == "\ufffd\ufffd");                      // longer than necessary
     CHECK(xml("\xe0\x80\x80") == "\ufffd\ufffd\ufffd");            // the same
     CHECK(xml("\xed\xa0\x80") == "\ufffd\ufffd\ufffd");            // half of a surrogate pair
     CHECK(xml("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");  // beyond the last character

@@ -1,4 +1,4 @@
-// Idle stretches: each has one reason, and they and the bars fill the row.
+// Idle stretches: each has one reason. Together with the bars they fill the row.
 #include "timeline/solve/host_activity.hpp"
 #include "timeline/solve/slow_calls.hpp"
 #include "timeline/solve/solution.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Moment us = 1000;
 
-/// A stretch without a bar, to compare and to print.
+/// A stretch without a bar, for comparisons and for printing.
 struct Idle {
     Moment begin, end;
     GapReason reason;
@@ -44,13 +44,13 @@ struct Cuda : TraceBuilder {
     TraceIndex main = stream("main", device), other = stream("other", device);
     Moment now = 0;
 
-    /// Makes the calls of some launches usual ones.
+    /// Launches kernels with typical call times.
     void warm_up(const std::string& kernel = "k") {
         for (int i = 0; i < 10; ++i, now += 10 * us)
             launch(main, kernel).called(now, now + 2 * us).ran(now + 3 * us, now + 10 * us);
     }
-    /// Returns how a kernel's stream is idle last if the kernel starts after 60 us, while another
-    /// stream runs an operation of that kind until `end`.
+    /// Returns the last idle stretch of a kernel's stream. The kernel starts after 60 us, while
+    /// another stream runs an operation of that kind until `end`.
     Idle idle_beside(OpKind kind, Moment end) {
         op(kind, other, "beside").called(0, 2 * us).ran(3 * us, end);
         launch(main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
@@ -131,7 +131,7 @@ TEST_CASE("a wait for work outside of the recording takes what is left of a long
     CHECK(gap_of(s, GapReason::waited).wait == wait);
     CHECK(gap_of(s, GapReason::waited).cause == no_index);
     CHECK(gap_of(s, GapReason::waited).end == t.now + 80 * us);
-    // The record of that event may be among what was lost.
+    // The record of that event may be among the lost operations.
     trace.lost_ops = 1;
     CHECK_THROWS(gap_of(solve(trace), GapReason::waited));
 }
@@ -314,7 +314,7 @@ TEST_CASE("gap classes sum to the whole") {
         std::vector<Moment> idle(trace.streams.size());
         for (const Gap& gap : s.gaps) {
             REQUIRE(gap.begin < gap.end);
-            // What is between two gaps is covered by bars.
+            // Bars cover the time between two gaps.
             Moment& at = covered[gap.stream];
             while (bar != s.bars.end() && bar->stream < gap.stream) ++bar;
             for (; bar != s.bars.end() && bar->stream == gap.stream && bar->start < gap.begin;

@@ -1,5 +1,5 @@
-// Where the headline changes its mind: both sides of each limit, on a machine that takes no time
-// but for what is asked of it.
+// The limits at which the headline changes: both sides of each, on a machine where nothing takes
+// time except the listed costs and work.
 #include "timeline/solve/headline.hpp"
 
 #include <string>
@@ -156,7 +156,7 @@ TEST_CASE("waits for too much are named from a fifth of the longest chain on", "
 }
 
 TEST_CASE("one stream is named if a fifth of it could run beside the rest", "[timeline]") {
-    const Moment shorter = GENERATE(99 * us, 101 * us);  // beside 400 us
+    const Moment shorter = GENERATE(99 * us, 101 * us);  // beside work of 400 us
     TimedTrace t(nothing);
     const auto s = t.stream("s");
     for (int i = 0; i < 10; ++i) {
@@ -197,7 +197,7 @@ TEST_CASE("one stream could take as much less as there are workers for", "[timel
 }
 
 TEST_CASE("workers are too few if all are busy for half of the time", "[timeline]") {
-    // They are twice within the 100 us after which the third operation begins.
+    // Both are busy twice within the 100 us after which the third operation begins.
     const Moment first = GENERATE(19 * us, 21 * us);
     TraceBuilder t;
     t.raw().devices[0].processors = 2;

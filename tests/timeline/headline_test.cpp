@@ -1,4 +1,4 @@
-// The summary's first sentence names what a slow program can mend.
+// The summary's first sentence names the part of a slow program that can be improved.
 #include "timeline/solve/solution.hpp"
 
 #include <sstream>
@@ -26,7 +26,7 @@ bool names_a_cause(const std::string& headline) {
     return headline.find("First to mend") != std::string::npos;
 }
 
-/// Two streams whose kernels take turns, as each waits for the other one.
+/// Two streams whose kernels alternate, as each waits for the other one.
 struct Turns : TraceBuilder {
     TraceIndex a = stream("a"), b = stream("b");
     Moment called = 0, now = 20 * us;
@@ -201,7 +201,7 @@ TEST_CASE("the headline counts repeated queries as waits") {
     Moment now = 0;
     for (int i = 0; i < 6; ++i, now += 100 * us) {
         t.launch(main, "k").called(now, now + us).ran(now + us, now + 95 * us);
-        t.blocked(main).called(now + 2 * us, now + 94 * us);  // asked last before the end
+        t.blocked(main).called(now + 2 * us, now + 94 * us);  // last query before the end
     }
     const Trace trace = t.trace(0, now);
     CHECK(headline_of(trace).find("The work itself is the biggest reason") == 0);

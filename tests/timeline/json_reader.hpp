@@ -1,4 +1,4 @@
-// Reads JSON as strictly as RFC 8259 defines it, for tests of what writes it.
+// Reads JSON as strictly as RFC 8259 defines it, for tests of JSON writers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace heddle_test {
 
-/// The text is no JSON. Says where and why.
+/// Thrown if the text is not JSON. The message has the place and the reason.
 struct BadJson : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -19,21 +19,21 @@ struct BadJson : std::runtime_error {
 struct Json {
     enum class Type { null, boolean, number, string, array, object };
     Type type = Type::null;
-    /// Strings: what they stand for, in UTF-8. Numbers and booleans: as they are written.
+    /// For strings the decoded text, in UTF-8. For numbers and booleans the text as written.
     std::string text = {};
     std::vector<Json> items = {};         ///< of an array; of an object, its members' values
     std::vector<std::string> names = {};  ///< of an object's members
 
-    /// Returns whether the object has that member.
+    /// Returns whether the object has the member `name`.
     bool has(std::string_view name) const;
-    /// Returns the object's member. Throws BadJson if there is none.
+    /// Returns the object's member. Throws BadJson if the object has no such member.
     const Json& operator[](std::string_view name) const;
-    /// Returns a whole number. Throws BadJson for others.
+    /// Returns a whole number. Throws BadJson for other values.
     std::int64_t whole() const;
 };
 
-/// Throws BadJson unless `text` is one value. Names within an object must differ, and strings be
-/// UTF-8.
+/// Reads a single value. Throws BadJson for anything else. Names within an object must differ, and
+/// strings must be UTF-8.
 Json read_json(std::string_view text);
 
 }  // namespace heddle_test

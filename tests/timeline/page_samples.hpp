@@ -1,4 +1,4 @@
-// Recordings made by hand, for tests of what is drawn.
+// Made-up recordings, for tests of drawings.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace heddle_test {
 
-/// Two streams, three kernels, a copy and a wait.
+/// Returns two streams with three kernels, a copy and a wait.
 Sample tiny_sample();
-/// Two devices that read, hash and reduce chunks: waits, gaps of all reasons, a graph, collectives.
+/// Returns two devices that read, hash and reduce chunks, with gaps for all reasons and a graph.
 Sample realistic_sample();
-/// `count` operations on six streams, each with a bar; and waits.
+/// Returns `count` operations on six streams, each with a bar; and waits.
 Sample large_sample(std::size_t count);
-/// Names, places and notes that try to break out of the page.
+/// Returns names, places and notes that try to break out of the page.
 Sample hostile_sample();
 
 }  // namespace heddle_test

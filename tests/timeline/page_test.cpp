@@ -30,7 +30,7 @@ std::size_t count(std::string_view text, std::string_view part) {
     return found;
 }
 
-/// Returns what stands between two texts of the page.
+/// Returns the part of the page between two texts.
 std::string between(const std::string& page, std::string_view begin, std::string_view end) {
     const std::size_t from = page.find(begin) + begin.size();
     return page.substr(from, page.find(end, from) - from);
@@ -88,7 +88,7 @@ TEST_CASE("names cannot break out of a page", "[timeline]") {
     for (const char* tag :
          {"<script", "</script", "<style", "</style", "<noscript", "</noscript", "<!--", "<img"})
         CHECK(count(page, tag) == count(plain, tag));
-    CHECK(count(page, "const page = {") == 1);  // a name that looks like a part is not filled in
+    CHECK(count(page, "const page = {") == 1);  // a name like a placeholder is not replaced
     CHECK_THAT(between(page, "<title>", "</title>"), contains("&lt;/script&gt;"));
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("streams on which nothing ran have no row, but are counted", "[timelin
 TEST_CASE("calls and ranges that contain others get lanes of their own", "[timeline]") {
     Sample sample = tiny_sample();
     auto& ops = sample.trace.ops;
-    ops[5].call_begin = ops[4].call_begin - 1;  // the last call contains the one before
+    ops[5].call_begin = ops[4].call_begin - 1;  // the last call contains the previous one
     const Picture picture = detail::picture_of(sample.trace, sample.solution);
     CHECK(picture.call_lanes[3] == 0);
     CHECK(picture.call_lanes[5] != picture.call_lanes[4]);

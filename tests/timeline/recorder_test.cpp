@@ -1,4 +1,4 @@
-// What a recording holds of what a program enqueued.
+// The contents of a recording of enqueued work.
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -34,7 +34,7 @@ std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
     return found;
 }
 
-/// Returns the text with one space for each line's end and what the next one begins with.
+/// Returns the text with each line break and the indent after it replaced by one space.
 std::string in_one_line(const std::string& text) {
     std::string line;
     for (const char c : text)
@@ -313,7 +313,7 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
     const Trace trace = recorder.trace();
     CHECK(trace.ops.size() >= 1000);
     CHECK(trace.ops.size() < 20'000);
-    const std::uint64_t recorded = count + 2;  // the event is made and recorded
+    const std::uint64_t recorded = count + 2;  // the event's creation and its record
     CHECK(trace.lost_ops + trace.ops.size() == recorded);
     CHECK(of_kind(trace, OpKind::record).size() == 1);
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait_elided);
@@ -536,7 +536,7 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
         const TraceOp wait = of_kind(trace, OpKind::blocked)[0];
         CHECK(wait.other != no_index);
         CHECK(wait.call_begin < wait.call_end);
-        CHECK(asks());  // there is nothing to wait for
+        CHECK(asks());  // no wait is necessary
         CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
     }
     SECTION("for the observers of that time, not for later ones") {

@@ -1,4 +1,4 @@
-// Recordings as programs make them: the public class, and HEDDLE_TIMELINE.
+// Recordings in programs: the public class, and HEDDLE_TIMELINE.
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -24,7 +24,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// A new folder that is removed with all it holds.
+/// A new folder. The destructor removes it with its contents.
 struct Folder {
     std::filesystem::path path;
     Folder() {
@@ -74,7 +74,7 @@ TEST_CASE("a recording is written in each format") {
     for (const char* text : {"a stream", "an array", "a range", "Add", "recording_test.cpp"})
         CHECK_THAT(json, contains(text));
     CHECK_THAT(content(folder.file("run.svg")), contains("<svg"));
-    // A file made from the trace says the same.
+    // A file converted from the trace has the same contents.
     timeline::convert(folder.file("run.trace"), folder.file("again.json"));
     CHECK_THAT(content(folder.file("again.json")), contains("a stream"));
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
@@ -212,7 +212,7 @@ TEST_CASE("HEDDLE_TIMELINE writes a file when nobody catches an exception") {
                                             {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
     INFO(child.output);
     CHECK(child.status != 0);
-    CHECK_THAT(child.output, contains("nobody catches it"));  // as without a recording
+    CHECK_THAT(child.output, contains("nobody catches it"));  // the same as without a recording
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 

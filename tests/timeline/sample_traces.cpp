@@ -13,7 +13,7 @@ using namespace heddle::detail;
 
 namespace {
 
-/// The rows of a random trace, one kind after the other.
+/// Fills the rows of a random trace, one kind after the other.
 class TraceFiller {
 public:
     TraceFiller(Random& random, std::size_t ops) : random_(random) {
@@ -44,7 +44,7 @@ private:
     }
     std::size_t below(std::size_t n) { return random_.below(n); }
     bool one_in(std::size_t n) { return below(n) == 0; }
-    /// Small or large numbers.
+    /// Returns a small or a large number.
     std::uint64_t bits() { return one_in(3) ? 0 : random_.below(~std::size_t{0}) >> below(64); }
     std::uint32_t bits32() { return static_cast<std::uint32_t>(bits()); }
     Moment moment() {
@@ -90,7 +90,7 @@ private:
         made.name = name();
         return made;
     }
-    /// Some of the accesses, or none.
+    /// Selects some of the accesses, possibly zero.
     void set_accesses(std::uint32_t& first, std::uint32_t& count) {
         first = static_cast<std::uint32_t>(below(trace_.accesses.size() + 1));
         count = static_cast<std::uint32_t>(below(trace_.accesses.size() - first + 1));
@@ -154,7 +154,7 @@ private:
         }
         return graph;
     }
-    /// If the launch is there, of a node that its graph has.
+    /// Returns a run of a node that the launch's graph has, if the launch exists.
     TraceNodeRun node_run() {
         const std::uint64_t launch = one_in(4) ? bits() : trace_.ops[below(trace_.ops.size())].id;
         const auto found = launched_.find(launch);
@@ -164,10 +164,10 @@ private:
     }
 
     Random& random_;
-    std::map<std::uint64_t, std::size_t> launched_;  ///< by a launch's id, how many nodes it has
+    std::map<std::uint64_t, std::size_t> launched_;  ///< number of nodes, by a launch's id
 };
 
-/// A host that enqueues and devices that run, one operation after the other.
+/// A host that enqueues and devices that run one operation after the other.
 class Program {
 public:
     Program() {

@@ -1,5 +1,5 @@
-// What the timeline's headline says of whole programs: of their traces on a machine that takes as
-// long as it is told to, and, by hand, of the programs themselves.
+// The timeline's headline for whole programs. The suite uses their traces, on a machine with the
+// declared costs; runs by hand use the programs themselves.
 #include "timeline/slow_programs.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ using heddle::detail::TraceOp;
 
 namespace {
 
-/// Runs a program, and returns its recording.
+/// Runs a program. Returns its recording.
 Trace run(const SlowProgram& program) {
     const Drained drained;
-    // By events, kernels that the host enqueues slowly seem to run back to back.
+    // Timed by events, kernels that the host enqueues slowly appear to run back to back.
     heddle::detail::TimelineRecorder recorder({.cupti = true});
     program.run();
     recorder.stop();
@@ -35,7 +35,7 @@ std::string headline_of(const Trace& trace) {
     return heddle::detail::headline(trace, heddle::detail::solve(trace));
 }
 
-/// Returns whether the headline says all that it has to, and nothing else that is asked for.
+/// Returns whether the headline contains all required parts, and none of the forbidden ones.
 bool is_right(const SlowProgram& program, const std::string& headline) {
     const auto says = [&](const std::string& part) {
         return headline.find(part) != std::string::npos;
@@ -44,16 +44,16 @@ bool is_right(const SlowProgram& program, const std::string& headline) {
            std::ranges::none_of(program.does_not_say, says);
 }
 
-/// Returns the calls of a program that decide how its work is ordered, a line for each. Memory has
-/// the number of its first use.
+/// Returns the calls of a program that affect the order of its work, one in a line. Memory is
+/// numbered by its first use.
 Strings calls_of(const Trace& trace) {
     constexpr const char* modes[] = {"reads", "writes", "changes", "shares"};
     std::map<std::uint64_t, std::size_t> memory;
     Strings calls;
     for (const TraceOp& op : trace.ops) {
         switch (op.kind) {
-        case OpKind::blocked:             // there is one only if the program came too early
-        case OpKind::query:               // of two streams, either may answer first
+        case OpKind::blocked:             // present only if the program called too early
+        case OpKind::query:               // with two streams, either may answer first
         case OpKind::synchronize_begins:  // followed by its end
         case OpKind::make_event:
         case OpKind::free: continue;
@@ -66,7 +66,7 @@ Strings calls_of(const Trace& trace) {
         for (std::uint32_t i = 0; i < op.accesses; ++i) {
             const TraceAccess& access = trace.accesses[op.first_access + i];
             const char* mode = modes[static_cast<std::size_t>(access.mode)];
-            // The host's memory may be elsewhere each time.
+            // The address of host memory may differ each time.
             if (access.allocation == 0) call += formatted(", {} the host's memory", mode);
             else
                 call += formatted(", {} array {}", mode,
@@ -77,7 +77,7 @@ Strings calls_of(const Trace& trace) {
     return calls;
 }
 
-/// Returns whether the device under test can show why a program is slow.
+/// Returns whether the device under test can show the program's reason.
 bool can_run(const SlowProgram& program) {
     return test_device().is_cpu() ? cpu_workers() >= program.workers : program.is_for_gpus;
 }
@@ -110,7 +110,7 @@ TEST_CASE("a slow program makes the calls that its trace holds", "[.slow_calls]"
     }
 }
 
-// Judged by times, so by hand, on a machine with nothing else to do: heddle_tests
+// The results depend on times, so run it by hand on an otherwise idle machine: heddle_tests
 // "[slow_programs]".
 TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") {
     for (const SlowProgram& program : slow_programs()) {

@@ -9,19 +9,19 @@ namespace {
 
 constexpr Moment us = 1'000, ms = 1'000 * us;
 
-/// A device's memory, by number: x is 1, y is 2.
+/// The device's memory, by number: x is 1, y is 2.
 constexpr std::uint64_t x = 1, y = 2, z = 3, chunk = 9;
 constexpr std::uint64_t many = 16 << 20;  ///< bytes
-constexpr Moment copying = 3 * ms;        ///< so many bytes
-constexpr Moment tiny = 60;               ///< a kernel of an addition
+constexpr Moment copying = 3 * ms;        ///< for `many` bytes
+constexpr Moment tiny = 60;               ///< a kernel that adds
 
-/// A program of one stream, whose memory is cleared first.
+/// A program with one stream, whose memory is cleared first.
 struct OneStream : TimedTrace {
     TraceIndex s = stream("s");
     explicit OneStream(const TimedCosts& costs) : TimedTrace(costs) { zeros(s, x); }
 };
 
-/// A program of two.
+/// A program with two streams.
 struct TwoStreams : TimedTrace {
     TraceIndex a = stream("a"), b = stream("b");
     explicit TwoStreams(const TimedCosts& costs) : TimedTrace(costs) {
@@ -30,7 +30,7 @@ struct TwoStreams : TimedTrace {
     }
 };
 
-/// Enqueues what takes 10 ms.
+/// Enqueues work that takes 10 ms.
 void enqueue_work(OneStream& t) {
     for (int i = 0; i < 5; ++i) t.launch(t.s, "Burn", 2 * ms, {.changes = {x}});
 }

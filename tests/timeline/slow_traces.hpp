@@ -1,5 +1,5 @@
-// The traces of the small programs of slow_programs.hpp, on a machine that takes as long as it is
-// told to.
+// Traces of the small programs in slow_programs.hpp, on a machine with the declared
+// costs.
 #pragma once
 
 #include "timeline/timed_costs.hpp"

@@ -1,4 +1,4 @@
-// The printed summary: what a person reads who asks why a program is slow.
+// The printed summary, for a reader with a slow program.
 #include "timeline/solve/solution.hpp"
 
 #include <sstream>
@@ -38,7 +38,7 @@ struct Cuda : TraceBuilder {
     TraceIndex main = stream("main", device);
     Moment now = 0;
 
-    /// Launches a kernel `after` its predecessor ended, in a call of 2 us, and waits for it.
+    /// Launches a kernel `after` ns after the previous end, in a call of 2 us, and waits for it.
     void run(const std::string& kernel, Moment after, Moment takes) {
         now += after;
         launch(main, kernel)

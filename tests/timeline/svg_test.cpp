@@ -29,7 +29,7 @@ std::size_t count(std::string_view text, std::string_view part) {
     return found;
 }
 
-/// Reads as much of XML as pictures need, and says what is wrong with it.
+/// Reads the subset of XML that pictures use, and reports its errors.
 class XmlCheck {
 public:
     explicit XmlCheck(std::string_view text) : rest_(text) {}

@@ -1,6 +1,6 @@
-// Builds the trace of a program from its calls alone: a host thread calls, workers run what is
-// enqueued, and each takes as long as it is told to. The same calls make the same trace on any
-// machine, so a test may ask what the timeline says of it.
+// Builds the trace of a program from its calls alone: a host thread calls, workers run the enqueued
+// work, and each takes the declared time. The same calls make the same trace on any machine, so a
+// test may compare the timeline's output.
 //
 //     TimedTrace t;
 //     const auto s = t.stream("s");
@@ -27,11 +27,11 @@ class TimedTrace : public TraceBuilder {
 public:
     using Line = std::uint32_t;
 
-    /// Memory that is not heddle's, beside the numbers of what is.
+    /// The number of pageable memory. Other numbers are memory that heddle owns.
     static constexpr std::uint64_t pageable = 1'000;
 
-    /// What an operation uses: memory that it changes, overwrites and only reads, by numbers; how
-    /// many workers share it; whether it has an address of which nobody knows where it leads.
+    /// The memory that an operation changes, overwrites and only reads, by number; the number of
+    /// workers that share it; and whether it has an address of unknown memory.
     struct Uses {
         std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
         std::uint32_t workers = 1;
@@ -43,7 +43,7 @@ public:
         raw().devices[0].processors = costs.workers;
     }
 
-    /// The program's own code.
+    /// Spends time in the program's own code.
     void compute(Moment time) { now_ += time; }
     Moment now() const { return now_; }
 
@@ -64,11 +64,11 @@ public:
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
     }
-    /// A copy between a device's memory and pinned memory.
+    /// Copies between a device's memory and pinned memory.
     Op copy(TraceIndex stream, Moment length, const Uses& uses, Line line = __builtin_LINE()) {
         return enqueue(op(OpKind::copy, stream, "copy"), length, uses, line);
     }
-    /// A copy from pageable memory. The host takes as long for its part as the worker for the rest.
+    /// Copies from pageable memory. The host's part takes as long as the worker's part.
     void copy_from_pageable(TraceIndex stream, Moment length, const Uses& uses,
                             Line line = __builtin_LINE()) {
         const Op made = op(OpKind::copy, stream, "copy");
@@ -77,7 +77,7 @@ public:
         run(made, length, uses.workers);
         host_accesses(uses.reads, AccessMode::read, line);
     }
-    /// A copy to pageable memory: the call waits until it has run.
+    /// Copies to pageable memory: the call returns after the copy has run.
     void copy_to_pageable(TraceIndex stream, Moment length, const Uses& uses,
                           Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -94,7 +94,7 @@ public:
     void record_event(TraceIndex stream, Line line = __builtin_LINE()) {
         call(record(stream, 1, ++generation_), costs_.order, line);
     }
-    /// `waiter` waits for all that `other` has now.
+    /// Makes `waiter` wait for all work enqueued on `other` so far.
     Op wait_stream(TraceIndex waiter, TraceIndex other, Line line = __builtin_LINE()) {
         const Op made = wait(waiter, other);
         call(made, costs_.order, line);
@@ -102,7 +102,7 @@ public:
         return made;
     }
 
-    /// The host waits for all that the stream has now.
+    /// Makes the host wait for all work enqueued on the stream so far.
     Op synchronize(TraceIndex stream, Line line = __builtin_LINE()) {
         const Op made = TraceBuilder::synchronize(stream);
         const Moment begin = now_ += costs_.between;
@@ -110,8 +110,8 @@ public:
         return made.called(begin, now_).at(file, line);
     }
 
-    /// The host asks again and again whether the streams have done what they have now, with a pause
-    /// between two rounds.
+    /// Makes the host query repeatedly whether the streams have completed their work so far, with a
+    /// pause between two rounds.
     void poll(std::initializer_list<TraceIndex> streams, Moment pause,
               Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -135,7 +135,7 @@ private:
     static constexpr const char* file = "program.cpp";
     static constexpr WaitReason copying = WaitReason::copy;
 
-    /// A stretch in which workers of the device are busy.
+    /// A period in which workers of the device are busy.
     struct Busy {
         Moment begin = 0, end = 0;
         std::uint32_t workers = 1;
@@ -193,8 +193,8 @@ private:
         made.ran(start, end_[stream]);
     }
 
-    /// Returns whether so many workers are free in a stretch. If not, `next` is when one that is
-    /// busy in it is free.
+    /// Returns whether `workers` workers are free in a period. If not, sets `next` to the first end
+    /// of an operation in that period.
     bool has_room(Moment begin, Moment end, std::uint32_t workers, Moment& next) const {
         std::vector<std::pair<Moment, int>> changes;
         for (const Busy& one : busy_) {
@@ -210,12 +210,12 @@ private:
         return true;
     }
 
-    /// Returns when a host that waits for the stream from now on is awake.
+    /// Returns when a host that begins to wait for the stream now continues.
     Moment wakes_at(TraceIndex stream) {
         return end_[stream] > now_ ? end_[stream] + costs_.wake : now_;
     }
 
-    /// The host has asked in vain since `begin`, and is answered now.
+    /// Adds the failed queries of the host since `begin`, up to the answer.
     void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
         blocked(stream).called(std::max(begin, told_), answered).at(file, line);
         told_ = answered;
@@ -224,9 +224,9 @@ private:
     TimedCosts costs_;
     Moment now_ = 0, told_ = 0;
     Moment last_end_ = -costs_.awake;     ///< of all operations
-    std::uint32_t generation_ = 0;        ///< of the event that is recorded
+    std::uint32_t generation_ = 0;        ///< of the recorded event
     std::map<TraceIndex, Moment> end_;    ///< of each stream's last operation
-    std::map<TraceIndex, Moment> ready_;  ///< when the waits of each stream are over
+    std::map<TraceIndex, Moment> ready_;  ///< when the waits of each stream end
     std::vector<Busy> busy_;
 };
 

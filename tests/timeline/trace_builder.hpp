@@ -1,4 +1,4 @@
-// Builds traces for tests, in words:
+// Builds traces for tests from short calls:
 //
 //     TraceBuilder t;
 //     const auto up = t.stream("up"), main = t.stream("main");
@@ -7,8 +7,8 @@
 //     const auto hash = t.launch(main, "Hash").called(3, 5).ran(52, 80);
 //     const Trace trace = t.trace(0, 100);
 //
-// Operations get positions in their streams in the order of these calls, and no times unless they
-// are given some.
+// Operations get positions in their streams in the order of these calls. They have no times unless
+// a call sets them.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ public:
         return {{{reinterpret_cast<const void*>(address), bytes}, 0, 0, mode}};
     }
 
-    /// An operation of the trace. Stands for its index, too. Valid as long as the builder.
+    /// An operation of the trace. Converts to its index. Valid as long as the builder.
     class Op {
     public:
         Op(TraceBuilder& builder, TraceIndex index) : builder_(&builder), index_(index) {}
@@ -57,12 +57,12 @@ public:
             (*this)->thread = thread;
             return *this;
         }
-        /// Enqueued by that host function.
+        /// Declares the host function that enqueued the operation.
         const Op& from(const Op& host_function) const {
             (*this)->parent = host_function->id;
             return *this;
         }
-        /// Uses 64 bytes at that address. Call it before the next operation is made.
+        /// Adds a use of 64 bytes at that address. Call before the next operation is added.
         const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write) const {
             std::vector<TraceAccess>& all = builder_->made_.accesses;
             if ((*this)->accesses++ == 0)
@@ -84,7 +84,7 @@ public:
         TraceIndex index_;
     };
 
-    /// A trace with a CPU device of 4 workers and a thread "main".
+    /// Begins a trace with a CPU device of 4 workers and a thread "main".
     TraceBuilder() {
         made_.devices.push_back(
             {.name = string("CPU"), .clock = TraceClock::workers, .processors = 4});
@@ -132,7 +132,7 @@ public:
         return op(OpKind::host_function, stream, name);
     }
 
-    /// `waiter` waits for all that `other` has now.
+    /// Makes `waiter` wait for all work enqueued on `other` so far.
     Op wait(TraceIndex waiter, TraceIndex other, OpKind kind = OpKind::wait) {
         const std::uint64_t covered = positions_[other];
         const Op made = op(kind, waiter, "wait_stream");
@@ -146,18 +146,18 @@ public:
     Op wait_event(TraceIndex waiter, std::uint64_t event, std::uint32_t generation = 1) {
         return with_event(op(OpKind::wait, waiter, "wait_event"), event, generation);
     }
-    /// The host waits for all that the stream has now.
+    /// Makes the host wait for all work enqueued on the stream so far.
     Op synchronize(TraceIndex stream) {
         return covering(op(OpKind::synchronize, no_index, "synchronize"), stream);
     }
-    /// The host was blocked within a call, or asked again and again, until the stream had done what
-    /// it has now, and `more` operations.
+    /// Adds time in which the host was blocked in a call, or queried repeatedly, until the stream
+    /// had completed its work so far plus `more` operations.
     Op blocked(TraceIndex stream, std::uint64_t more = 0) {
         const Op made = covering(op(OpKind::blocked, no_index, "blocked"), stream);
         made->other_position += more;
         return made;
     }
-    /// The host has asked, and the stream had done what it has now.
+    /// Adds a query of the host after which the stream had completed its work so far.
     Op answered(TraceIndex stream) {
         return covering(op(OpKind::query, no_index, "is_complete"), stream);
     }
@@ -204,14 +204,14 @@ public:
         return index;
     }
 
-    /// Returns the trace, as a recording from `begin` to `end`. Operations keep their indices.
+    /// Returns the trace as a recording from `begin` to `end`. Operations keep their indices.
     Trace trace(Moment begin, Moment end) const {
         Trace copy = made_;
         copy.begin = begin;
         copy.end = end;
         return copy;
     }
-    /// The trace so far, to change what has no function here.
+    /// Returns the trace so far, for changes that have no function here.
     Trace& raw() { return made_; }
 
 private:

@@ -18,7 +18,7 @@ constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 const std::vector<std::uint64_t> corners = {
     0, 1, 2, 0x7f, 0x80, 1 << 14, largest / 2, 1 + largest / 2, largest - 1, largest};
 
-/// Writes one column behind a full one.
+/// Returns a table with one column after a full one.
 std::string table_of(const std::vector<std::uint64_t>& values) {
     TableWriter table;
     for (const std::uint64_t value : values)

@@ -33,7 +33,7 @@ Trace read(const std::string& file) {
     return read_trace(from, "run.trace");
 }
 
-/// Returns why the file is refused, or "" if it is read.
+/// Returns why the file is refused, or "" if it is accepted.
 std::string refusal(const std::string& file) {
     try {
         read(file);
@@ -48,7 +48,7 @@ std::string small_file() {
     return written(heddle_test::random_trace(random, 12));
 }
 
-/// Returns a file of these sections with the right checks.
+/// Returns a file with these sections and valid checksums.
 std::string file_of(const std::vector<std::pair<std::string, std::string>>& sections) {
     std::ostringstream to;
     SectionWriter file(to);
@@ -145,7 +145,7 @@ TEST_CASE("pieces of two trace files do not make one", "[timeline]") {
 }
 
 TEST_CASE("sections of two trace files do not make one", "[timeline]") {
-    // All sections are whole, but one is of the other file, so the end's checks differ.
+    // All sections are intact, but one is from the other file, so the final checksum differs.
     const std::string one = small_file();
     Random random(6);
     const std::string other = written(heddle_test::random_trace(random, 12));
@@ -174,7 +174,7 @@ TEST_CASE("wrong contents with right checks are refused or make a valid trace", 
         ++accepted;
         CHECK_NOTHROW(check_trace(read(file)));
     }
-    CHECK(accepted > 100);  // another time or address is no fault that can be seen
+    CHECK(accepted > 100);  // a changed time or address is not a detectable error
 }
 
 TEST_CASE("other files are told by what they begin with", "[timeline]") {

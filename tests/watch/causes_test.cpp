@@ -1,11 +1,11 @@
-// Causes are of what did not move while the picture was made.
+// The watch names causes only for work that made no progress while the snapshot was taken.
 #include "watch/causes.hpp"
 #include "watch/held.hpp"
 
 using namespace heddle_test;
 
 namespace {
-const int first = 0, second = 0;  // stand for completions
+const int first = 0, second = 0;  // addresses of two completions
 
 /// Adds a stream that waits for a completion, and will complete another.
 void add_waiting(detail::Snapshot& picture, const Stream& stream, const void* awaited,

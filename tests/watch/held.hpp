@@ -1,4 +1,4 @@
-// Streams that are held by host functions, which tests of the watch look at.
+// Streams that host functions hold, for tests of the watch.
 #pragma once
 
 #include <heddle/observe/watch.hpp>
@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// A host function that is inside until the test lets it go.
+/// A host function that does not return until open() is called, at the latest by the destructor.
 class Held {
 public:
     explicit Held(StreamRef stream, Where where = {}) {
@@ -24,7 +24,7 @@ public:
             where);
     }
     ~Held() { open(); }
-    /// Returns once a worker runs it.
+    /// Blocks until a worker runs the function.
     void await() const { CHECK(inside_.wait()); }
     void open() {
         if (!std::exchange(is_open_, true)) door_.set_value();
@@ -45,7 +45,7 @@ inline bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Watches while it exists, without reports of its own accord.
+/// Watches during its lifetime, with reports only on request.
 struct Watched {
     Watched() { watch({.limit = std::chrono::milliseconds(0), .on_signal = false}); }
     ~Watched() { end_watch(); }

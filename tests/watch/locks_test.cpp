@@ -1,4 +1,4 @@
-// The watch waits for no lock: it tells the pending work while any of them is held.
+// The watch waits for no lock: it reports the pending work while any lock is held.
 #include <mutex>
 
 #include "core/base/fork.hpp"
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Asks on another thread. Returns nothing if no answer comes.
+/// Queries the pending work on another thread. Returns nullopt if the query does not return.
 std::optional<PendingWork> ask() {
     const Flag is_done;
     const auto work = std::make_shared<PendingWork>();

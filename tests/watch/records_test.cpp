@@ -1,5 +1,5 @@
-// The watch looks at records of streams at any time: also while they become other streams. What is
-// plain memory there shows under ThreadSanitizer.
+// The watch reads records of streams at any time, even while they are reused for other streams.
+// ThreadSanitizer reports members of records that are not atomic.
 #include "watch/held.hpp"
 #include "watch/progress.hpp"
 

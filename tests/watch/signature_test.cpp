@@ -1,11 +1,11 @@
-// When a report is made again: when it would say something else.
+// A report is repeated only if its contents would differ.
 #include "watch/held.hpp"
 #include "watch/report.hpp"
 
 using namespace heddle_test;
 
 namespace {
-/// Looks twice, so that running operations count as still. Returns the signature of a report.
+/// Samples twice, so that running operations count as stalled. Returns the signature of a report.
 std::string signature(detail::Progress& progress) {
     for (int i = 0; i < 2; ++i) progress.look(1'000'000);
     const detail::Snapshot picture = detail::take_snapshot(&progress);
@@ -23,7 +23,7 @@ TEST_CASE("a report is told again if a stream is at another operation, else not"
     const std::string before = signature(progress);
     CHECK(before.find("has not returned") != std::string::npos);
     CHECK(signature(progress) == before);
-    launch_host(s, [] {});  // more behind it is no other picture
+    launch_host(s, [] {});  // more work behind it does not change the report
     CHECK(signature(progress) == before);
     first.open();
     second.await();

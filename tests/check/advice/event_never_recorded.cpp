@@ -1,4 +1,4 @@
-// The wait comes before the record: a wait for an event that was not recorded waits for nothing.
+// The wait precedes the record: a wait for an event without a record waits for no work.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

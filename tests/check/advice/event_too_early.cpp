@@ -1,4 +1,4 @@
-// The event is recorded before the work that it is to stand for.
+// The event is recorded before the work that it should cover.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

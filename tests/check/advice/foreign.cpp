@@ -1,4 +1,4 @@
-// Memory that is not heddle's, declared on both sides.
+// Memory that heddle does not own, declared on both sides.
 #include <vector>
 
 #include <heddle/heddle.hpp>

@@ -1,4 +1,4 @@
-// The body of a conditional node and a node beside that.
+// The body of a conditional node, and a node beside the conditional node.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

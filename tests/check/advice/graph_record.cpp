@@ -1,4 +1,4 @@
-// A graph records its event before the work that it is to stand for.
+// A graph records its event before the work that the event should cover.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// The host reads pinned memory before the copy to it is done.
+// The host reads pinned memory before the copy to it has completed.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// Memory is used on another stream than the one that allocates it.
+// Memory is used on a stream other than the one that allocates it.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// What the loop's end writes its next round reads.
+// The end of a loop's body writes memory that its next iteration reads.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

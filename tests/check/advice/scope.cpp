@@ -1,4 +1,4 @@
-// A scope that was told not to wait.
+// A scope with its waits turned off.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// set_stream() that was told not to wait.
+// set_stream() with its wait turned off.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

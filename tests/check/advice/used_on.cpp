@@ -1,4 +1,4 @@
-// A stream uses an array by its address alone; the array may be gone by then.
+// A stream uses an array by its address alone; the array may be freed before that work runs.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// Two kernels on two streams; the second reads what the first writes.
+// Two kernels on two streams; the second reads memory that the first writes.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

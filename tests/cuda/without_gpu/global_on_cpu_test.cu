@@ -1,4 +1,4 @@
-// Launches of __global__ functions where no GPU takes part.
+// Launches of __global__ functions without a GPU.
 #include "../../support.hpp"
 
 #include <heddle/cuda.hpp>

@@ -1,4 +1,4 @@
-// Writes the pages that browser_test.mjs opens, what one of them has to know, and a picture:
+// Writes the pages that browser_test.mjs opens, the expected contents of one page, and a picture:
 // make_pages FOLDER.
 #include <chrono>
 #include <cstdio>
@@ -39,7 +39,7 @@ std::int64_t signed_index(TraceIndex index) {
     return index == detail::no_index ? -1 : std::int64_t{index};
 }
 
-/// What the page has to know, for a comparison.
+/// Writes the expected contents of the page, for a comparison.
 void write_expected(const std::filesystem::path& path, const Sample& sample) {
     std::ofstream out(path, std::ios::binary);
     const detail::Solution& solution = sample.solution;

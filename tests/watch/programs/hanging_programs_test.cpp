@@ -1,4 +1,4 @@
-// Each program that hangs is told why, within a second after the limit of its watch, and no sooner.
+// The watch reports the cause of each hang, within a second after its limit, and not earlier.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -28,12 +28,12 @@ std::vector<HangingProgram> all_programs() {
 
 constexpr std::string_view limit_line = "the limit is near", over_line = "time is over";
 
-/// What a child has printed.
+/// The parsed output of a child.
 struct Output {
     std::map<std::string, std::string> marks;
-    bool hangs = false;     ///< all was enqueued
-    bool is_over = false;   ///< time was
-    bool is_early = false;  ///< a report came before the limit
+    bool hangs = false;     ///< all work was enqueued
+    bool is_over = false;   ///< the time limit has passed
+    bool is_early = false;  ///< reported before the limit
     std::string report;     ///< from the first line that begins with "heddle: "
     Strings causes;         ///< the report's lines that begin with "cause: "
 
@@ -68,7 +68,7 @@ struct Output {
     bool names(const Strings& cause) const {
         return std::ranges::any_of(causes, [&](auto& line) { return has_all(line, cause); });
     }
-    /// Returns what is missing or wrong; "" if it is what is expected.
+    /// Returns the first difference from the expected report, or "" if there is none.
     std::string wrong(const HangingProgram& program) const {
         for (const Strings& cause : program.causes)
             if (!names(cause)) return "the cause with " + cause.front() + " is not named";
@@ -105,13 +105,13 @@ void check_told(Running& running) {
     CHECK(seen.wrong(running.program) == "");
 }
 
-/// Ends the process at the time at which it should have been told.
+/// Ends the process at the time by which the report is due.
 void end_later() {
     std::thread([] {
         virtual_time::sleep(limit - virtual_time::step);
         print_line(limit_line);
         virtual_time::sleep(margin);
-        virtual_time::sleep(virtual_time::step);  // after whoever else was woken then
+        virtual_time::sleep(virtual_time::step);  // after all other threads that wake then
         print_line(over_line);
         std::_Exit(0);
     }).detach();

@@ -7,7 +7,7 @@ namespace heddle_test {
 
 namespace {
 
-/// Makes the stream wait for a door, and returns once a worker does.
+/// Enqueues a function that waits for the door. Returns once a worker runs it.
 void wait_for_door(const Stream& consumer, const Door& door, Where where) {
     const Door begun;
     const auto pass = [door, begun] {

@@ -116,7 +116,7 @@ void bulk_work_that_advances_between_urgent_work() {
         launch_host(urgent, sleep_a_while);
         bulk.wait_stream(urgent);
         launch_host(bulk, [] {});
-        // Leaves it a step: with more urgent work it would be starved.
+        // Leaves time for a step: more urgent work would starve the stream.
         virtual_time::sleep(operation_time + virtual_time::step);
     }
     bulk.synchronize();

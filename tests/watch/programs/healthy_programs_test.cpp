@@ -1,4 +1,4 @@
-// A watch says nothing of programs that make progress, however long they take.
+// The watch reports nothing about programs that make progress, however long they take.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -18,7 +18,7 @@ std::vector<HealthyProgram> all_programs() {
     return all;
 }
 
-/// A program that runs.
+/// A running program.
 struct Running {
     std::string name;
     Child child;

@@ -112,7 +112,7 @@ void events_of_another_process() {
         _exit(0);
     }
     const Event theirs = import_event(read_handle(ends[0]));
-    // Others' progress cannot be seen, so it is waited for between work of this process's own.
+    // Progress of other processes is invisible, so this process runs work of its own between polls.
     while (!theirs.is_complete()) {
         launch_host(s, sleep_a_while);
         s.synchronize();

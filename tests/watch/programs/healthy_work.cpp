@@ -1,4 +1,4 @@
-// Long programs whose kernels and host functions end.
+// Long programs whose kernels and host functions return.
 #include <mutex>
 #include <thread>
 

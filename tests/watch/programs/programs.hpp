@@ -1,5 +1,5 @@
 // Small programs that hang, each for one known cause, and long ones that do not. They run in
-// virtual time, in which only what sleeps takes any.
+// virtual time, which passes only while work sleeps.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,20 @@
 
 namespace heddle_test {
 
-/// A program that never ends, and what the report of a watch has to say of it. Each part is a text
-/// in which "{mark}" stands for the place that the program has marked with here().
+/// A program that never ends, and the expected report of the watch. Each part is a text in which
+/// "{mark}" stands for the place that the program marked with here().
 struct HangingProgram {
     std::string name;
     void (*run)();
-    /// The causes: each line that begins with "cause:" has all parts of one of them. Each of the
-    /// first kind has such a line.
+    /// The causes. Each needs a line in the report that begins with "cause:" and has all its parts.
+    /// Each such line must match one of these causes, or one of the other causes.
     std::vector<Strings> causes;
-    std::vector<Strings> other_causes;  ///< may be named besides: they are true, too
+    std::vector<Strings> other_causes;  ///< optional, because they are true, too
     Strings says;                       ///< parts of the report, anywhere
 };
 
-/// A program that ends by itself, but runs for far longer than the limit of its watch, and longer
-/// than any operation of it. The report of a watch says nothing.
+/// A program that ends by itself. It runs far longer than the limit of its watch, but each
+/// operation is shorter than that. The watch must report nothing.
 struct HealthyProgram {
     std::string name;
     void (*run)();
@@ -47,26 +47,26 @@ std::vector<HealthyProgram> healthy_order();
 std::vector<HealthyProgram> healthy_recordings();
 std::vector<HealthyProgram> healthy_together();
 
-/// Ends the time limit of this test, which runs programs with limits of their own: how long all of
-/// them take depends on the machine.
+/// Ends the time limit of this test. Its programs have limits of their own, and their total time
+/// depends on the machine.
 void leave_limit_to_programs();
 
-/// Prints what "{mark}" stands for.
+/// Prints the text that replaces "{mark}".
 void print_mark(std::string_view mark, std::string_view text);
-/// Marks the place of the call, which it returns.
+/// Marks the place of the call. Returns the place.
 Where here(std::string_view mark, Where where = {});
-/// Prints the line, at once.
+/// Prints the line, and flushes.
 void print_line(std::string_view line);
-/// Prints that everything is enqueued which hangs. Call it once, before the last wait.
+/// Prints that all work of the hang is enqueued. Call once, before the last wait.
 inline void print_hangs() { print_line("hangs"); }
 
-/// Returns only when the process ends.
+/// Blocks until the process ends.
 [[noreturn]] void never_return();
 
-/// Reads a handle from a pipe that another process has written whole.
+/// Reads a handle from a pipe. Another process has written the whole handle.
 EventHandle read_handle(int pipe_end);
 
-/// Never ends at the index `at`.
+/// Never returns at the index `at`.
 struct Forever {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, int at) const {
         if (i == static_cast<std::size_t>(at)) never_return();
@@ -78,26 +78,26 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// Takes an operation_time.
+/// Takes one operation_time.
 struct Sleep {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const;
 };
 
-/// Far longer than the limit of the watch of a healthy program.
+/// Far longer than the watch's limit in a healthy program.
 constexpr std::chrono::milliseconds long_time{1000};
-/// How long an operation of a healthy program takes; its watch is more patient.
+/// The duration of an operation in a healthy program. The watch's limit is longer.
 constexpr std::chrono::milliseconds operation_time{25};
-constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time together
+constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time in total
 
 inline void sleep_a_while() { virtual_time::sleep(operation_time); }
 inline void sleep_for_long() { virtual_time::sleep(long_time); }
 
-/// Calls the function again and again, for long_time at least. Each call takes an operation_time.
+/// Calls the function repeatedly, for at least long_time. Each call takes one operation_time.
 template <class F> void repeat_for_long(F&& f) {
     for (int i = 0; i < long_row; ++i) f();
 }
 
-/// Something of a program's own, which blocks a thread until another one opens it.
+/// A lock of the program, which blocks a thread until another thread opens it.
 class Door {
 public:
     void open() const { state_->promise.set_value(); }
