@@ -26,7 +26,7 @@ public:
     int id() const { return id_; }  ///< of the process
     /// Returns the output read so far, standard output and standard error.
     const std::string& output() const { return output_; }
-    /// Reads the next output. Waits for it for at most this time. Returns false if the child has
+    /// Reads the next output. Waits at most `patience` for it. Returns false if the child has
     /// closed its output.
     bool read(std::chrono::milliseconds patience);
     /// Blocks until the child has ended.

@@ -7,7 +7,7 @@
 
 namespace heddle_test {
 
-/// Returns numbers below a limit, from an engine whose sequence the standard prescribes.
+/// A source of numbers below a limit. The standard prescribes the sequence of the engine.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}

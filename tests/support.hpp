@@ -136,8 +136,8 @@ struct Here {
     ScopedStream in{stream};
 };
 
-/// Blocks until all work that can run on `device` has run: until less urgent work, enqueued last,
-/// has run.
+/// Blocks until all work that can run on `device` has run: waits for less urgent work that it
+/// enqueues last.
 void settle(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Use it for conditions that
@@ -160,8 +160,8 @@ public:
     Drained(const Drained&) = delete;
 };
 
-/// Does the same as to_host(), where the checker would report other writers of the memory: a closed
-/// gate blocks them.
+/// Does the same as to_host() with the checker off, because the checker cannot see that a closed
+/// gate holds the other writers of the memory.
 template <class T> std::vector<T> to_host_behind_gate(StreamRef stream, const Array<T>& x) {
     const check::ScopedOff meant;
     return to_host(stream, x);

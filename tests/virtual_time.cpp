@@ -174,8 +174,8 @@ private:
         return thread == this_thread() || std::ranges::find(ignored_, thread) != ignored_.end();
     }
 
-    /// Advances time to the end of the first wait, and wakes its threads. Wakes threads of earlier
-    /// waits once more, because they may have just begun to wait.
+    /// Advances time to the first end of a wait, and wakes its threads. Repeats the wake for waits
+    /// that have ended before, because their threads may have just begun to wait.
     void advance() {
         const std::lock_guard lock(mutex_);
         std::int64_t first = INT64_MAX;

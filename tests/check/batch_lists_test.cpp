@@ -99,7 +99,7 @@ TEST_CASE("check: all_reduce", "[check]") {
     p.launch(b, {out(y), out(other)});
     p.collective(a, 5, 0, 2, {in(x), out(x)});
     p.collective(b, 5, 1, 2, {in(y), out(y)});
-    p.read(a, other);  // the collective is ordered after it
+    p.read(a, other);  // the collective is ordered after its write
     CHECK(is_silent(p));
 }
 

@@ -34,7 +34,7 @@ public:
         return races_;
     }
 
-    /// Ends the check. Requires that it found no race.
+    /// Ends the check. Requires that it found nothing.
     void expect_silence() {
         const check::Summary found = end();
         for (const check::Race& race : races()) UNSCOPED_INFO(race.text);

@@ -107,7 +107,7 @@ TEST_CASE("check: a host function reads what its stream did", "[check]") {
     CHECK(is_silent(p));
     p.parent = 0;
     CHECK(races(p).empty());
-    p.host_read(x);  // not from the function: a flag may have signalled the read
+    p.host_read(x);  // not from the function: a flag may have signalled its end
     CHECK(races(p).size() == 1);
     CHECK_FALSE(races(p)[0].is_certain);
 }
@@ -194,6 +194,6 @@ TEST_CASE("check: wrapped_stream", "[check]") {
     p.write(b, x);
     CHECK(is_silent(p));
     p.read(a, x);
-    CHECK(races(p).size() == 1);  // the stream that was not wrapped leaves no order unseen
+    CHECK(races(p).size() == 1);  // the first operation is on b, which was not wrapped
     CHECK(races(p)[0].is_certain);
 }

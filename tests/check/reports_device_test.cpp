@@ -260,7 +260,7 @@ TEST_CASE("device: kernels of collectives are named by what they do") {
     std::string all;
     for (const check::Race& race : checked.races()) all += race.text;
     CHECK_THAT(all,
-               contains("of a collective") || contains("collective '"));  // a single one with NCCL
+               contains("of a collective") || contains("collective '"));  // the latter with NCCL
     CHECK_THAT(all, !contains("detail::"));
 }
 

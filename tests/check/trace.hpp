@@ -31,7 +31,7 @@ inline void put_functions_first(Ops& ops) {
     }
 }
 
-/// Keeps the operations enqueued during its lifetime, up to a maximum number.
+/// Keeps the first `most_ops` operations enqueued during its lifetime.
 class Trace final : public heddle::Observer {
 public:
     explicit Trace(std::size_t most_ops) : most_ops_(most_ops) {

@@ -1,5 +1,5 @@
-// Finds the races of the ordering checker in the operations of a program: like the Oracle, but for
-// all operations of the suite on one process's streams, and only up to the first race.
+// Finds the races of the ordering checker in a program: like the Oracle, but for all operations
+// that the suite enqueues on one process's streams, and only up to the first race.
 #pragma once
 
 #include <algorithm>

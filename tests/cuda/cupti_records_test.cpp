@@ -98,13 +98,13 @@ TEST_CASE("records of graphs name the node that they are of, whatever became of 
         b.cupti.make_node(&native[1]);  // two native nodes
         b.cupti.make_node(&native[2]);
         nodes->begin_node(2);
-        b.cupti.copy_node(&native[3], &native[7]);  // a child graph's node: its nodes are copied
+        b.cupti.copy_node(&native[3], &native[7]);  // a child graph node: its nodes are copied
         nodes->begin_copies();
         b.cupti.copy_node(&native[4], &native[0]);
         b.cupti.copy_node(&native[5], &native[2]);
         b.cupti.copy_node(&native[6], &native[3]);
     }
-    b.cupti.copy_node(&native[7], &native[0]);  // a node that heddle does not own
+    b.cupti.copy_node(&native[7], &native[0]);  // copied outside heddle
     const std::uint32_t call = b.enqueue(9);
     for (int i = 0; i < 8; ++i) b.cupti.ran(call, b.at(10), b.at(11), id(i));
     nodes.reset();

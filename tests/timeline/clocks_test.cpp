@@ -209,7 +209,7 @@ TEST_CASE("later moments of a device are later moments of the host") {
     const DeviceClock clock{.drift = -5e-5};
     const Program program = make_program(5 * second, 5 * ms, 9);
     ClockMap map;
-    const std::int64_t origin = clock.at(-10 * us);  // the first of the clock's seconds
+    const std::int64_t origin = clock.at(-10 * us);  // the begin of the clock's first second
     map.add_bracket(-13 * us, origin, -7 * us);
     add_operations(map, program, clock);
     add_brackets(map, program, clock);

@@ -124,7 +124,7 @@ TEST_CASE("a file that is replaced is whole or as it was", "[timeline]") {
     CHECK(folder.text("run.json") == "old");
     folder.convert("run.json");
     CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
-    folder.convert("run.trace", {.to = 100us});  // the input itself
+    folder.convert("run.trace", {.to = 100us});  // itself
     CHECK(folder.read("run.trace").ops.size() < folder.trace.ops.size());
     CHECK(folder.files() == 2);
 }

@@ -9,7 +9,7 @@ namespace heddle_test {
 
 /// Returns two streams with three kernels, a copy and a wait.
 Sample tiny_sample();
-/// Returns two devices that read, hash and reduce chunks, with gaps for all reasons and a graph.
+/// Returns two devices that read, hash and reduce chunks: waits, all gaps, a graph, collectives.
 Sample realistic_sample();
 /// Returns `count` operations on six streams, each with a bar; and waits.
 Sample large_sample(std::size_t count);

@@ -214,7 +214,7 @@ void host_that_computes_between_launches() {
     s.synchronize();
 }
 
-// Time for copies.
+// Copies of memory.
 
 void copies_of_pageable_memory() {
     const Stream s = stream("s");
@@ -242,7 +242,7 @@ void copies_and_kernels_by_turns() {
     s.synchronize();
 }
 
-// Unnecessary order.
+// Order between operations.
 
 void waits_without_a_reason() {
     const Stream a = stream("a"), b = stream("b");

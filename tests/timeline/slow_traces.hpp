@@ -1,5 +1,5 @@
-// Traces of the small programs in slow_programs.hpp, on a machine with the declared
-// costs.
+// Traces of the small programs in slow_programs.hpp, on a machine with the costs that TimedCosts
+// declares.
 #pragma once
 
 #include "timeline/timed_costs.hpp"

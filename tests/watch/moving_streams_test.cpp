@@ -1,5 +1,5 @@
-// Samples a stream that always makes progress. Counts of completed promises decide: the watch must
-// report no wait that the stream will complete as lost, and must report all lost waits.
+// Samples of a stream that always makes progress. The watch counts its completed promises: it must
+// not report a wait that the stream will complete as lost, and must report all lost waits.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -138,7 +138,7 @@ TEST_CASE("waits for a stream that never stands still", "[.]") {
     moving = &moves;
     const bool is_promised = GENERATE(true, false);
     INFO("promised: " << is_promised);
-    // The first and the second sample advance the stream by fewer steps.
+    // The first two samples advance the stream by fewer steps.
     for (int i = 0; i < 300; ++i) moves.fill();
     if (is_promised) moves.fill(waiting.awaited());
     int looks = 0;

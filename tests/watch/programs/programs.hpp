@@ -97,7 +97,7 @@ template <class F> void repeat_for_long(F&& f) {
     for (int i = 0; i < long_row; ++i) f();
 }
 
-/// A lock of the program, which blocks a thread until another thread opens it.
+/// An object outside heddle that blocks a thread until another thread opens it.
 class Door {
 public:
     void open() const { state_->promise.set_value(); }
