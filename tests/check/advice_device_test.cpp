@@ -4,7 +4,7 @@
 
 using namespace heddle_test;
 
-// What a graph records runs at once when it is launched, and nothing can order it unseen.
+// Work that a graph records runs at once at its launch. Nothing can order it unseen by the checker.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 
