@@ -1,4 +1,4 @@
-// wait_stream: what it orders, when it is elided, and when it must not be.
+// wait_stream: the order that it creates, when it is elided, and when it must not be.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
