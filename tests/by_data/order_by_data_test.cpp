@@ -126,7 +126,7 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
     for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
-        Gate gate;  // so that nothing has completed when it is queried
+        Gate gate;  // so that nothing has completed at the query
         Noted on(3, waits);
         Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
                    r = empty<int>(on.order, n);

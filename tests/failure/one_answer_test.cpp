@@ -378,7 +378,7 @@ std::string answer(const Question& question, Arrays& arrays) {
 }  // namespace
 
 TEST_CASE("an array that dropped work should have written throws its failure, for each call") {
-    const Reports reports;  // of streams that end without anyone notified
+    const Reports reports;  // of failures on streams that are destroyed before a query
     for (const Call& call : calls)
         for (const Moment moment : {Moment::before, Moment::later})
             for (const End end : {End::stays, End::is_destroyed}) {

@@ -103,7 +103,7 @@ private:
         if (!in_batch && chance(25)) add_aside(s);
     }
 
-    /// Adds a read of an array by a stream that waits for an event of the launch alone. All writes
+    /// Adds a read of an array by a stream that only waits for an event of the launch. All writes
     /// of the array are before the node that records it.
     void add_aside(const Step& launch) {
         const Step made = launch;

@@ -235,7 +235,7 @@ bool is_kind_wanted(std::string_view kind) {
     return wanted == ",," || wanted.find("," + std::string(kind) + ",") != std::string::npos;
 }
 
-/// Runs programs of the kind, beside a thread that looks and a watch.
+/// Runs programs of the kind, beside a thread that queries and a watch.
 void run_kind(const Kind& kind, double seconds) {
     Told told;
     const auto end = Time::now() + std::chrono::duration<double>(seconds);

@@ -30,7 +30,7 @@ void join(View& to, const View& more) {
 /// later ones, and the later ones observe any part of the earlier ones' effects.
 class Execution {
 public:
-    /// Begins another thread, which knows nothing yet.
+    /// Begins another thread, which has no knowledge yet.
     void begin_thread() { known_.clear(); }
     View& known() { return known_; }
     std::size_t add_location() { return locations_++; }
