@@ -4,7 +4,7 @@
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
 //   - many CPU streams that wait for one device stream that is held: checks that no call blocks its
-//   caller.
+//     caller.
 // Dependent launches, and batches beside launches one by one: bench_graphs.
 
 #include <atomic>

@@ -1,7 +1,6 @@
 // The gain of a pipeline: copy in, work and copy out of pieces, overlapped (Pipeline) beside
 //   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share
-//   of its rate that all together
-//     reach;
+//     of its rate that the pipeline reaches;
 //   - the same, one after the other on one stream;
 //   - pipelines by hand, from pinned memory and from pageable memory as it is;
 // over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes).
