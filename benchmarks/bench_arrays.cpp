@@ -1,7 +1,7 @@
-// What making and freeing arrays costs the calling thread, beside the calls that do it by hand:
+// The costs of making and freeing arrays for the calling thread, beside calls that do it by hand:
 // the driver's pool on CUDA devices, aligned_alloc and free on CPU devices. The same size again,
-// the recorded sequence of a training step, mixed sizes, two streams, eight threads, and where
-// memory is short. And how much memory that takes, beside the pool's.
+// the recorded sequence of a training step, mixed sizes, two streams, eight threads, and scarce
+// memory. Also how much memory heddle uses, beside the pool.
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +41,7 @@ private:
 };
 
 /// The same on a CPU device, with memory that is allocated and freed at once. Streams fill other
-/// memory, because nothing keeps this until they have.
+/// memory, because this memory may be freed before they have.
 class HostMemory {
 public:
     using Piece = void*;
@@ -66,7 +66,7 @@ private:
 };
 
 constexpr bench::Batches each{.calls = 200, .pairs = 2000, .seconds = 1.0};
-/// Waking the threads is to be little beside what they do.
+/// Enough calls for the cost of waking the threads to be small beside their work.
 constexpr bench::Batches by_team{.calls = 4000, .pairs = 200, .seconds = 1.0, .quick_calls = 200};
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches whole{.calls = 4, .pairs = 1000, .seconds = 2.0, .quick_calls = 1};
@@ -99,7 +99,7 @@ private:
             report_.compare(name, device_.name(), ours_[name].side, theirs_[name], batches, unit);
     }
 
-    /// Both sides begin with no memory, so both ask the device for it in each batch.
+    /// Both sides begin without memory, so both allocate from the device in each batch.
     void add_pressure() {
         const std::size_t peak = bench::peak_of(bench::training_step());
         ours_[bench::row::pressure] = ours_[bench::row::training];
@@ -130,7 +130,7 @@ private:
     bench::Peers ours_, theirs_;
 };
 
-/// How much more memory than is in use at most is had from the device for the training step.
+/// Adds how much more memory than the peak in use is allocated on the device for the training step.
 void add_memory(bench::Report& report, Device device) {
     const char* const name = "memory had for a training step, and used by it";
     if (!report.wants(name)) return;

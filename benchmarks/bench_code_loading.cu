@@ -1,4 +1,4 @@
-// Code that is compiled or loaded while its device is busy: what the calling thread waits for, with
+// Code that is compiled or loaded while its device is busy: how long the calling thread waits, with
 // heddle and by hand. Kernels of this file are launched once each, so a row has few samples.
 #include <algorithm>
 #include <cstdlib>
@@ -50,7 +50,7 @@ struct Bench {
     bench::Raw theirs{};
     Array<float> x = zeros<float>(ours, n);
 
-    /// Returns when the first of `launches` kernels of `ns` is running or about to.
+    /// Returns when the first of `launches` kernels of `ns` is running or about to run.
     void keep_busy(int launches, std::uint64_t ns) {
         launch(busy, bench::Spin{}, dim(1), 1000u);
         const Event begun = busy.record_event();
@@ -102,7 +102,7 @@ void first_launches(bench::Report& report, Bench& b) {
 
 // --- programs ------------------------------------------------------------------------------------
 
-/// Some kernels, different for every `number`.
+/// Returns source with some kernels, different for every `number`.
 std::string source(int number) {
     const std::string at = std::to_string(number);
     return "template <class T> __global__ void scale(T* x, T a) { x[threadIdx.x] = a * "
@@ -122,13 +122,13 @@ Program compile_another(Device device) {
     return compile(device, source(++number), {.cache = false});
 }
 
-/// What one queue of work has shown.
+/// The results of one queue of work.
 struct Beside {
     std::vector<double> compile_call, compiled, compiled_idle, launch_then, launch_before,
         load_call, load_by_hand;
 };
 
-/// The longest of the launches that are given while `go_on()`, about ten in a millisecond.
+/// Returns the longest launch while `go_on()`, of about ten in a millisecond.
 template <class F> double longest_launch(Bench& b, F&& go_on) {
     double longest = 0;
     do {
@@ -138,7 +138,7 @@ template <class F> double longest_launch(Bench& b, F&& go_on) {
     return longest;
 }
 
-/// The code loaded and one of its kernels launched, by hand.
+/// Loads the code and launches one of its kernels, by hand.
 void load_and_launch(Bench& b, const std::string& image) {
     cudaLibrary_t library = nullptr;
     cudaKernel_t kernel = nullptr;
@@ -191,7 +191,7 @@ void programs(bench::Report& report, Bench& b, int samples, int launches, int ms
                          const std::vector<double>& beside, const char* unit, const char* peer) {
         report.add(bench::of_pairs(queue + name, b.device.name(), ours, beside, unit, peer));
     };
-    if (found.load_by_hand.size() != found.compile_call.size()) return;  // told already
+    if (found.load_by_hand.size() != found.compile_call.size()) return;  // already reported
     report.add({.name = queue + "the call of compile()",
                 .device = b.device.name(),
                 .heddle = bench::median(found.compile_call),

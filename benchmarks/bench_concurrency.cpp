@@ -1,10 +1,10 @@
-// What streams gain, and what waits between devices of two kinds cost:
+// The gain of streams, and the costs of waits between devices of two kinds:
 //   - small kernels on one stream, and by fork_join_n and fork_join_each on many;
 //   - an urgent kernel beside a flood of other work, with and without priority;
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
-//   - many CPU streams that wait for one device stream which is held up: does any call block its
-//   caller?
+//   - many CPU streams that wait for one device stream that is held: checks that no call blocks its
+//     caller.
 // Dependent launches, and batches beside launches one by one: bench_graphs.
 
 #include <atomic>
@@ -108,8 +108,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller
-/// that waited would run it itself, whatever its priority).
+/// Returns the time from the launch of a small piece of work until its end is seen, in µs (on
+/// CPU devices until it runs: a caller that waited would run it itself, at any priority).
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();
@@ -167,7 +167,7 @@ void priorities(bench::Report& report, Device device) {
     if (raw) add(by_hand, "the same by hand, with priority");
 }
 
-/// The CPU device that `device` exchanges work with: another one, where there is one.
+/// Returns the CPU device that `device` exchanges work with: another one, if there is one.
 Device partner_of(Device device) {
     const int last = device_count(DeviceKind::cpu) - 1;
     return Device(DeviceKind::cpu, device == Device(DeviceKind::cpu, last) ? 0 : last);
@@ -204,8 +204,8 @@ void round_trips(bench::Report& report, Device device) {
                    batches, bench::in_us);
 }
 
-/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out,
-/// and does not hang the program.
+/// Holds a stream until it is opened, but for at most two seconds: a call that waits for it is
+/// detected, and does not hang the program.
 class Gate {
 public:
     void hold(StreamRef stream) {
@@ -229,7 +229,7 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// µs that `f` takes.
+/// Returns the time of `f`, in µs.
 template <class F> double us_of(F&& f) {
     const std::int64_t begin = now_ns();
     f();

@@ -1,9 +1,9 @@
-// What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on
+// The costs of heddle's calls for the calling thread, beside raw calls that do the same by hand, on
 // each kind of device. Figures are for one call. On CPU devices the worker threads run beside the
 // caller; whole runs, execution included, are in bench_cpu. Graphs, prepared launches and batches
 // are in bench_graphs, launches by several threads in bench_concurrency.
 //
-// No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full
+// No batch enqueues more than 200 operations on a GPU before a wait (untimed), so that a full
 // launch queue never blocks.
 
 #include <cstdio>
@@ -39,12 +39,12 @@ struct FiveArguments {
 
 constexpr int floats = bench::small_bytes / sizeof(float);
 constexpr bench::Batches enqueuing{
-    .calls = 100, .pairs = 4000, .seconds = 1.0};  // gives the device work
+    .calls = 100, .pairs = 4000, .seconds = 1.0};  // enqueues work on the device
 constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // does not
 constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};  // tens of µs a call
 
-/// Rows of one device. Every row has streams of its own: what one leaves behind on a stream (host
-/// functions make its failures come late, say) does not slow the next.
+/// Rows of one device. Every row has streams of its own, because a stream keeps effects of earlier
+/// work: failures of host functions are reported late, for example.
 class Rows {
 public:
     Rows(bench::Report& report, Device device, bench::Peers peers)
@@ -96,7 +96,7 @@ private:
         add(row::record, {repeat([&] { a.record_event(event); })}, enqueuing);
         add(row::record_new, {repeat([&] { keep(a.record_event()); })}, enqueuing);
 
-        // Each event stands for more than the one before, so that no wait is redundant.
+        // Each event has a later record than the one before, so that no wait is redundant.
         std::vector<Event> events;
         for (int i = 0; i < enqueuing.calls; ++i) events.emplace_back(device_);
         const auto record_all = [&] {
@@ -114,7 +114,7 @@ private:
         add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })},
             host_only);
 
-        // A wait is work too, so two streams that wait for each other in turn always have to. One
+        // A wait is work too, so two streams that wait for each other in turn never elide it. One
         // call is one wait.
         add(row::wait_stream, {[&](int calls) {
                 for (int i = 0; i < calls; i += 2) {
@@ -139,13 +139,13 @@ private:
     void add_scopes() {
         const Stream outer{device_}, inner{device_};
         const ScopedStream in_outer{outer};
-        // As if `outer` had been given work, at no cost: what is measured is the scope alone.
+        // As if work had been enqueued on `outer`, at no cost: only the scope is measured.
         add(row::scope, {repeat([&] {
                 detail::count_submission(detail::Access::state(outer));
                 const ScopedStream in{inner};
             })},
             enqueuing);
-        // The wait on leaving is work of `outer`, so that the next one on entering is needed.
+        // The wait on exit is work of `outer`, so that the next one on entry is needed.
         add(row::scope_both,
             {repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
@@ -199,7 +199,7 @@ private:
     bench::Peers peers_;
 };
 
-/// Two devices of one kind: `near` is current, and what is measured belongs to `far` or to both.
+/// Adds rows of two devices of one kind: `near` is current, and the call is on `far` or on both.
 void add_two_devices(bench::Report& report, Device near, Device far, bench::Peers peers) {
     const ScopedDevice on{near};
     const Stream a{near}, b{far}, outer{far}, inner{far};

@@ -1,10 +1,10 @@
-// CPU devices beside what programs use where there is no heddle: a queue with a thread, oneTBB,
-// OpenMP. Whole runs, execution included (what single calls cost the caller: bench_costs):
+// CPU devices beside the alternatives without heddle: a queue with a thread, oneTBB, and
+// OpenMP. Whole runs, execution included (see bench_costs for the costs of single calls):
 //   - the triad z = x + 3 y, by 1 thread to as many as there are processors;
 //   - operations one after the other on one stream, in a graph, and on two streams in turn;
 //   - independent operations on 1 to 64 streams;
 //   - fork_join_n of 2 to 16 branches;
-//   - how long it takes to wake a thread that sleeps.
+//   - how long it takes to wake a sleeping thread.
 
 #include <memory>
 #include <string>
@@ -29,7 +29,7 @@ struct Empty {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// A row for each of the peers, and one for heddle alone where there are none.
+/// Adds a row for each of the peers, or one for heddle alone if there are none.
 void compare_all(bench::Report& report, const std::string& name, Device device, const Side& heddle,
                  const std::vector<std::vector<Peer>>& peers, const Batches& batches,
                  const bench::Unit& unit = bench::in_ns) {
@@ -42,7 +42,7 @@ void compare_all(bench::Report& report, const std::string& name, Device device, 
     if (alone) report.compare(name, device.name(), heddle, {}, batches, unit);
 }
 
-/// One call is one operation, given and run.
+/// One call is one operation, enqueued and run.
 void chains(bench::Report& report, Device device) {
     for (const int length : {1'000, 10'000, 1'000'000}) {
         const std::string name =
@@ -69,7 +69,7 @@ void chains(bench::Report& report, Device device) {
                 {.calls = 10'000, .pairs = 500, .seconds = 2.0, .quick_calls = 1'000});
 }
 
-/// The same operations as nodes of a graph that is there already.
+/// The same operations as nodes of an existing graph.
 void graph_chains(bench::Report& report, Device device) {
     const std::string name =
         "graph of a chain of 10000 host functions, made before, run to the end, each";
@@ -89,7 +89,7 @@ void graph_chains(bench::Report& report, Device device) {
                 {bench::tbb_graphs()}, {.calls = length, .pairs = 500, .seconds = 2.0});
 }
 
-/// One call: an operation and the wait that brings the other stream after it.
+/// One call: an operation, and the wait that orders the other stream after it.
 void in_turn(bench::Report& report, Device device) {
     const Stream a{device}, b{device};
     Counter counter;
@@ -154,7 +154,7 @@ void fork_joins(bench::Report& report, Device device) {
         }
 }
 
-/// From a caller to a worker, and from a worker to a caller.
+/// Measures wakes from a caller to a worker, and from a worker to a caller.
 void wakes(bench::Report& report, Device device) {
     const Stream s{device};
     Counter counter;
@@ -164,7 +164,7 @@ void wakes(bench::Report& report, Device device) {
         launch_host(s, [&begun] { begun = true; });
         while (!begun) std::this_thread::yield();
     });
-    // The caller looks, and so takes no part.
+    // The caller polls, and so runs no work.
     const auto asleep = [](Side side) {
         side.prepare = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
         return side;

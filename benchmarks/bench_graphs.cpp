@@ -1,7 +1,7 @@
-// What graphs cost and gain: building them of nodes, launching them, changing them; prepared
-// launches; on CUDA beside CUDA's own graphs, made by hand. Runs of whole graphs, and batches,
-// stand beside the same kernels launched one by one; dependent launches, in graphs and without,
-// beside CUDA's.
+// The costs and gains of graphs: building from nodes, launching, changing; prepared
+// launches; on CUDA beside CUDA's own graphs, made by hand. Runs of whole graphs and batches are
+// compared with the same kernels launched one by one; dependent launches, in graphs and without,
+// with CUDA's.
 
 #include <atomic>
 #include <string>
@@ -29,7 +29,7 @@ struct Small {
     }
 };
 
-/// A layer of a chain: its weights are read before the kernel before it has finished.
+/// A layer of a chain: its weights are read before the previous kernel has finished.
 struct Layer {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
@@ -190,8 +190,8 @@ void batches(bench::Report& report, Device device) {
     }
 }
 
-/// The same with kernels that do nothing, so that the device is no bound: what launching itself
-/// costs.
+/// The same with empty kernels, so that the device is not the limit: the cost of the launches
+/// alone.
 void empty_batches(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -212,8 +212,8 @@ void empty_batches(bench::Report& report, Device device) {
                    bench::raw_launches(device, kernels), rounds, each);
 }
 
-/// Kernels launched one by one and in a graph, each beside the same by hand and beside what that
-/// improves on; peer(improved, in_graph) is what stands beside.
+/// Compares kernels launched one by one and in a graph with the same by hand, and with the way that
+/// it improves on; peer(improved, in_graph) returns the peer.
 template <class Launch, class PeerOf>
 void both_ways(bench::Report& report, const std::string& what, const std::string& plain,
                Graph& graph, const Launch& launch_all, StreamRef s, int kernels,

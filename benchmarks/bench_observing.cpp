@@ -1,7 +1,7 @@
-// What it costs the calling thread that somebody looks: calls with an observer that does nothing,
-// calls recorded for a timeline, calls that are checked, and calls that are watched, each beside
-// the same calls alone. Figures are for one call. And what loops of the host over arrays cost that
-// tell a check: for one loop.
+// The costs of observation on the calling thread: calls with an observer that does nothing,
+// calls recorded for a timeline, checked calls and watched calls, each beside the same calls
+// alone. Figures are for one call. Also the costs of host loops over arrays that report accesses
+// to a check: for one loop.
 
 #include <optional>
 #include <vector>
@@ -57,7 +57,7 @@ public:
         check("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         check("record_event", repeat([&] { s.record_event(event); }), enqueuing);
         check_among_64_streams();
-        // Where an event's record is needed, a wait is, too.
+        // A needed record of an event implies a needed wait.
         watch_calls("launch of three views", start, enqueuing);
         watch_calls("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         watch_calls("record_event", repeat([&] { s.record_event(event); }), enqueuing);
@@ -74,7 +74,7 @@ public:
                     waiting);
     }
 
-    /// Loops of the host that tell a check what they use, beside the same as they are released.
+    /// Compares host loops that report accesses to a check with released ones.
     void add_host_loops() {
         constexpr std::size_t size = 1000;
         Array<float> x = pinned<float>(size), y = pinned<float>(size);
@@ -89,7 +89,7 @@ public:
                       repeat([&] { keep(bench::untold::sum_by_range(x)); }), loops);
     }
 
-    /// What both clocks of a CUDA device cost: timing events, and CUPTI where it can be used.
+    /// Adds the costs of both clocks of a CUDA device: timing events, and CUPTI if it is usable.
     void add_clocks() {
         const Stream s{device_};
         const Array<float> x = zeros<float>(s, 32), y = zeros<float>(s, 32);
@@ -211,7 +211,7 @@ private:
         compare(name, "recorded", run, begin, end, batches);
     }
 
-    /// The same calls, checked and not. `first` is what the check sees before them.
+    /// Compares the same calls, checked and not. The check observes `first` before them.
     template <class First>
     void check(const char* name, const std::function<void(int)>& run, First first,
                const bench::Batches& batches) {
@@ -234,8 +234,8 @@ private:
         check(name, run, first, batches);
     }
 
-    /// A stream that waits for 63 others, and then records and waits while what it knows of them is
-    /// not known to be over: nothing settles between.
+    /// Measures a stream that waits for 63 others, and then records and waits. The check cannot
+    /// discard its knowledge of them: nothing settles between.
     void check_among_64_streams() {
         std::vector<Stream> streams;
         for (int k = 0; k < 64; ++k) streams.emplace_back(device_);
@@ -252,7 +252,7 @@ private:
         Event event{device_};
         check("record_event among 64 streams", repeat([&] { streams[0].record_event(event); }),
               all_in_turn, enqueuing);
-        const auto all_but_one = [&] {  // so that each wait has the others to learn of
+        const auto all_but_one = [&] {  // so that each wait inherits the others
             all_in_turn();
             streams[0].record_event(event);
         };

@@ -1,7 +1,6 @@
-// What a pipeline gains: copy in, work and copy out of pieces, overlapped (Pipeline) beside
+// The gain of a pipeline: copy in, work and copy out of pieces, overlapped (Pipeline) beside
 //   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share
-//   of its rate that all together
-//     reach;
+//     of its rate that the pipeline reaches;
 //   - the same, one after the other on one stream;
 //   - pipelines by hand, from pinned memory and from pageable memory as it is;
 // over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes).
@@ -48,7 +47,7 @@ void stages(bench::Report& report, Device device, const bench::StageSizes& sizes
                    {"the same stages, serial", by_itself.serial()}, batches_of(sizes.bytes), unit);
 }
 
-/// Work that takes `factor` times as long as the slower copy.
+/// Returns sizes with work that takes `factor` times as long as the slower copy.
 bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth, int factor) {
     bench::StageSizes sizes{.bytes = bytes, .depth = depth};
     if (factor == 0) return sizes;
@@ -134,8 +133,8 @@ int main(int argc, char** argv) {
             for (const std::size_t depth : depths) row(bytes, depth, 1);
         for (const std::size_t bytes : sizes)
             report.attempt("sources", [&] { sources(report, device, bytes); });
-        // On CPU devices work and copies share the processors; where the work rests, what is left
-        // is the pipeline's own.
+        // On CPU devices work and copies share the processors. While the work sleeps, only the
+        // pipeline's own costs remain.
         for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))
                 report.attempt("rest", [&] {

@@ -1,4 +1,4 @@
-// How long a request waits beside streams of its own priority that always have work, on CPU
+// The latency of a request beside streams of its own priority that always have work, on CPU
 // devices. Run it on as many cores as there are workers, or threads are on cores of their own:
 // taskset -c 0,1 build/release/bin/bench_turns.
 

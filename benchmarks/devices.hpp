@@ -12,8 +12,8 @@
 
 namespace bench {
 
-/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and
-/// why there is no GPU. Leaves with status 2 when that or HEDDLE_DEVICE names no device.
+/// Returns the device of --device, by default the first of each kind, CUDA first. Prints them, and
+/// why there is no GPU. Exits with status 2 if --device or HEDDLE_DEVICE names no device.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     try {

@@ -1,4 +1,4 @@
-// A process for each number of worker threads, which heddle asks for when it begins.
+// A process for each number of worker threads, which heddle reads once at its start.
 #pragma once
 
 #include <signal.h>
@@ -18,7 +18,7 @@
 namespace bench {
 
 namespace detail {
-/// What a process tells the one that started it.
+/// The message from a child process to its parent.
 struct Message {
     double heddle, raw, ratio, ratio_p10, ratio_p90;
     char peer[100];
@@ -33,7 +33,7 @@ template <std::size_t size> inline void put(char (&to)[size], const std::string&
 
 }  // namespace detail
 
-/// The row that `f` measures in a process with `threads` worker threads.
+/// Returns the row that `f` measures in a process with `threads` worker threads.
 template <class F> Result in_process(int threads, F&& f) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");

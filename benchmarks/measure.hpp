@@ -1,5 +1,5 @@
-// Measuring one way of doing something beside another, in one process: batches of the two
-// alternate, so that whatever disturbs the machine disturbs both. Nothing here knows heddle.
+// Measures one way to do something beside another, in one process: batches of the two
+// alternate, so that disturbances of the machine affect both. Nothing here uses heddle.
 //
 // A row's two figures are medians over all batches; its ratio is the median of the ratios of
 // neighbouring batches, with the 10th and 90th percentile of those as its spread.
@@ -21,7 +21,7 @@ namespace bench {
 inline constexpr double nothing =
     std::numeric_limits<double>::quiet_NaN();  ///< printed as "-", null in JSON
 
-/// Nanoseconds on a clock that never goes back.
+/// Returns the time of a monotonic clock, in ns.
 inline std::int64_t now_ns() {
     using namespace std::chrono;
     return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
@@ -30,7 +30,7 @@ inline std::int64_t now_ns() {
 /// Keeps the compiler from leaving out the computation of `value`.
 template <class T> void keep(const T& value) { asm volatile("" : : "r"(&value) : "memory"); }
 
-/// The value below which the share `p` of `values` lies; `nothing` of none.
+/// Returns the value below which the share `p` of `values` lies, or `nothing` if there are none.
 inline double percentile(std::vector<double> values, double p) {
     if (values.empty()) return nothing;
     std::sort(values.begin(), values.end());
@@ -41,8 +41,8 @@ inline double percentile(std::vector<double> values, double p) {
 }
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` comes before each
-/// batch and `settle` after it: a settle that waits for the device is what keeps a launch queue
+/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` runs before each
+/// batch and `settle` after it: a settle that waits for the device prevents a launch queue
 /// (about 1000 entries on a GPU) from ever being full.
 struct Side {
     std::function<void(int calls)> run;
@@ -50,7 +50,7 @@ struct Side {
     std::function<void()> prepare = {};
 };
 
-/// A Side's run that repeats `call()` or `call(i)`, i from 0.
+/// Returns a Side's run that repeats `call()` or `call(i)`, i from 0.
 template <class F> std::function<void(int)> repeat(F call) {
     return [call = std::move(call)](int calls) mutable {
         for (int i = 0; i < calls; ++i) {
@@ -60,7 +60,7 @@ template <class F> std::function<void(int)> repeat(F call) {
     };
 }
 
-/// What heddle is measured beside, and its name. An empty side: nothing.
+/// The way that heddle is compared with, and its name. An empty side: none.
 struct Peer {
     std::string name;
     Side side;
@@ -68,7 +68,7 @@ struct Peer {
 /// Peers by the name of the row they belong to.
 using Peers = std::map<std::string, Peer>;
 
-/// How a time becomes a figure.
+/// How to convert a time to a figure.
 struct Unit {
     std::string name = "ns";
     double of_second = 1e9;  ///< figure = seconds of one call * of_second
@@ -97,10 +97,10 @@ struct Result {
     double heddle = nothing, raw = nothing;
     std::string unit = {};
     double ratio = nothing, ratio_p10 = nothing, ratio_p90 = nothing;  ///< heddle / raw
-    std::string peer = {};                                             ///< what `raw` is
+    std::string peer = {};                                             ///< the name of `raw`
 };
 
-/// A row of figures taken in pairs.
+/// Returns a row of figures measured in pairs.
 inline Result of_pairs(const std::string& name, const std::string& device,
                        const std::vector<double>& ours, const std::vector<double>& theirs,
                        const std::string& unit, const std::string& peer) {
@@ -118,7 +118,7 @@ inline Result of_pairs(const std::string& name, const std::string& device,
 }
 
 namespace detail {
-/// Seconds of one call, of a batch of `calls`.
+/// Returns the seconds of one call, of a batch of `calls`.
 inline double seconds_of(const Side& side, int calls) {
     if (side.prepare) side.prepare();
     const std::int64_t begin = now_ns();
@@ -130,7 +130,7 @@ inline double seconds_of(const Side& side, int calls) {
 
 }  // namespace detail
 
-/// Both sides in turn, batch by batch. `quick`: a few short ones.
+/// Runs both sides in turn, batch by batch. `quick`: a few short ones.
 inline Result measure(const std::string& name, const std::string& device, const Side& heddle,
                       const Peer& peer, const Batches& batches, const Unit& unit, bool quick) {
     const bool paired = static_cast<bool>(peer.side.run);
@@ -146,7 +146,7 @@ inline Result measure(const std::string& name, const std::string& device, const 
     const std::int64_t begin = now_ns();
     while (ours.size() < most &&
            (ours.size() < least || static_cast<double>(now_ns() - begin) * 1e-9 < budget_s)) {
-        const bool first = ours.size() % 2 == 0;  // who goes first changes with every pair
+        const bool first = ours.size() % 2 == 0;  // the order alternates
         double raw = 0;
         if (paired && !first) raw = unit.figure(detail::seconds_of(peer.side, calls));
         const double own = unit.figure(detail::seconds_of(heddle, calls));

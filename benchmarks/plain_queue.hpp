@@ -1,4 +1,4 @@
-// What a program without a library writes on the CPU.
+// A queue as programs without a library have it on the CPU.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// The queue one writes when there is none: a vector under a mutex, a thread that takes all of it
+/// The simplest queue: a vector under a mutex, and a thread that takes all of it
 /// at once and runs it.
 class PlainQueue {
 public:
@@ -25,7 +25,7 @@ public:
 
     static constexpr const char* name = "a thread with a queue (mutex, condition variable)";
 
-    /// Null ends the thread.
+    /// Adds work. A null function ends the thread.
     void push(std::function<void()> work) {
         bool wake;
         {

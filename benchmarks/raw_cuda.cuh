@@ -1,4 +1,4 @@
-// Raw CUDA as a careful user writes it: what heddle is measured beside.
+// Raw CUDA as a careful user writes it: the peer of heddle.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,14 +14,14 @@ namespace bench {
                              cudaGetErrorString(code));
 }
 
-/// Every native call is checked, as heddle checks them.
+/// Checks a native call, as heddle does.
 inline void ok(cudaError_t code) {
     if (code != cudaSuccess) [[unlikely]]
         raw_failed(code);
 }
 
-/// What one raw side uses; lives as long as the functions that share it. The device must be current
-/// when it is made.
+/// The objects of one raw side; they live as long as the functions that share them. The device must
+/// be current at construction.
 struct Raw {
     cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking
     cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< without timing

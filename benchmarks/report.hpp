@@ -1,4 +1,4 @@
-// What a benchmark measured, as a Markdown table and as JSON.
+// The results of a benchmark, as a Markdown table and as JSON.
 #pragma once
 
 #include <atomic>
@@ -20,25 +20,25 @@ namespace bench {
 /// output, and a JSON file that is complete after every row.
 class Report {
 public:
-    /// The options are those of --help. Leaves on --help, and with status 2 on what is wrong.
+    /// The options are those of --help. Exits on --help, and with status 2 on wrong usage.
     Report(const char* program, int argc, char** argv);
     ~Report();
     Report(const Report&) = delete;
     Report& operator=(const Report&) = delete;
 
     bool quick() const { return options_.quick; }
-    /// Asked for with --device; empty: all.
+    /// Returns the value of --device; empty: all.
     const std::string& device() const { return options_.device; }
-    /// Asked for with --only; empty: all.
+    /// Returns the value of --only; empty: all.
     const std::string& only() const { return options_.only; }
-    /// Whether --only lets this row be measured.
+    /// Returns whether --only includes this row.
     bool wants(const std::string& name);
 
-    /// A row measured here. Errors are printed, and the next row goes on.
+    /// Measures a row. Prints errors, and continues with the next row.
     void compare(const std::string& name, const std::string& device, const Side& heddle,
                  const Peer& peer, const Batches& batches = {}, const Unit& unit = in_ns);
 
-    /// Runs `f`, which may add rows. Errors are printed, and the program goes on.
+    /// Runs `f`, which may add rows. Prints errors, and continues.
     template <class F> void attempt(const std::string& name, F&& f) {
         begin(name);
         try {
@@ -48,12 +48,12 @@ public:
         }
     }
 
-    /// A row measured elsewhere.
+    /// Adds a row that was measured elsewhere.
     void add(Result result);
-    /// A row that goes to the JSON file alone.
+    /// Adds a row to the JSON file only.
     void keep(Result result);
 
-    /// The program's exit status. Tells when --only has left out every row.
+    /// Returns the program's exit status. Prints a message if --only has left out every row.
     int finish() const;
 
 private:

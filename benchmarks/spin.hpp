@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1
-/// µs), or the host's.
+/// Returns the time of a clock of the calling processor, in ns: the GPU's global timer (steps of
+/// 32 ns to 1 µs), or the host's.
 HEDDLE_FN inline std::uint64_t clock_ns() {
 #ifdef __CUDA_ARCH__
     std::uint64_t ns;

@@ -1,4 +1,4 @@
-// Threads that work on shares of something.
+// Threads that each work on a share.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace bench {
 
-/// Threads made before; run() has each work on its share, the caller on the first, and throws what
-/// one of them threw.
+/// A team of threads; run() calls a function for each share, on the caller for the first. It throws
+/// an exception of one of them.
 class Team {
 public:
-    /// 0: a thread for each processor.
+    /// Starts the threads. 0: one for each processor.
     explicit Team(unsigned threads = 0)
         : size_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
           begin_(size_), end_(size_) {

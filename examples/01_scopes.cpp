@@ -25,11 +25,11 @@ int main(int argc, char** argv) {
     const Stream side{{.name = "side"}};
     {
         const ScopedStream in{
-            side};  // side waits for what made x and y, and is now the current stream
+            side};  // side waits for the fills of x and y, and is now the current stream
         launch(Scale{}, dim(n), 10.0f, x);  // on side
     }
     launch(Scale{}, dim(n), 3.0f, y);  // on the first stream again: may run beside the launch above
-    current_stream().wait_stream(side);  // what follows comes after both
+    current_stream().wait_stream(side);  // later work is ordered after both launches
     launch(Add{}, dim(n), x, y);
 
     const std::vector<float> sum = to_host(y);  // waits on the host for the copy

@@ -1,6 +1,6 @@
-// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk
-// before and takes the result out. Events say when a chunk has arrived and when its buffer is free
-// again; the host waits once, at the end. Usage: example_02_overlap [DEVICE]
+// Overlap: one stream copies chunks of pinned memory to the device while another computes on the
+// previous chunk and copies its result back. Events record when a chunk has arrived and when its
+// buffer is free again; the host waits once, at the end. Usage: example_02_overlap [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     const Stream transfer{{.name = "transfer"}}, compute{{.name = "compute"}};
     struct Buffer {
         Array<float> data;
-        Event is_free;  // never recorded, it counts as reached
+        Event is_free;  // never recorded: counts as completed
     };
     std::vector<Buffer> ring;
     for (std::size_t i = 0; i < depth; ++i)

@@ -1,5 +1,5 @@
-// fork_join: work that may run side by side, each part on a stream of its own, and the current
-// stream after all of them. Usage: example_03_fork_join [DEVICE]
+// fork_join: parts that may run concurrently, each on its own stream. Later work on the current
+// stream is ordered after all of them. Usage: example_03_fork_join [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -32,13 +32,13 @@ int main(int argc, char** argv) {
     fork_join(
         [&] {
             launch(Sequence{}, dim(n), 0.0f, x);
-            launch(Square{}, dim(n), x);  // after the launch before it: they share a stream
+            launch(Square{}, dim(n), x);  // after the previous launch: they share a stream
         },
         [&] { launch(Sequence{}, dim(n), 5.0f, y); });
     launch(Sum{}, dim(n), x, y, z);  // after both
 
-    // Many small kernels of one part each leave most of a GPU idle, unless they run at the same
-    // time.
+    // Small kernels enqueued one after the other leave most of a GPU idle, unless they run
+    // concurrently.
     std::vector<Array<float>> pieces;
     for (std::size_t p = 0; p < parts; ++p) pieces.push_back(empty<float>(n));
     fork_join_n(parts, [&](std::size_t p) {

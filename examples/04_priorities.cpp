@@ -1,6 +1,6 @@
-// Priorities: short urgent kernels beside a flood of bulk work. Smaller is more urgent; blocks of a
-// GPU and pieces of a CPU kernel that are running go on, and the urgent stream gets the next place
-// that is free. Usage: example_04_priorities [DEVICE]
+// Priorities: short urgent kernels beside a flood of bulk work. A smaller number is more urgent.
+// Running thread blocks of a GPU and running chunks of a CPU kernel are not interrupted; the urgent
+// stream gets the next free slot. Usage: example_04_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ double us_between(Clock::time_point begin, Clock::time_point end) {
     return std::chrono::duration<double, std::micro>(end - begin).count();
 }
 
-/// µs from the launch of a small kernel until it is done.
+/// Returns the time from the launch of a small kernel until it has completed, in µs.
 double urgent_us(StreamRef stream, View<unsigned> small) {
     const Clock::time_point begin = Clock::now();
     launch(stream, Iterate{}, dim(small.size()), 1, small);
@@ -34,16 +34,16 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
         stream.synchronize();
         return us_between(begin, Clock::now());
     }
-    // A thread that waits for a CPU stream runs its work itself, and would not see what priorities
-    // do.
+    // A thread that waits for a CPU stream runs the stream's work itself. That would hide the
+    // effect of priorities.
     Clock::time_point end;
     launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
     return us_between(begin, end);
 }
 
-/// Pieces of bulk work, each for the whole device and about 2 ms, of which one is running and one
-/// is waiting at any time.
+/// Pieces of bulk work of about 2 ms, each for the whole device. At any time one is running and one
+/// is waiting.
 class Flood {
 public:
     Flood(Device device)
@@ -57,12 +57,12 @@ public:
     void begin() { begin_ = Clock::now(), done_ = 0, add(), add(); }
     /// Waits until the piece after the running one has begun, and adds another.
     void go_on() { now_.synchronize(), ++done_, add(); }
-    /// ms for a piece.
+    /// Returns the time of a piece, in ms.
     double end() {
         stream_.synchronize();
         return us_between(begin_, Clock::now()) / (done_ + 2) * 1e-3;
     }
-    /// Whether every element was worked on as often as was asked for.
+    /// Returns whether every element was updated as often as requested.
     bool is_right() const {
         unsigned value = 1;
         for (int r = 0; r < rounds_ * pieces_; ++r) value = value * 1664525u + 1013904223u;
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
         std::vector<double> us;
         if (is_flooded) flood.begin();
         for (int i = 0; i < samples; ++i) {
-            std::this_thread::sleep_for(std::chrono::microseconds(300));  // the flood gets going
+            std::this_thread::sleep_for(std::chrono::microseconds(300));  // until the flood runs
             us.push_back(urgent_us(stream, small));
             if (is_flooded) flood.go_on();
         }

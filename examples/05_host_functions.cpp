@@ -14,7 +14,7 @@
 
 using namespace heddle;
 
-constexpr std::size_t block_bytes = 4096;  // what one index adds up
+constexpr std::size_t block_bytes = 4096;  // the bytes that one index sums
 
 struct SumBlock {
     HEDDLE_FN void operator()(std::size_t i, View<const unsigned char> bytes,
@@ -37,7 +37,7 @@ void read_piece(const std::string& path, std::size_t offset, unsigned char* to, 
     file.seekg(static_cast<std::streamoff>(offset));
     if (!file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count)))
         throw std::runtime_error("cannot read " +
-                                 path);  // poisons the reader's stream and what waits for it
+                                 path);  // poisons the reader's stream and its waiters
 }
 
 int main(int argc, char** argv) {

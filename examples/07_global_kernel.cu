@@ -21,10 +21,10 @@ __global__ void negate(std::size_t n, float* y) {
     if (i < n) y[i] = -y[i];
 }
 
-/// What a library of others does with a native stream.
+/// Stands for a function of another library that uses a native stream.
 void negate_all(cudaStream_t stream, float* y, std::size_t n) {
     negate<<<static_cast<unsigned>((n + 127) / 128), 128, 0, stream>>>(n, y);
-    check_cuda(cudaGetLastError(), "negate");  // throws what the code means, as heddle does
+    check_cuda(cudaGetLastError(), "negate");  // throws an exception for the code, as heddle does
 }
 
 int main(int argc, char** argv) {
@@ -37,18 +37,18 @@ int main(int argc, char** argv) {
     const ScopedDevice on{device};
     Array<float> x = full<float>(n, 3), y = empty<float>(n);
 
-    // Arrays stand where the kernel takes pointers; number and types of the arguments are checked
-    // when compiling.
+    // Pass arrays for the kernel's pointers; the number and types of the arguments are checked at
+    // compile time.
     launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
 
-    // heddle's stream given to others: from now on no wait on it is left out, because heddle cannot
-    // see what they do. Nor does it see that y is used: saying so lets y be freed in time.
+    // A stream of heddle passed to other code: from now on no wait on it is elided, because heddle
+    // cannot see that code's work. Declare the use of y, so that y is freed after that work.
     const Stream side{device};
     side.wait_stream(current_stream());
     negate_all(native_handle(side), y.data(), n);
     y.used_on(side);
 
-    // A stream of others as heddle's.
+    // Another library's stream, used through heddle.
     cudaStream_t native = nullptr;
     check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking),
                "cudaStreamCreateWithFlags");

@@ -1,4 +1,4 @@
-// A graph built from nodes: made before it, launched many times, changed in between. Usage:
+// A graph built from nodes, launched many times, and changed between launches. Usage:
 // example_08_graph_nodes [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -22,14 +22,14 @@ int main(int argc, char** argv) {
     const ScopedDevice on{device_argument(argc, argv)};
     Array<float> x = zeros<float>(n), y = zeros<float>(n);
 
-    auto start_x = fill_node(x, 1);  // nodes: not in a graph yet
+    auto start_x = fill_node(x, 1);  // nodes that are in no graph yet
     auto start_y = fill_node(y, 2);
     auto scale =
-        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments come later
+        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments are set below
     auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
     scale.args(10.0f, x);
 
-    Graph graph = sum.build();  // sum, and all it comes after; the two fills may run side by side
+    Graph graph = sum.build();  // sum and all its dependencies; the two fills may overlap
     graph.launch();
     const float first = to_host(y)[n - 1];
 

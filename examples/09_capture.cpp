@@ -1,4 +1,4 @@
-// A graph captured from streams: written as streams and scopes, launched as one. Usage:
+// A graph captured from streams: written as streams and scopes, launched as one unit. Usage:
 // example_09_capture [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -27,14 +27,14 @@ int main(int argc, char** argv) {
     const ScopedStream in{stream};
     Array<float> x = full<float>(n, 1.0f), y = empty<float>(n), sum = zeros<float>(n);
 
-    Graph step = capture([&] {  // nothing of this runs yet
+    Graph step = capture([&] {  // captured, not run
         fill(y, 0.0f);
         {
-            const ScopedStream aside{side};  // takes part: it waits for the stream that is captured
+            const ScopedStream aside{side};  // joins the capture: it waits for the captured stream
             launch(Add{}, dim(n), x, sum);
         }
         launch(Blur{}, dim(n), x, y);  // beside the addition
-        stream.wait_stream(side);      // and everything comes back
+        stream.wait_stream(side);      // joins the side stream again
         launch(Add{}, dim(n), y, sum);
     });
     for (int i = 0; i < 10; ++i) step.launch();

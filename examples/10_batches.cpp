@@ -1,4 +1,4 @@
-// Many small kernels, a few times cheaper: a batch sends what its scope was given as one graph.
+// Many small kernels at a fraction of the launch cost: a batch sends its scope's work as one graph.
 // Usage: example_10_batches [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         const auto start = clock::now();
         for (int s = 0; s < steps; ++s)
             step([&] {
-                for (int k = 0; k < kernels; ++k)  // the weight is another one every time
+                for (int k = 0; k < kernels; ++k)  // the weight differs each time
                     launch(Relax{}, dim(n), k % 2 == 0 ? x : y, k % 2 == 0 ? y : x,
                            0.1f + 0.001f * static_cast<float>(s));
             });

@@ -1,5 +1,5 @@
-// A kernel whose source is made at run time: compiled while the device works, loaded when it is
-// idle, run. On CPU devices it says why not. Usage: example_12_run_time_compilation [DEVICE]
+// A kernel whose source is generated at run time: compiled while the device works, loaded when it
+// is idle, run. On CPU devices it prints why not. Usage: example_12_run_time_compilation [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 using namespace heddle;
 
-/// A polynomial with its coefficients written into the code.
+/// Returns the source of a polynomial, with its coefficients as constants.
 std::string source_of(const std::vector<float>& coefficients) {
     std::string sum = "0.0f";
     for (const float c : coefficients) sum = "(" + sum + ") * v + " + std::to_string(c) + "f";
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     Array<float> x = full<float>(n, 2.0f);
     try {
         const Program program = compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
-        const Module code = program.load_when_idle();  // this thread goes on meanwhile
+        const Module code = program.load_when_idle();  // this thread works meanwhile
         launch(code.kernel("evaluate<float>"), dim(n), x, n);
         std::printf("%s: %s\n", current_device().name().c_str(),
                     program.was_cached() ? "it was on disk" : "compiled");

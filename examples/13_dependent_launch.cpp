@@ -1,5 +1,5 @@
-// A chain of small kernels, each of which loads its own weights before it waits for the kernel
-// before it. Usage: example_13_dependent_launch [DEVICE]
+// A chain of small kernels, each of which loads its own weights before it waits for the previous
+// kernel. Usage: example_13_dependent_launch [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <chrono>
@@ -15,10 +15,10 @@ struct Layer {
         true;  // it calls wait_for_primary(): without this it cannot be launched as dependent
     HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
         const float weight =
-            weights[i];      // nobody writes the weights: they may be read beside the kernel before
-        wait_for_primary();  // x is the kernel before's
+            weights[i];      // no kernel writes the weights: this may overlap the previous one
+        wait_for_primary();  // the previous kernel writes x
         x[i] = weight * x[i] + 1.0f;
-        trigger_dependents();  // the next one may load its weights
+        trigger_dependents();  // the next kernel may load its weights
     }
 };
 

@@ -1,7 +1,7 @@
 // Heat on a plate: Jacobi iterations on a grid that is split in strips over all devices. Halo rows
-// go to the neighbours on high-priority streams while the inside is computed, norms come to the
-// host without anybody waiting for them, and whole iterations can be graphs of several devices. The
-// parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
+// are sent to the neighbours on high-priority streams while the inside is computed. Norms reach the
+// host without blocking it, and whole iterations can be graphs of several devices. The parts are in
+// heat/; begin with solver.cpp. Usage: example_14_heat --help
 #include <cstdio>
 #include <exception>
 #include <optional>

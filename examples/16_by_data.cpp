@@ -1,7 +1,7 @@
 // The same program three times: on one stream, with streams and events by hand, and ordered by
-// data. Frames are cleaned; their edges and tones are found side by side, and put together again.
-// By data it reads as on one stream, and overlaps as by hand. With a FOLDER it writes a timeline of
-// the latter two. Usage: example_16_by_data [DEVICE [FOLDER]]
+// data. Frames are cleaned; their edges and tones are computed concurrently, and combined. Ordered
+// by data, the code reads as on one stream, and overlaps as by hand. With a FOLDER, it writes a
+// timeline of the latter two. Usage: example_16_by_data [DEVICE [FOLDER]]
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
 
@@ -63,7 +63,7 @@ struct Work {
     View<float> out(std::size_t frame) { return output.view().subview(frame * size, size); }
 };
 
-/// One call after the other, on whatever orders them: a stream, or an order_by_data.
+/// Makes the calls one after the other, on a stream or on an order_by_data.
 template <class On> void as_one(On& on, Work& work) {
     for (std::size_t i = 0; i < frames; ++i) {
         Frame& f = work.ring[i % buffers];
@@ -95,10 +95,10 @@ void by_hand(Device device, Work& work) {
 ByDataStats by_data(Device device, Work& work) {
     order_by_data order{device};
     as_one(order, work);
-    return order.stats();  // the current stream comes after all of it
+    return order.stats();  // the current stream is ordered after all of the work
 }
 
-/// Runs it once for nothing and once for its time, and once more for a timeline if one is wanted.
+/// Runs it once to warm up, once to measure, and once more for a timeline if one is requested.
 template <class F>
 double milliseconds_of(Device device, const std::string& folder, const char* name, F&& run) {
     run();

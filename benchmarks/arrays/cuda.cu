@@ -1,4 +1,4 @@
-// bench_arrays on CUDA devices: the driver's pool, as a careful user has it.
+// bench_arrays on CUDA devices: the driver's pool, as a careful user configures it.
 #include <cstdint>
 
 #include "arrays/parts.hpp"

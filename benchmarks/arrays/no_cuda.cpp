@@ -1,4 +1,4 @@
-// In a build without CUDA there are no CUDA devices, and nothing to stand beside them.
+// In a build without CUDA there are no CUDA devices, and no peers.
 #include "arrays/parts.hpp"
 
 namespace bench {

@@ -1,4 +1,4 @@
-// bench_arrays: what its parts give each other.
+// bench_arrays: the interface between its parts.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace bench {
 
-/// cudaMallocFromPoolAsync and cudaFreeAsync on a CUDA device, with a pool that keeps what is
-/// freed; by the names of rows.
+/// Returns cudaMallocFromPoolAsync and cudaFreeAsync on a CUDA device, by the names of rows. Their
+/// pool caches freed memory.
 Peers cuda_pool(heddle::Device device);
-/// Returns the most memory that the peers' pool has had since the last call, in bytes.
+/// Returns the high-water mark of the peers' pool since the last call, in bytes.
 std::size_t cuda_pool_high(heddle::Device device);
-/// Takes all free memory of a CUDA device but so much, and gives it back when the last owner of
-/// the result is gone.
+/// Allocates all free memory of a CUDA device except `bytes`. The last owner of the result frees
+/// the memory.
 std::shared_ptr<void> leave_free(heddle::Device device, std::size_t bytes);
 
 }  // namespace bench

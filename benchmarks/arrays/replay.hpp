@@ -1,10 +1,10 @@
-// bench_arrays: what is done with memory, the same on heddle's side and on the raw one.
+// bench_arrays: the sequence of allocations, the same for heddle and for the raw calls.
 //
 // A Memory has a type Piece and, for streams by number, from 0 to 7:
 //     Piece make(std::size_t bytes, int stream);    void free(Piece& piece, int stream);
 //     void use(Piece& piece, int stream);           void wait(int waiter, int other);
-//     void enter();  of each thread                 void settle();  waits for all
-//     void trim();  gives unused memory back
+//     void enter();  for each thread                void settle();  waits for all
+//     void trim();  frees unused memory
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,14 @@
 
 namespace bench {
 
-/// Makes memory of so many bytes in the slot, or frees that of the slot.
+/// Allocates so many bytes for the slot, or frees the slot's memory.
 struct Step {
     std::size_t slot;
     std::size_t bytes;  ///< 0: free
 };
 
 /// The allocations of a training step of a network of 12 equal layers: each keeps its activations
-/// for the way back, and has temporaries in both directions. As PyTorch makes them for a
+/// for the backward pass, and has temporaries in both directions. As PyTorch allocates for a
 /// transformer with batches of 8 x 512 tokens of 768 numbers (4 bytes each), and 12 heads.
 inline std::vector<Step> training_step(std::size_t scale = 1) {
     const std::size_t tokens = 8 * 512 / scale, token = 768 * 4, scores = tokens * 512 * 12 * 4;
@@ -44,7 +44,7 @@ inline std::vector<Step> training_step(std::size_t scale = 1) {
     const auto temporaries = [&](bool backward) {
         for (std::size_t i = 0; i < temporary.size(); ++i) {
             steps.push_back({spare + i, temporary[backward ? temporary.size() - 1 - i : i]});
-            if (i != 0) steps.push_back({spare + i - 1, 0});  // the next one is made of it
+            if (i != 0) steps.push_back({spare + i - 1, 0});  // the next one is made from it
         }
         steps.push_back({spare + temporary.size() - 1, 0});
     };
@@ -118,7 +118,7 @@ inline constexpr const char* threads = "array of 4 KB made and freed, 8 threads 
 inline constexpr const char* pressure = "the training step where memory is 5 % more than it needs";
 }  // namespace row
 
-/// The ways to use a Memory, by the names of their rows.
+/// Returns the ways to use a Memory, by the names of their rows.
 template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std::string& name) {
     Peers sides;
     const auto settle = [memory] { memory->settle(); };

@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// From every device to every other, both ways at once for every pair, and around a ring of all (3
-/// or more). With pool access, as programs that copy much have it; one row without.
+/// Adds rows: from every device to every other, both ways at once for every pair, and around a ring
+/// of all (3 or more). With pool access, as in programs that copy much; one row without.
 void add_copies_between(Report& report, heddle::DeviceKind kind);
 
 }  // namespace bench

@@ -16,18 +16,18 @@ __global__ void __launch_bounds__(256)
     if (i < count) z[i] = x[i] + 3.0f * y[i];
 }
 
-/// The current device reads and writes memory of `peer`. False: it cannot.
+/// Enables access of the current device to memory of `peer`. Returns false if that is impossible.
 bool enable_access(int device, int peer) {
     int possible = 0;
     ok(cudaDeviceCanAccessPeer(&possible, device, peer));
     if (possible == 0) return false;
     const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
     if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
-    else (void)cudaGetLastError();  // or the next call that looks finds it
+    else (void)cudaGetLastError();  // clears the error for the next call
     return true;
 }
 
-/// Memory of both ends of a transfer, and a stream of the first.
+/// Memory at both ends of a transfer, and a stream of the first device.
 struct RawLink {
     int from_device, to_device;
     void *from = nullptr, *to = nullptr;
@@ -105,7 +105,7 @@ Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bo
     const auto links = std::make_shared<std::vector<std::unique_ptr<RawLink>>>();
     for (const Transfer& transfer : transfers) {
         links->push_back(
-            std::make_unique<RawLink>(transfer, bytes));  // the device it comes from is current now
+            std::make_unique<RawLink>(transfer, bytes));  // the source device is current now
         if (!access) continue;
         reached = enable_access(transfer.from_device, transfer.to_device) && reached;
         ok(cudaSetDevice(transfer.to_device));

@@ -1,4 +1,4 @@
-// bench_by_data: the patterns of Task Bench, and what runs them beside heddle.
+// bench_by_data: the patterns of Task Bench, and the peers that run them beside heddle.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace bench {
 
-/// Steps of up to `width` tasks; each task of a step reads what some of the step before wrote.
-/// After Task Bench (Slaughter et al., SC20), whose names these are.
+/// Steps of up to `width` tasks; each task reads results of some tasks of the previous step.
+/// The patterns and their names are from Task Bench (Slaughter et al., SC20).
 enum class Pattern { trivial, stencil, fft, tree, random, sweep };
 inline constexpr Pattern all_patterns[] = {Pattern::trivial, Pattern::stencil, Pattern::fft,
                                            Pattern::tree,    Pattern::random,  Pattern::sweep};
@@ -26,7 +26,7 @@ inline const char* name_of(Pattern pattern) {
 
 struct PatternTask {
     std::size_t step, point;
-    std::vector<std::size_t> reads;  ///< points of the step before, at most three
+    std::vector<std::size_t> reads;  ///< points of the previous step, at most three
 };
 
 /// The tasks in the order in which a program would call them.
@@ -67,7 +67,7 @@ struct PatternProgram {
     }
 };
 
-/// What a task does: adds to its value, and takes `ns`.
+/// The data of a task, which adds to its value, and takes `ns`.
 struct alignas(64) PatternValue {
     long value = 0;
 };
@@ -77,11 +77,11 @@ HEDDLE_FN inline void run_task(long& to, long a, long b, long c, std::uint64_t n
 }
 
 /// Builds the graph of the program and runs it, on `threads` threads. One call does all of it. Each
-/// task has memory of its own, so that the pattern's edges are all there are. Empty lists: not
-/// there; the reason is printed.
+/// task has memory of its own, so that only the pattern's edges order tasks. Returns an empty list
+/// if the library is missing; the reason is printed.
 std::vector<Peer> taskflow_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
 std::vector<Peer> tbb_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
-/// Why a peer is not there; empty if it is.
+/// Returns why a peer is missing, or an empty string.
 std::string why_no_taskflow();
 std::string why_no_tbb();
 

@@ -17,8 +17,8 @@ struct Tiny {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// Million launches a second of 1 to 16 threads, all together, each with a stream of its own or all
-/// with one. A call is one launch by each thread; what was launched is waited for between batches,
+/// Adds million launches a second of 1 to 16 threads together, each with its own stream or all with
+/// one. A call is one launch by each thread; the launched work is waited for between batches,
 /// untimed.
 inline void add_throughput(Report& report, heddle::Device device) {
     for (const bool shared : {false, true})
@@ -41,7 +41,7 @@ inline void add_throughput(Report& report, heddle::Device device) {
                         });
                     },
                 .settle = [&] { heddle::synchronize_device(device); }};
-            // Together at most 960 launches wait in one GPU stream: its queue holds 1024.
+            // Together at most 960 launches wait on one GPU stream: its queue holds 1024.
             report.compare(
                 name, device.name(), heddle,
                 device.is_cuda()

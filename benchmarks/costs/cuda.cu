@@ -41,8 +41,8 @@ void synchronize_device_of(Device device) {
     synchronize_raw_device();
 }
 
-/// A pool that keeps what is freed, as heddle's does. Never destroyed: memory of it may be in use
-/// until the process ends.
+/// Returns a pool that caches freed memory, as heddle's does. Never destroyed: its memory may be in
+/// use until the process ends.
 cudaMemPool_t keeping_pool(int device) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -80,7 +80,7 @@ struct Buffers {
     }
 };
 
-/// Events that each stand for more than the one before.
+/// Events, each of which has a later record than the one before.
 struct Events {
     std::vector<cudaEvent_t> events{most_calls};
     Events() {
@@ -111,7 +111,7 @@ Peers cuda_peers(Device device) {
     Peers peers;
     const auto add = [&](const char* name, const char* what, std::function<void(int)> run,
                          std::function<void()> prepare = {}) {
-        // The functions below share raw, memory and events; the last one lets go of them.
+        // The functions below share raw, memory and events; the last one destroys them.
         peers[name] = {what,
                        {.run = std::move(run),
                         .settle = [raw, memory, events, device] { synchronize_device_of(device); },

@@ -1,4 +1,4 @@
-// bench_costs: what its parts give each other.
+// bench_costs: the interface between its parts.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace bench {
 
-/// The raw CUDA calls that do by hand what the rows of these names do, on a CUDA device (cuda.cu).
+/// Returns the raw CUDA calls that do by hand the work of the rows of these names (cuda.cu).
 Peers cuda_peers(heddle::Device device);
 /// The same for the rows of two devices: `near` is current.
 Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
-/// Rows of __global__ functions.
+/// Adds rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
-/// What a program without heddle would do on the CPU: a queue with a thread, malloc, memcpy
-/// (cpu.cpp).
+/// Returns the equivalents of a program without heddle on the CPU: a queue with a thread, malloc,
+/// memcpy (cpu.cpp).
 Peers cpu_peers();
 
 /// Bytes of the small copies, fills and allocations of both sides.

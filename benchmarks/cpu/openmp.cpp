@@ -1,4 +1,4 @@
-// bench_cpu: OpenMP. What keeps order there are tasks that depend on the one before.
+// bench_cpu: OpenMP. Order is kept by tasks that depend on the previous one.
 #include <memory>
 
 #include "cpu/parts.hpp"

@@ -1,6 +1,6 @@
-// bench_cpu: what stands beside heddle. A queue with a thread, which every program can have
-// (plain.cpp); oneTBB (tbb.cpp) and OpenMP (openmp.cpp) where they are installed, else lists of
-// nothing.
+// bench_cpu: heddle's peers. A queue with a thread, which every program can have
+// (plain.cpp); oneTBB (tbb.cpp) and OpenMP (openmp.cpp) if they are installed, otherwise
+// empty lists.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/// What the operations of all sides do: they add one to a counter that no other thread writes
-/// meanwhile, and take `ns`.
+/// The operation of all sides: adds one to a counter that no other thread writes
+/// meanwhile, and takes `ns`.
 struct alignas(64) Counter {
     long value = 0;
     void operate(std::uint64_t ns) {
@@ -25,31 +25,31 @@ struct alignas(64) Counter {
     }
 };
 
-/// Untimed, after a batch: threads that look for more work for a while (libgomp's for some
-/// milliseconds) are asleep when the other side begins.
+/// Call it after a batch, untimed. Threads that spin for a while in search of work (libgomp's for
+/// some milliseconds) are asleep when the other side begins.
 inline void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-/// `calls` operations, one after the other, given and run. One call is one operation.
+/// `calls` operations, one after the other, enqueued and run. One call is one operation.
 std::vector<Peer> plain_chains();
 std::vector<Peer> tbb_chains();
-/// The same in a graph that is there already.
+/// The same in an existing graph.
 std::vector<Peer> tbb_graphs();
 
-/// Operations of `ns` in turn for each of `queues` that keep order and know nothing of each other.
+/// Operations of `ns` in turn on each of `queues` that keep order and do not know each other.
 /// One call is one operation.
 std::vector<Peer> plain_queues(int queues, std::uint64_t ns);
 std::vector<Peer> tbb_queues(int queues, std::uint64_t ns);
 std::vector<Peer> openmp_queues(int queues, std::uint64_t ns);
 
-/// `branches` operations of `ns` side by side, waited for. One call is all of them.
+/// `branches` concurrent operations of `ns`, waited for. One call is all of them.
 std::vector<Peer> plain_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> tbb_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> openmp_fork_joins(int branches, std::uint64_t ns);
 
-/// One operation given, and seen to have begun by the caller, who looks again and again.
+/// One operation, enqueued, and its beginning seen by the caller, which polls.
 std::vector<Peer> plain_wakes();
 std::vector<Peer> tbb_wakes();
-/// One operation given and waited for.
+/// One operation, enqueued and waited for.
 std::vector<Peer> plain_round_trips();
 
 /// z = x + 3 y by `threads` threads.

@@ -1,4 +1,4 @@
-// bench_cpu: oneTBB. What keeps order there are nodes of flow graphs.
+// bench_cpu: oneTBB. Order is kept by nodes of flow graphs.
 #include <memory>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Node = flow::continue_node<flow::continue_msg>;
 
-/// A node for each operation, each after the one before.
+/// A node for each operation, each after the previous one.
 struct Chain {
     flow::graph graph;
     std::vector<std::unique_ptr<Node>> nodes;
@@ -35,7 +35,7 @@ struct Chain {
     }
 };
 
-/// Nodes that each run what they are given one after the other.
+/// Nodes that each run their operations one after the other.
 struct Serial {
     std::vector<Counter> counters;
     flow::graph graph;

@@ -30,7 +30,7 @@ int processors() {
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-/// The caller sleeps until the last is done, so that the workers alone work: a caller that
+/// The caller sleeps until the last operation is done, so that only the workers work: a caller that
 /// synchronises takes part.
 Result triad(int threads, std::size_t bytes, bool quick) {
     const Device device(DeviceKind::cpu, 0);

@@ -5,9 +5,9 @@
 
 namespace bench {
 
-/// The triad by 1, 2, 4, ... threads and by as many as there are processors, of arrays that fit
-/// caches and of long ones. HEDDLE_CPU_THREADS is read once by a process, so each number has a
-/// process of its own, in which both sides are measured. Only before this process has used heddle
+/// Adds the triad by 1, 2, 4, ... threads and by as many as there are processors, with arrays in
+/// caches and long ones. A process reads HEDDLE_CPU_THREADS once, so each number has a
+/// process of its own, which measures both sides. Call it before this process uses heddle
 /// or OpenMP.
 void add_triads(Report& report);
 

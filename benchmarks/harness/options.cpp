@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-/// Returns what is wrong with `text` as a number > 0, or nothing.
+/// Returns the error in `text` as a number > 0, or an empty string.
 std::string check_positive(const std::string& text) {
     char* end = nullptr;  // libc++ has no from_chars() for floating point
     const double value = std::strtod(text.c_str(), &end);
@@ -53,7 +53,7 @@ Options parse_options(const std::string& program, int argc, char** argv) {
         std::fprintf(stderr, "%s: %s (more: --help)\n", program.c_str(), error.what());
         std::exit(2);
     }
-    // As nanoseconds they have to fit in 64 bits.
+    // They have to fit in 64 bits as nanoseconds.
     options.limit_s = std::min(options.limit_s, 1e9);
     options.time = std::min(options.time, 1e9);
     return options;

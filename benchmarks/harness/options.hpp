@@ -12,7 +12,7 @@ struct Options {
     double time = 1;                 ///< share of their time that rows take
 };
 
-/// Parses the command line. Leaves on --help, and with status 2 on wrong usage, which it names on
+/// Parses the command line. Exits on --help, and with status 2 on wrong usage, after an error on
 /// standard error.
 Options parse_options(const std::string& program, int argc, char** argv);
 

@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-/// With `digits` digits behind the point, or by default with four that mean something.
+/// Returns the value with `digits` digits after the point, by default with four significant ones.
 std::string text(double value, int digits = -1) {
     if (std::isnan(value)) return "-";
     if (digits < 0) digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
@@ -98,7 +98,7 @@ int Report::finish() const {
     return failed_ || none ? 1 : 0;
 }
 
-/// Sets what is being done, and until when.
+/// Sets the current row and its deadline.
 void Report::begin(const std::string& name) {
     {
         const std::lock_guard lock(mutex_);
@@ -113,7 +113,7 @@ void Report::failed(const std::string& name, const std::exception& error) {
     std::fprintf(stderr, "%s: %s: %s\n", program_.c_str(), name.c_str(), error.what());
 }
 
-/// Ends a program that hangs. What it has measured is in its JSON file.
+/// Ends a program that hangs. Its JSON file has all rows so far.
 void Report::watch() {
     std::unique_lock lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::milliseconds(500), [this] { return over_; })) {

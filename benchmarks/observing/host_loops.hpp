@@ -1,4 +1,4 @@
-// Loops of the host over an array, compiled in both ways: told to a check, and as released.
+// Loops of the host over an array, compiled in both ways: reported to a check, and as released.
 #pragma once
 
 #include <heddle/memory/array.hpp>

@@ -13,7 +13,7 @@ namespace {
 
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 
-/// Buffers and events for every piece under way. Raw has the streams: a copies in, b works, c
+/// Buffers and events for every piece in flight. Raw has the streams: a copies in, b works, c
 /// copies out.
 struct Ring {
     Raw streams;

@@ -1,4 +1,4 @@
-// bench_overlap: what stands beside heddle on CUDA devices (cuda.cu); on CPU devices nothing does.
+// bench_overlap: heddle's peers on CUDA devices (cuda.cu); there are none on CPU devices.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ struct StageSizes {
 };
 
 /// One call is one piece: copied in from pinned or from pageable memory, worked on, copied out to
-/// pinned memory, on a stream for each, `depth` pieces under way; the caller waits for a piece's
+/// pinned memory, on a stream for each, `depth` pieces in flight; the caller waits for a piece's
 /// output before its buffers are used again.
 Peer raw_overlap(heddle::Device device, const StageSizes& sizes, bool is_pinned);
 
-/// One call is one piece copied in, on one stream; run to the end.
+/// One call is one piece copied in, on one stream; waited for.
 Peer raw_input(heddle::Device device, std::size_t bytes, std::size_t depth, bool is_pinned);
 
 }  // namespace bench

@@ -26,8 +26,8 @@ inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
     else heddle::launch(stream, Spin{}, heddle::dim(1), ns);
 }
 
-/// A call is one piece; the pipeline is empty before a batch and after it, so that short batches
-/// show its start and end.
+/// A pipeline. A call is one piece; the pipeline is empty before a batch and after it, so that
+/// short batches show its start and end.
 class Overlapped {
 public:
     Overlapped(heddle::Device device, StageSizes sizes)
@@ -45,7 +45,7 @@ public:
             while (pipeline_.pop()) {}
         }};
     }
-    /// The same with pieces sent from where they are: `source` has one for each slot.
+    /// Returns the same with pieces sent from their own memory: `source` has one for each slot.
     Side side_from(heddle::View<const std::byte> source) {
         return {[this, source](int calls) {
             const std::size_t bytes = pipeline_.piece();
@@ -62,8 +62,8 @@ private:
 };
 
 /// The stages by themselves, with as many buffers in turn as a pipeline has. A call is one piece.
-/// "Both copies" is a stage too: the link, or the memory, may carry less than twice what it carries
-/// one way, and a pipeline cannot be faster than that.
+/// "Both copies" is a stage too: the link, or the memory, may transfer less than twice its one-way
+/// rate, and a pipeline cannot be faster than that.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
@@ -80,7 +80,7 @@ public:
     static constexpr std::array<const char*, 4> names{"copy in alone", "work alone",
                                                       "copy out alone", "both copies at once"};
     static constexpr std::size_t copy_in = 0, work = 1, copy_out = 2, both = 3;
-    /// One stage, again and again.
+    /// Runs one stage repeatedly.
     Side alone(std::size_t stage) {
         return {[this, stage](int calls) {
             for (int i = 0; i < calls; ++i) enqueue(stage, i);
@@ -88,7 +88,7 @@ public:
             other_.synchronize();
         }};
     }
-    /// All of a piece before the next.
+    /// Runs all stages of a piece before the next piece.
     Side serial() {
         return {repeat([this](int call) {
             for (const std::size_t stage : {copy_in, work, copy_out}) enqueue(stage, call);
@@ -106,7 +106,7 @@ public:
             if (const double s = seconds(stage); s > found.seconds) found = {stage, s};
         return found;
     }
-    /// Of a piece; the median of some runs.
+    /// Returns the time of a piece; the median of some runs.
     double seconds(std::size_t stage) {
         const Side side = alone(stage);
         side.run(static_cast<int>(sizes_.depth));

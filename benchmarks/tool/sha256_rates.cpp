@@ -1,4 +1,4 @@
-// How fast blocks of 4096 bytes are hashed, in GB/s (10^9 bytes): by one CPU thread on each of its
+// The rate of hashing blocks of 4096 bytes, in GB/s (10^9 bytes): by one CPU thread on each of its
 // paths, beside the portable one; and, compiled as CUDA, by the device, for chunks of 4 to 64 MiB,
 // blocks of 32 to 1024 threads, and 1 to 3 streams, each with a chunk of its own.
 
@@ -53,7 +53,7 @@ void measure_cpu(bench::Report& report, std::size_t mib) {
         std::size_t blocks;
         const char* name;
     };
-    // 16: what a CPU device's kernel is given at least.
+    // 16: the least that a CPU device's kernel receives.
     for (const Group group : {Group{1, "singly"}, Group{16, "by 16"}, Group{0, "in a run"}})
         for (const Sha256Path path : sha256_paths) {
             if (!sha256_has_path(path)) continue;
@@ -87,7 +87,7 @@ void measure_device(bench::Report& report) {
     }
     constexpr std::size_t most_streams = 3;
     const std::size_t most_blocks = (report.quick() ? 4 : 64) * 256;
-    // What is allocated here lives as long as the process.
+    // Memory that is allocated here lives as long as the process.
     std::uint8_t* data[most_streams];
     std::uint8_t* digests[most_streams];
     cudaStream_t streams[most_streams];

@@ -1,4 +1,4 @@
-// bench_turns: what stands beside heddle: threads, which the operating system lets take turns.
+// bench_turns: heddle's peers: threads that the operating system schedules.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,19 @@
 
 namespace bench {
 
-/// Work that goes on until it is stopped, and what may be asked for meanwhile.
+/// Work that continues until it is stopped, and requests meanwhile.
 class Busy {
 public:
     virtual ~Busy() = default;
-    virtual void begin() = 0;    ///< returns once all that is to be busy has begun
-    virtual void request() = 0;  ///< has one empty operation run beside the busy ones, and waits
+    virtual void begin() = 0;    ///< returns once all busy work has begun
+    virtual void request() = 0;  ///< runs one empty operation beside the busy ones, and waits
     virtual void end() = 0;
 };
 
-/// The side of a row: `calls` requests, timed, with the work begun before and ended after.
+/// Returns the side of a row: `calls` requests, timed, with the work begun before and ended after.
 Side side_of(const std::function<Busy*()>& make);
 
-/// `streams` that always have operations of `ns`.
+/// `streams` threads that always have operations of `ns`.
 Peer busy_threads(int streams, std::uint64_t ns);
 
 }  // namespace bench

@@ -8,9 +8,9 @@ namespace heat {
 
 namespace {
 
-constexpr std::size_t small = 100'000'000;  // points, of all iterations together
+constexpr std::size_t small = 100'000'000;  // points, over all iterations
 constexpr double least_norm =
-    1e-12;  // with norms far below it, the squares in the tiles are no normal floats
+    1e-12;  // if norms are far below it, the squares in the tiles are subnormal floats
 
 std::string differing(const char* from, const Problem& problem, std::span<const float> plate,
                       std::span<const float> expected) {
@@ -41,7 +41,7 @@ std::string differing(const char* from, const std::vector<Norm>& norms,
     return {};
 }
 
-/// Nothing clever.
+/// Computes the result in a plain loop.
 std::vector<float> loop(const Problem& p, const Course& course, std::span<const float> start,
                         std::vector<Norm>& norms) {
     std::vector<float> from(start.begin(), start.end());

@@ -1,4 +1,4 @@
-// Whether a result is right.
+// Checks of a result.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace heat {
 
-/// Computes the same on one device, without overlap and graphs, and small problems in a plain loop
-/// as well. Says what differs; empty if nothing does. Values and norms have to be equal bit for
-/// bit; those of the loop, whose sums have another order, to a millionth.
+/// Repeats the computation on one device without overlap and graphs, and small problems in a plain
+/// loop as well. Returns the differences, or an empty string. Values and norms must be equal bit by
+/// bit; those of the loop, which adds in another order, to within a millionth.
 std::string differences(const Problem& problem, Device device, const Course& course,
                         std::span<const float> start, std::span<const float> plate,
                         const std::vector<Norm>& norms);

@@ -1,4 +1,4 @@
-// The kernels: one iteration on a part of a strip, and the sums that the norm is made of. All are
+// The kernels: one iteration on a part of a strip, and the sums for the norm. All of them are
 // portable.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace heat {
 
 using heddle::View;
 
-// What there is to tune. A tile is `width` columns wide and band_rows high, and is what one index
-// computes: on a GPU, whose blocks are 32 threads wide, 16 bytes of a row for each thread; on a CPU
-// several vectors.
+// Tuning parameters. A tile is `width` columns wide and band_rows high; one index computes a tile.
+// On a GPU, whose blocks are 32 threads wide, a thread reads 16 bytes of a row; on a CPU several
+// vectors.
 inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
 inline constexpr std::size_t band_rows = 8;
 inline constexpr std::size_t alignment = 64;   // of rows, in floats: a multiple of both widths
@@ -22,8 +22,8 @@ inline constexpr unsigned inside_block = 128;  // threads of a block
 inline constexpr unsigned edges_block =
     64;  // of the two rows of threads for the first and the last band
 
-/// A strip in memory: `height` rows of its own, with a halo row before and one after them. A row is
-/// `pitch` floats, of which `columns` are points; there are rows enough for whole bands.
+/// A strip in memory: `height` rows of its own, with a halo row before and after them. A row has
+/// `pitch` floats, of which `columns` are points. Memory is allocated for whole bands.
 struct Shape {
     std::size_t columns, pitch, height;
 
@@ -59,7 +59,7 @@ template <std::size_t width, bool with_norm> struct Relax {
         const std::size_t tiles = (shape.columns + width - 1) / width;
         const bool is_first = x == 0, is_last = x + 1 == tiles;
 
-        // All reads come first, so that many are on their way at the same time.
+        // All reads are first, so that many are in flight at the same time.
         const float* in = from.data() + top * shape.pitch + column;  // the row above the band
         Row rows[band_rows + 2];
         float left[band_rows + 2], right[band_rows + 2];
@@ -87,7 +87,7 @@ template <std::size_t width, bool with_norm> struct Relax {
             for (std::size_t i = 1; i < width - 1; ++i)
                 next.at[i] = mean(here.at[i - 1], here.at[i + 1], i);
             next.at[width - 1] = mean(here.at[width - 2], right[r], width - 1);
-            // The first and the last column are held, and what is behind it stays 0.
+            // The first and the last column are fixed, and elements beyond the last one stay 0.
             if (is_first) next.at[0] = here.at[0];
             if (is_last)
                 for (std::size_t i = 0; i < width; ++i)
@@ -108,8 +108,8 @@ template <std::size_t width, bool with_norm> struct Relax {
     }
 };
 
-/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane,
-/// band. A lane adds several sums at once, so that as many reads are on their way.
+/// Adds the tiles of a band, in two stages and always in the same order. Index of the first: lane,
+/// band. A lane adds several sums at once, so that as many reads are in flight.
 struct AddTiles {
     std::size_t tiles;
     HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,
@@ -132,7 +132,7 @@ struct AddLanes {
     }
 };
 
-/// Sets what a strip's first and last column hold. Index: row, halos too.
+/// Sets the first and the last column of a strip. Index: row, including halos.
 struct Hold {
     Shape shape;
     HEDDLE_FN void operator()(std::size_t row, View<const float> value, View<float> grid) const {

@@ -1,5 +1,5 @@
-// Norms on their way: the devices write them to pinned memory, and the host looks at them when they
-// are there.
+// Norms in flight: the devices write them to pinned memory, and the host reads them once they have
+// arrived.
 #pragma once
 
 #include <cmath>
@@ -15,8 +15,8 @@
 
 namespace heat {
 
-/// A ring of places for norms that nobody waits for. A norm is a sum for each band; they are added
-/// here, in the order of the bands, so that it does not depend on which device computed which.
+/// A ring of slots for norms that are read later. A norm is a sum for each band. The host adds them
+/// in the order of the bands, so that the result does not depend on the assignment to devices.
 class Norms {
 public:
     Norms(std::size_t bands, int slots) : bands_(bands) {
@@ -29,24 +29,24 @@ public:
         return sums_.view().subview(static_cast<std::size_t>(slot) * bands_, bands_);
     }
 
-    /// Makes sure that a slot's last norm was seen. Waits for it if need be: the devices have the
+    /// Makes a slot free: takes its last norm, and waits for it if necessary. The devices have the
     /// work of all other slots meanwhile.
     void make_free(int slot) {
         while (slots_[static_cast<std::size_t>(slot)].pending) take();
     }
-    /// Where streams are now.
+    /// Completion points: an event for each stream.
     using Points = std::shared_ptr<const std::vector<heddle::Event>>;
     static Points here(const std::vector<heddle::StreamRef>& streams) {
         std::vector<heddle::Event> points;
         for (const heddle::StreamRef stream : streams) points.push_back(stream.record_event());
         return std::make_shared<const std::vector<heddle::Event>>(std::move(points));
     }
-    /// This iteration's norm is in the slot when the streams have come to these points.
+    /// Declares that this iteration's norm is in the slot once the events have completed.
     void expect(int slot, int iteration, Points points) {
         slots_[static_cast<std::size_t>(slot)] = {iteration, true, std::move(points)};
         order_.push_back(slot);
     }
-    /// Takes in what has arrived, and waits for nothing.
+    /// Takes all norms that have arrived. Does not wait.
     void look() {
         while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())]))
             take();

@@ -19,7 +19,7 @@ struct Options {
     std::string input, output;  ///< names of images
 };
 
-/// Returns nothing if the help was asked for, after printing it. Throws WrongUsage.
+/// Returns nullopt if the help was requested, after printing it. Throws WrongUsage.
 std::optional<Options> parse(int argc, char** argv);
 
 struct WrongUsage : std::runtime_error {

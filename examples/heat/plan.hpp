@@ -1,4 +1,4 @@
-// What is to be done, and how.
+// The task, and how to do it.
 #pragma once
 
 #include <vector>
@@ -7,24 +7,24 @@
 
 namespace heat {
 
-/// How the work is done. The results are the same whatever is chosen, bit for bit.
+/// How to do the work. The results do not depend on it, bit for bit.
 struct Plan {
-    /// Of one kind; one may be named several times. More than there are bands are left out.
+    /// All of one kind; one may be named several times. Devices beyond the number of bands idle.
     std::vector<heddle::Device> devices;
-    /// The edges and the halos beside the inside; else one after the other, with one kernel less.
+    /// Computes edges and halos beside the inside; else one after the other, with one kernel less.
     bool overlap = true;
-    /// Streams are made current in scopes, which wait; else each call names its stream.
+    /// Makes streams current in scopes, which wait; else each call names its stream.
     bool scoped = false;
-    /// Halos are stored by the neighbour's kernel; else copied after it.
+    /// The neighbour's kernel stores halos; else they are copied after it.
     bool direct = false;
     int graph = 0;  ///< iterations in a graph, an even number; 0: no graphs
 };
 
-/// What is to be done.
+/// The iterations to compute.
 struct Course {
     int iterations = 0;
-    int norm_every = 1;  ///< a norm is taken in every so many-th iteration; 0: never
-    /// Stop soon after the first norm below it: those that are on their way are not waited for.
+    int norm_every = 1;  ///< takes a norm in every so many-th iteration; 0: never
+    /// Stops soon after the first norm below it; norms in flight are not waited for.
     double tolerance = 0;
 };
 

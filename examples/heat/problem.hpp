@@ -1,5 +1,5 @@
-// The problem: heat on a plate that is periodic from top to bottom, and held at a sine along its
-// left and right side.
+// The problem: heat on a plate that is periodic from top to bottom. Its left and right sides are
+// fixed at a sine.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,14 @@
 namespace heat {
 
 /// nx by ny points, row by row. Row 0 is the periodic image of row ny - 2, and row ny - 1 that of
-/// row 1: what is computed are the ny - 2 rows between them. It is the problem of NVIDIA's
+/// row 1; the ny - 2 rows between them are computed. It is the problem of NVIDIA's
 /// multi-gpu-programming-models, so that times compare.
 struct Problem {
     std::size_t nx = 512, ny = 512;  ///< at least 3 each
 
     std::size_t rows() const { return ny - 2; }
 
-    /// What the first and the last column hold in each row.
+    /// Returns the value of the first and the last column in each row.
     std::vector<float> sides() const {
         std::vector<float> values(ny);
         for (std::size_t row = 0; row < ny; ++row)

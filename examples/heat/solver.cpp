@@ -1,22 +1,21 @@
-// Who waits for whom. U(k) is the grid after k iterations; even ones are in grid[0], odd ones in
-// grid[1]. Every strip has two streams:
+// The waits between streams. U(k) is the grid after k iterations; even ones are in grid[0], the odd
+// ones in grid[1]. Every strip has two streams, which compute U(k+1) concurrently:
 //
-//   edges   first and last band of U(k+1), then the neighbours' halo rows of U(k+1)      high
-//   priority inside  all other bands of U(k+1) beside it
+//   edges   the first and last band, then the neighbours' halo rows; high priority
+//   inside  all other bands
 //
-//   waits in iteration k                 because, of U(k), it reads ...         and it writes where
-//   U(k-1) was, which was read by edges  for the neighbours' edges     the halos the neighbours'
-//   edges (halos)
-//          for its own inside            the rows next to the edges             its own inside
-//          (rows of the edges)
-//   inside for its own edges             the rows next to the inside            its own edges (rows
-//   of the inside)
+// In iteration k, a stream waits for work of iteration k-1. That work wrote values of U(k), which
+// the stream reads. It also read values of U(k-1), which the stream overwrites.
 //
-// all of them in iteration k-1: what is there for the reads is enough for the writes. So nothing
-// waits for a whole iteration, devices drift apart by one at most, and an event of each stream for
-// each parity is enough. A third stream adds up norms: it waits for both, and tiles are written
-// again four norms later, after it. It comes before the inside, whose next iteration would keep it
-// waiting.
+//   stream  waits for              reads of U(k)            overwrites of U(k-1)
+//   edges   the neighbours' edges  the halos                the neighbours' halos
+//           its own inside         the rows next to edges   its own edges
+//   inside  its own edges          the rows next to inside  its own rows
+//
+// So the waits for the reads also order the writes. No stream waits for a whole iteration, devices
+// drift apart by at most one, and one event per stream and parity is enough. A third stream adds
+// the norms, ordered after both. Tiles are overwritten four norms later, ordered after the sums.
+// The third stream has a higher priority than the inside, whose next iteration would delay it.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -29,13 +28,13 @@ using namespace heddle;
 
 namespace {
 
-constexpr int least_slots = 64;  // norms that may be on their way
+constexpr int least_slots = 64;  // norms that may be in flight
 
 std::size_t bands_of(const Problem& problem) {
     return (problem.rows() + band_rows - 1) / band_rows;
 }
 
-/// Lets neighbours reach each other's memory: stores need it, and copies between GPUs are far
+/// Enables access of neighbours to each other's memory: stores need it, and copies between GPUs are
 /// faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
@@ -83,7 +82,7 @@ void Solver::send_halos(Strip& from, int parity) {
     copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
 }
 
-/// All streams go on from where the first one is, and every event counts as recorded there.
+/// Orders all streams after the first one's work, and records every event at that point.
 void Solver::fork() {
     const Event begin = first_stream().record_event();
     for (Strip& s : strips_) {
@@ -104,7 +103,7 @@ void Solver::join() {
             first_stream().wait_stream(stream);
 }
 
-/// A strip's edges, and the halo rows that the neighbours have of them.
+/// Computes a strip's edges, and the halo rows that the neighbours have of them.
 void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     const int before = 1 - now;
     if (plan_.direct) {
@@ -116,8 +115,8 @@ void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     s.edges.record_event(s.edges_done[now]);
 }
 
-/// The same iteration with scopes. Each waits for the stream that it replaces, here for the inside
-/// so far; what goes the other way, or to another device, is still written.
+/// The same iteration with scopes. Each scope waits for the stream that it replaces, here for the
+/// inside so far. Waits in the other direction and for other devices are still explicit.
 void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     const int now = iteration % 2, before = 1 - now;
     for (std::size_t i = 0; i < strips_.size(); ++i) {
@@ -147,7 +146,7 @@ void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     if (slot) turn_ = (turn_ + 1) % turns;
 }
 
-/// One iteration on all strips; with a slot, its norm goes there.
+/// Enqueues one iteration on all strips; if a slot is passed, its norm is stored there.
 void Solver::step(int iteration, std::optional<int> slot) {
     if (plan_.scoped) return step_in_scopes(iteration, slot);
     const int now = iteration % 2, before = 1 - now;
@@ -180,9 +179,9 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// The graph of the iterations after `done`. Graphs differ in which of their iterations take norms
-/// and where these go: they use two sets of slots in turn, so that one can be looked at while the
-/// next graph runs.
+/// Returns the graph of the iterations after `done`. Graphs differ in the iterations with norms
+/// and in their slots: two sets of slots are used in turn, so that one can be read while the
+/// graph runs.
 Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);
@@ -233,7 +232,7 @@ Outcome Solver::run(const Course& course) {
     const auto begin = clock::now();
     std::size_t seen = 0;
     bool enough = false;
-    const auto look = [&] {  // and wait for nothing
+    const auto look = [&] {  // does not wait
         if (course.tolerance <= 0) return;
         for (norms_.look(); seen < norms_.seen().size(); ++seen)
             enough = enough || norms_.seen()[seen].value < course.tolerance;

@@ -26,13 +26,13 @@ class Solver {
 public:
     Solver(const Problem& problem, const Plan& plan);
 
-    /// Begins anew, from these values (nx * ny of them) or, without any, from zero.
+    /// Starts from these values (nx * ny of them), or from zero if there are none.
     void start(std::span<const float> plate = {});
-    /// Once after each start().
+    /// Call it once after each start().
     Outcome run(const Course& course);
-    /// nx * ny values, row by row.
+    /// Returns nx * ny values, row by row.
     std::vector<float> solution();
-    /// What copying the grid takes, on all devices at the same time: as many bytes as an iteration
+    /// Returns the time to copy the grid, on all devices at once: as many bytes as an iteration
     /// reads and writes. Overwrites the grid.
     double copy_seconds();
 

@@ -1,4 +1,4 @@
-// A strip of the grid, and what a device does with it.
+// A strip of the grid, and the work of a device on it.
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,34 @@ using heddle::Event;
 using heddle::Stream;
 using heddle::StreamRef;
 
-/// Sets of tiles, used in turn: so many norms may be late before an iteration waits for one.
+/// Sets of tiles, used in turn: so many norms may be in flight before an iteration waits for one.
 inline constexpr int turns = 4;
 
 /// Bands [first_band, first_band + bands) of the problem on one device. Iteration k reads grid[k %
 /// 2] and writes the other one.
 ///
-/// The events mark what each parity's newest iteration has done; who waits for what is told in
-/// solver.cpp.
+/// The events record the completion of each parity's newest iteration. See solver.cpp for the waits
+/// between streams.
 struct Strip {
     Strip(Device device, const Problem& problem, std::size_t first_band, std::size_t bands,
           bool overlap);
 
-    /// The first values: those of the whole plate, or zero if there are none; waits for it.
+    /// Sets the first values: those of the whole plate, or zero if there are none. Waits for it.
     void start(std::span<const float> sides, std::span<const float> plate);
-    /// This strip's rows into the plate; waits for it.
+    /// Copies this strip's rows into the plate. Waits for it.
     void read(int parity, std::span<float> plate);
 
-    /// One iteration on some bands. The outer rows go to `above` and `below` as well, and the
-    /// tiles' sums to `of_tiles`, unless these are empty.
+    /// Enqueues one iteration on some bands. Also writes the outer rows to `above` and `below`, and
+    /// the tiles' sums to `of_tiles`, unless these are empty.
     void relax(StreamRef stream, int parity, const Bands& part, View<float> above,
                View<float> below, View<float> of_tiles);
-    /// Adds up the tiles of that turn: sums[i] is band i's, in memory that the device reaches.
+    /// Adds the tiles of that turn: sums[i] is band i's, in memory that the device can access.
     void add(StreamRef stream, int turn, View<double> sums);
 
-    /// Columns of a tile here.
+    /// Returns the columns of a tile on this device.
     std::size_t width() const { return device.is_cpu() ? cpu_width : gpu_width; }
     View<float> row(int parity,
-                    std::size_t index);  ///< whole, to the next one; 0 and height + 1 are the halos
+                    std::size_t index);  ///< to the next row; rows 0 and height + 1 are the halos
 
     heddle::View2D<float> points(int parity);
 

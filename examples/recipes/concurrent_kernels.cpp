@@ -1,5 +1,5 @@
 // concurrentKernels: kernels that are too small for the whole device run at the same time, each on
-// a stream of its own, and one more kernel runs after all of them.
+// its own stream, and one more kernel runs after all of them.
 // Usage: example_recipe_concurrent_kernels [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -9,7 +9,7 @@
 
 using namespace heddle;
 
-struct Iterate {  // long, and of one index only
+struct Iterate {  // long, and with a single index
     HEDDLE_FN void operator()(std::size_t, unsigned start, int rounds,
                               View<unsigned> result) const {
         unsigned value = start;
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
         for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);
     });
     fill(results, 0u);
-    const double many = timed([&] {  // a stream each: fork_join_n has them, and joins them
+    const double many = timed([&] {  // one stream each: fork_join_n provides and joins them
         fork_join_n(kernels, start_kernel);
         launch(Sum{}, dim(1), results, sum);  // after all of them
     });

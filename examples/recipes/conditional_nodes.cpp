@@ -1,6 +1,6 @@
-// Conditional nodes (graphConditionalNodes): a graph that decides while it runs. A loop counts the
-// steps of the Collatz sequence with a branch in it, captured from ordinary calls; a switch is
-// built of nodes.
+// Conditional nodes (graphConditionalNodes): a graph that decides while it runs. A loop with a
+// branch counts the steps of the Collatz sequence, captured from ordinary calls; a switch is built
+// from nodes.
 // Usage: example_recipe_conditional_nodes [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     bool is_right = true;
     for (const int start : {1, 6, 27}) {
         fill(x, start);
-        collatz.launch();  // no host between the passes
+        collatz.launch();  // the host does nothing between the passes
         const int count = to_host(steps)[0];
         std::printf("%s: %d reaches 1 in %d steps\n", current_device().name().c_str(), start,
                     count);

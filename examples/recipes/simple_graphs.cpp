@@ -1,4 +1,4 @@
-// simpleCudaGraphs: a reduction as a graph, once built of nodes and once captured from a stream.
+// simpleCudaGraphs: a reduction as a graph, once built from nodes and once captured from a stream.
 // Both are launched several times, and so is a clone.
 // Usage: example_recipe_simple_graphs [DEVICE]
 #include <heddle/heddle.hpp>

@@ -1,5 +1,5 @@
 // simpleMultiCopy: copies to the device, kernels and copies back all run at the same time, on
-// different pieces of the data. overlap() has the buffers, streams and events for that.
+// different pieces of the data. overlap() manages the buffers, streams and events.
 // Usage: example_recipe_simple_multi_copy [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     const auto work = [](StreamRef stream, View<const int> in, View<int> out) {
         launch(stream, Increment{}, dim(in.size()), in, out);
     };
-    const auto write = [&](std::span<const int> piece) {  // results come in order
+    const auto write = [&](std::span<const int> piece) {  // results are written in order
         output.insert(output.end(), piece.begin(), piece.end());
     };
     overlap<int, int>(device, read, work, write,

@@ -1,5 +1,5 @@
-// simpleStreams: an array in parts, each computed and copied to the host on a stream of its own, so
-// that the copy of one part runs beside the kernels of others.
+// simpleStreams: an array in parts, each computed and copied to the host on its own stream. The
+// copy of one part overlaps the kernels of others.
 // Usage: example_recipe_simple_streams [DEVICE]
 #include <heddle/heddle.hpp>
 

@@ -1,4 +1,4 @@
-// StreamPriorities: work on an urgent stream overtakes bulk work that was enqueued before it.
+// StreamPriorities: work on an urgent stream overtakes bulk work that was enqueued earlier.
 // Usage: example_recipe_stream_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 

@@ -1,4 +1,4 @@
-// Environment variables that were meant to be heddle's: how they are recognised and reported.
+// Misspelt environment variables of heddle: how they are recognised and reported.
 #include "child.hpp"
 #include "support.hpp"
 
@@ -76,7 +76,7 @@ TEST_CASE("a variable that was meant to be heddle's is named once, with the one 
                       "HEDDLE_NVTX meant?\n") == 1);
     CHECK(count(told, "HEDDLE_CASHE_DIR is not a variable of heddle: is HEDDLE_CACHE_DIR meant?") ==
           1);
-    // The program knows the right one, or has nothing in the other.
+    // The program sets the correct variable, or the other one is empty.
     CHECK(count(output_with({"HEDDLE_NVTXS=0", "HEDDLE_NVTX=0"}), "is not a variable") == 0);
     CHECK(count(output_with({"HEDDLE_NVTXS="}), "is not a variable") == 0);
 }

@@ -140,7 +140,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
     HEDDLE_SKIP_WITHOUT_FORK();
-    REQUIRE(use_a_new_stream() == 0);  // creates what heddle creates on first use
+    REQUIRE(use_a_new_stream() == 0);  // creates the objects that heddle creates on first use
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)

@@ -1,4 +1,4 @@
-// Names of kernels, as compilers give them and as people read them.
+// Names of kernels, as compilers produce them and as people read them.
 #include "core/base/kernel_name.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-// What an order knows of arrays that kernels hold by address, launched plainly and prepared.
+// An order's knowledge of arrays that kernels hold by address, launched directly and prepared.
 #include "noted.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What an order knows of arrays that tasks make, replace and free.
+// An order's knowledge of arrays that tasks make, replace and free.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -10,7 +10,7 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// As a library's function: returns its result, which waits for the gate, in an array of its own.
+/// Stands for a library function: returns its result, pending on the gate, in an array of its own.
 Array<int> made_behind(const Gate& gate, StreamRef stream, int value) {
     Array<int> made(stream, n);
     gate.hold(stream);
@@ -70,13 +70,13 @@ TEST_CASE("by data: the host waits for the task that has made an array", "[by_da
     Noted on(3);
     on.order.task({}, [&](StreamRef s) {
         x = full<int>(s, n, 3);
-        s.synchronize();  // what is read too early is 3
+        s.synchronize();  // a read that is too early returns 3
         gate.hold(s);
         launch(s, Set{}, dim(n), x, 7);
     });
     const HostWaits host;
-    // Opens once the host waits: if it did not, it would read behind a closed gate. On a GPU it
-    // waits within the copy, of which nobody is told.
+    // Opens the gate once the host waits; a host that did not wait would read too early. On a GPU
+    // the wait is inside the copy, and no observer is notified.
     std::thread opener([&, begun = host.begun] {
         if (test_device().is_cuda()) settle(test_device());
         else (void)begun.wait();
@@ -96,7 +96,7 @@ TEST_CASE("by data: an array that a task replaces is the new one for what follow
     Noted on(3);
     launch(on.order, Set{}, dim(n), x, 1);
     on.order.task({writes(x)}, [&](StreamRef s) {
-        x = Array<int>();  // freed, so that its place may be taken
+        x = Array<int>();  // freed, so that its memory may be reused
         x = made_behind(gate, s, 7);
     });
     on.order.task({writes(z)}, [](StreamRef) {});
@@ -155,7 +155,7 @@ TEST_CASE("by data: a second task that changes what the first has made counts, t
         x = Array<int>(s, n);
         launch(s, Set{}, dim(n), x, 3);
     });
-    on.order.task({}, [&](StreamRef s) {  // says nothing of x, and waits by itself
+    on.order.task({}, [&](StreamRef s) {  // does not declare x, and waits by itself
         REQUIRE(s != first);
         s.wait_stream(first);
         gate.hold(s);

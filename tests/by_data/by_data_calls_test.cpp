@@ -1,4 +1,4 @@
-// Ordering by data: each call there is, temporaries, the end of the scope, and misuse.
+// Ordering by data: every call, temporaries, the end of the scope, and misuse.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -20,7 +20,7 @@ Ints counted() {
     return all;
 }
 
-/// Adds arrays that it holds and names.
+/// Adds arrays that it holds, and declares them.
 struct AddHeld {
     View<const int> x;
     View<int> y;
@@ -192,7 +192,7 @@ TEST_CASE("by data: an array in the place of an older one begins without a past"
     order.task({writes(z)}, work);
     const detail::Block* const block = detail::Access::block(x);
     x.reset();
-    std::vector<Array<int>> others;  // until one has the record of the older array
+    std::vector<Array<int>> others;  // until one reuses the record of the older array
     do others.push_back(pinned<int>(n));
     while (detail::Access::block(others.back()) != block && others.size() < 10'000);
     REQUIRE(detail::Access::block(others.back()) == block);

@@ -81,9 +81,9 @@ TEST_CASE("by data: the checker knows that each stream comes after streams that 
     order_by_data order(test_device(), two_streams);
     a.write_outside();
     const bool is_reused = GENERATE(false, true);
-    if (is_reused) const Stream another{test_device()};  // in the place of the one that ended
+    if (is_reused) const Stream another{test_device()};  // reuses the slot of the ended one
     launch(order, AddTo{}, dim(n), a.x, a.y);
-    launch(order, AddTo{}, dim(n), a.x, a.z);  // the first one took the place of the writer
+    launch(order, AddTo{}, dim(n), a.x, a.z);  // the first one replaced the writer
     CHECK(to_host(order, a.y) == Ints(n, 3));
     CHECK(to_host(order, a.z) == Ints(n, 3));
     checked.expect_silence();
@@ -98,7 +98,7 @@ TEST_CASE("by data: the checker knows that it comes after all that used an array
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
     a.read_outside();
-    a.write_outside();  // its stream has the place of the reader's
+    a.write_outside();  // its stream reuses the slot of the reader's
     launch(order, AddTo{}, dim(n), a.x, a.y);
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
@@ -153,7 +153,7 @@ TEST_CASE("by data: streams that have not come after others are the order's own,
             wait_unseen(outside);
         }
         if (test_device().is_cpu()) CHECK(eventually([&] { return detail::has_ended(key); }));
-        launch(order, AddTo{}, dim(n), a.z, a.x);  // comes after the stream that has ended
+        launch(order, AddTo{}, dim(n), a.z, a.x);  // ordered after the stream that has ended
     }
     current_stream(test_device()).synchronize();
     const Ops ops = trace.take();

@@ -1,5 +1,5 @@
-// Arrays, and an order whose operations are notes in a record. Tests include kernels.hpp besides:
-// by that CMake knows that they have kernels.
+// Arrays, and an order whose operations append notes to a record. Include kernels.hpp in tests too:
+// CMake recognises files with kernels by that.
 #pragma once
 
 #include "kernels.hpp"
@@ -18,7 +18,7 @@ inline constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact,
                                           DataWaits::automatic};
 
 inline Ints constant(int value) { return Ints(n, value); }
-/// For all streams.
+/// Returns an array that all streams may use at once.
 inline Array<int> array() {
     Array<int> made = zeros<int>(test_device(), n);
     current_stream(test_device()).synchronize();
@@ -33,7 +33,7 @@ struct Noted {
     template <class... A> void note(const char* what, const A&... accesses) {
         launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
     }
-    /// Holds back the stream that an operation with these accesses gets, and returns that.
+    /// Holds the stream of an operation with these accesses, and returns that stream.
     template <class... A> StreamRef hold(const Gate& gate, const A&... accesses) {
         StreamRef held;
         order.task({accesses...}, [&](StreamRef s) {
@@ -42,7 +42,7 @@ struct Noted {
         });
         return held;
     }
-    /// Whether just these notes are made while the gate is closed, in any order.
+    /// Returns whether exactly these notes are made while the gate is closed, in any order.
     bool sees_only(const Strings& notes) const {
         (void)eventually(
             [&] { return std::ranges::all_of(notes, [&](auto& one) { return seen.has(one); }); });
@@ -50,7 +50,7 @@ struct Noted {
         return seen.seen().size() == notes.size();
     }
     bool has_seen_nothing() const { return sees_only({}); }
-    /// Whether one note was made before another one.
+    /// Returns whether one note was made before another one.
     bool is_before(const std::string& first, const std::string& second) const {
         const Strings all = seen.seen();
         const auto a = std::ranges::find(all, first), b = std::ranges::find(all, second);

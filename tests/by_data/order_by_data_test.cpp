@@ -1,4 +1,4 @@
-// Ordering by data: what conflicts is in order, what does not overlaps, and nothing else waits.
+// Ordering by data: conflicting operations are ordered, others overlap, and no other work waits.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -81,7 +81,7 @@ TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
 TEST_CASE("by data: a chain stays on its stream, without records and waits", "[by_data]") {
     for (const DataWaits waits : all_waits) {
         const Here here;
-        // Whether its calls are taken for short ones makes no difference.
+        // Treating its calls as short ones makes no difference.
         order_by_data order(test_device(), {.streams = 4, .waits = waits});
         Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
         for (int i = 0; i < 100; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("by data: a chain stays on its stream, without records and waits", "[b
             launch(order, Add{}, dim(n), x, 2);
         }
         CHECK(order.stats().waits_inserted == 0);
-        CHECK(order.stats().records <= 1);  // of zeros(y), behind which nothing came
+        CHECK(order.stats().records <= 1);  // of zeros(y), which no operation follows
         CHECK(to_host(order, x) == constant(300));
         CHECK(to_host(order, y) == constant(0));
     }
@@ -126,7 +126,7 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
     for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
-        Gate gate;  // so that nothing has completed when it is asked for
+        Gate gate;  // so that nothing has completed at the query
         Noted on(3, waits);
         Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
                    r = empty<int>(on.order, n);
@@ -321,7 +321,7 @@ TEST_CASE("by data: after clear_error() no point behind the failed work brings i
                 if (is_last) throw Boom("once");
             },
             writes(x));
-        launch(on.order, CopyKernel{}, dim(n), x, y);  // a point behind the failed one
+        launch(on.order, CopyKernel{}, dim(n), x, y);  // a point after the failed one
         launch(on.order, CopyKernel{}, dim(n), x, z);
     }
     CHECK(on.order.clear_error() != nullptr);
@@ -444,7 +444,7 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
     Gate gate;
     Noted on;
     on.hold(gate, writes(x));
-    std::thread other([&] {  // opens the gate when it has used an order of its own
+    std::thread other([&] {  // opens the gate after it has used an order of its own
         const Here here_too;
         Array<int> y = array();
         {
@@ -460,8 +460,8 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
 
 TEST_CASE("by data: two threads with an order each do not know of each other's later work",
           "[by_data]") {
-    // Their work on common arrays is ordered as that of other streams is: by whoever enqueues
-    // later.
+    // Their work on common arrays is ordered as that of other streams is: later work waits
+    // for earlier work.
     const Here here;
     Array<int> x = array();
     Noted on;

@@ -1,5 +1,5 @@
-// Random programs that are ordered by data come to what they come to one call after the other. They
-// are silent under the checker, and none of their waits can be left out without its seeing that.
+// Random programs that are ordered by data have the results of the same calls in sequence. The
+// checker reports nothing for them, and reports every removal of one of their waits.
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
 #include "check/trace.hpp"
@@ -15,8 +15,8 @@ namespace heddle_test::by_data {
 
 namespace {
 
-/// Returns a program whose waits are the same in each run while an observer is told of them:
-/// nothing is chosen by times, and work that has completed is waited for too.
+/// Returns a program whose waits are the same in each run while an observer is notified of them: no
+/// choice depends on times, and completed work is waited for too.
 Program generate_without_times(std::uint64_t seed) {
     Program p = generate(seed, plain_calls);
     p.options.spread = DataSpread::always;
@@ -142,7 +142,7 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     }
     CAPTURE(left_out_of, waits, needed);
     CHECK(left_out_of > programs_to_run(50, 50) / 2);
-    // The rest waits for more than one thing, or for work outside of which nothing is known.
+    // The rest waits for several operations, or for outside work that heddle does not know.
     CHECK(needed * 2 >= waits);
 }
 

@@ -1,6 +1,6 @@
-// Random programs by data: lists of calls, what they come to one after the other, and the calls
-// that need nothing but an order and its arrays. Tests include kernels.hpp besides: by that CMake
-// knows that they have kernels.
+// Random programs by data: lists of calls, their results in sequence, and the calls that only need
+// an order and its arrays. Also include kernels.hpp in tests: CMake recognises files with kernels
+// by that.
 #pragma once
 
 #include "random.hpp"
@@ -33,7 +33,7 @@ enum class Call : std::uint8_t {
     temporary,
     pageable,         ///< from the host and back
     read,             ///< to_host(), compared at once
-    outside,          ///< on a stream that knows nothing of the order
+    outside,          ///< on a stream outside the order
     prepared,         ///< prepared once, and changed for each launch
     at_addresses,     ///< a kernel that holds addresses
     prepared_at,      ///< the same, prepared
@@ -47,21 +47,21 @@ enum class Call : std::uint8_t {
     on_host,         ///< changed by the host
     look,            ///< to_host() that does not name the order
     pageable_array,  ///< from a pageable array that is copied to before
-    outside_ending,  ///< on a stream outside that ends behind it
+    outside_ending,  ///< on a stream outside that ends after it
     thread,          ///< through an order of another thread, which waits for its end
-    reborn,          ///< the order ends, the current stream goes on, and there is another order
+    reborn,          ///< the order ends, the current stream persists, and there is another order
     joined,
     waited,          ///< order.synchronize()
     waited_all,      ///< synchronize_device()
-    batch_begins,    ///< of another thread on the default stream; what it has recorded ends
+    batch_begins,    ///< of another thread on the default stream; its recorded work ends
     capture_begins,  ///< the same
     recording_ends,
-    fails,          ///< and is cleared; all arrays are set anew
+    fails,          ///< and is cleared; all arrays are set again
     task_fails,     ///< the same
     outside_fails,  ///< the same
     calls,          ///< how many there are
 };
-/// Those from `scale` to `outside` need no other thread, no graph and no failure.
+/// The calls from `scale` to `outside` need no other thread, no graph and no failure.
 inline constexpr std::size_t plain_calls = static_cast<std::size_t>(Call::outside) + 1;
 inline constexpr std::size_t all_calls = static_cast<std::size_t>(Call::calls);
 
@@ -121,7 +121,7 @@ struct Program {
     std::vector<Statement> statements;
 };
 
-/// Makes a program of the first so many calls.
+/// Generates a program from the first so many calls.
 inline Program generate(std::uint64_t seed, std::size_t calls) {
     Random random(seed);
     Program p;
@@ -145,7 +145,7 @@ inline Program generate(std::uint64_t seed, std::size_t calls) {
     return p;
 }
 
-/// What a program does, one call after the other.
+/// The results of a program, computed one call after the other.
 class Reference {
 public:
     explicit Reference(const Program& p) : arrays(p.arrays, Ints(p.size)), counted(p.size) {
@@ -197,17 +197,17 @@ public:
         }
     }
     std::vector<Ints> arrays;
-    Ints counted;  ///< what the graph of task_launches counts in
+    Ints counted;  ///< the counter of task_launches' graph
 };
 
-/// A function of its own for nvcc.
+/// A separate function for nvcc.
 inline void launch_lambda(order_by_data& order, const programs::Captured& c) {
     launch(
         order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
         dim(c.to.size()));
 }
 
-// On a GPU a host function does not reach the arrays.
+// On a GPU a host function cannot access the arrays.
 inline void enqueue_host(order_by_data& order, const Statement& s, Array<int>& to,
                          const Array<int>& from) {
     if (test_device().is_cuda())

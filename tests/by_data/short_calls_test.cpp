@@ -33,7 +33,7 @@ TEST_CASE("a call is short when many operations of it were enqueued and done in 
     ShortCalls calls;
     const ShortCalls::Index call = calls.find(place, 8);
     CHECK(!calls.is_short(call));
-    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // nobody knows what took the time
+    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // the cause of the time is unknown
     CHECK(!calls.is_short(call));
     window_of(call, 1'000, 8).judge(calls, 8, 6'000);
     CHECK(calls.is_short(call));
@@ -50,7 +50,7 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
     CHECK(calls.is_short(calls.find(place, 1'020)));
     CHECK(!calls.is_short(calls.find(place, 100'000)));
     CHECK(!calls.is_short(calls.find(other_place, 1'000)));
-    int line = 2;  // many calls push each other out, and are not mixed up
+    int line = 2;  // many calls evict each other, and are not confused
     while (calls.is_short(calls.find(place, 1'000)) && line < 10'000)
         CHECK(!calls.is_short(calls.find({"b.cpp", static_cast<std::uint32_t>(++line)}, 1'000)));
     CHECK(line < 10'000);
@@ -138,7 +138,7 @@ TEST_CASE("by data: no operation is spread where that is asked for, also no long
     const ManualClock clock(a_second);
     const Here here;
     Spread on(DataSpread::never);
-    on.add_independent(4);  // these wait for what made the arrays
+    on.add_independent(4);  // these wait for the creation of the arrays
     const std::uint64_t waits = on.order.stats().waits_inserted;
     on.add_independent();
     CHECK(on.streams_of_newest(204) == 1);
@@ -150,7 +150,7 @@ TEST_CASE("by data: a chain stays on its stream when its calls turn out to be sh
     const ManualClock no_time_passes;
     const Here here;
     Spread on;
-    on.add(on.x[0]);  // waits for what made the array
+    on.add(on.x[0]);  // waits for the array's creation
     const std::uint64_t waits = on.order.stats().waits_inserted;
     for (int i = 0; i < 100; ++i) {
         on.add(on.x[0]);

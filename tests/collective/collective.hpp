@@ -177,7 +177,7 @@ template <class T> struct Trial {
         return (kind != Kind::gather && kind != Kind::reduce) || i == root;
     }
 
-    /// Returns what all ranks together should receive.
+    /// Returns the expected result of all ranks together.
     std::vector<T> all_expected() const {
         if (kind == Kind::broadcast || kind == Kind::scatter) return input[root];
         std::vector<T> whole;

@@ -16,7 +16,7 @@ constexpr std::size_t small = 1000,
 struct Again : Trial<float> {
     using Trial<float>::Trial;
     std::vector<Array<float>> fresh;
-    std::vector<Array<float>> seen;  ///< what `b` held before the collective
+    std::vector<Array<float>> seen;  ///< contents of `b` before the collective
 
     void prepare(unsigned seed) {
         give(seed);

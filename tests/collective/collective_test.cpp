@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// With and without access to other ranks' arrays.
+/// With and without access to the other ranks' arrays.
 constexpr bool ways[] = {true, false};
 
 template <class T>

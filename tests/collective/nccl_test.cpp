@@ -20,7 +20,7 @@ namespace {
         HEDDLE_SKIP(reason);                                                                       \
     if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
 
-/// Collects what went wrong on any rank, because Catch2's checks are not thread-safe.
+/// Collects the errors of any rank, because Catch2's checks are not thread-safe.
 class Wrong {
 public:
     void unless(bool right, Where where = {}) const {
@@ -34,7 +34,7 @@ private:
 };
 
 /// Runs body(rank, communicator, stream, wrong) on one thread per rank, as processes would. Returns
-/// what went wrong.
+/// the errors.
 template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) {
     const CommunicatorId id = CommunicatorId::make();
     const Wrong wrong;
@@ -272,7 +272,7 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
 
 namespace {
 
-/// Runs a hidden case as rank 0 and as rank 1, in a process each. Returns what became of them.
+/// Runs a hidden case as rank 0 and as rank 1, in a process each. Returns their results.
 std::vector<ChildResult> run_two_ranks(const std::string& name) {
     const CommunicatorId id =
         CommunicatorId::make();  // this process must live until the ranks have connected
@@ -292,7 +292,7 @@ std::vector<ChildResult> run_two_ranks(const std::string& name) {
     return results;
 }
 
-/// The rank that a child of run_two_ranks() is. Null if it was run otherwise.
+/// Returns the rank of a child of run_two_ranks(). Returns null in any other process.
 std::optional<Communicator> child_rank() {
     const char* text = std::getenv("HEDDLE_TEST_ID");
     const char* number = std::getenv("HEDDLE_TEST_RANK");
@@ -343,7 +343,7 @@ TEST_CASE("child: a rank of two where one dies", "[.child]") {
     Array<int> x = full<int>(s, 1000, 1);
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK(to_host(s, x) == Ints(1000, 2));
-    if (world->rank() == 1) std::_Exit(7);  // without a word to the other rank
+    if (world->rank() == 1) std::_Exit(7);  // without notifying the other rank
     // The other rank never enqueues its share of this one.
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK_FALSE(s.is_complete());
@@ -351,7 +351,7 @@ TEST_CASE("child: a rank of two where one dies", "[.child]") {
     s.synchronize();
     CHECK(error_of([&] { world->all_reduce(s, ReduceOp::sum, x, x); })->code() == ErrorCode::usage);
     world.reset();
-    // The survivors go on, with a communicator of their own.
+    // The survivors continue, with a communicator of their own.
     fill(s, x, 3);
     Communicator alone(CommunicatorId::make(), 0, 1, s.device());
     alone.all_reduce(s, ReduceOp::sum, x, x);

@@ -1,4 +1,4 @@
-// Streams that are kept for reuse, or waited for, and fail late: while they are asked, or after.
+// Streams that are kept for reuse, or waited for, and fail late: during a query, or after it.
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
 #include "cpu/backend.hpp"
@@ -12,16 +12,16 @@ using namespace heddle_test;
 
 namespace {
 
-/// The CPU backend for one stream, whose work fails while somebody asks whether it has completed:
-/// after all questions that came before, and before the answer.
+/// The CPU backend for one stream, whose work fails during a query whether it has completed: after
+/// all earlier queries, and before the answer.
 class FailsWhenAsked final : public detail::cpu::CpuBackend {
 public:
-    /// Gives the stream work that fails when the stream is asked.
+    /// Enqueues work that fails when the stream is queried.
     void hold_and_fail(StreamRef stream) const {
         gate_.hold(stream);
         launch_host(stream, [] { throw Boom("late"); });
     }
-    /// Answers the next question to that stream.
+    /// Answers the next query of that stream.
     void answer_for(StreamRef stream) {
         stream_ = &detail::record_of(stream);
         stream_->backend = this;
@@ -54,7 +54,7 @@ TEST_CASE("a branch's stream that fails while a later fork asks for it is not ta
     std::atomic<bool> ran{false};
     const Drained drained;
     FailsWhenAsked late;
-    // So many branches that the last one finds no streams kept for reuse but its own.
+    // So many branches that the last one finds only its own stream kept for reuse.
     constexpr std::size_t many = 256;
     fork_join_n(outer, many, [&](std::size_t i) {
         if (i + 1 != many) return;
@@ -91,7 +91,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pool's stream that fails while a lease asks for it is not leased") {
-    // At the limit, too: the failed one makes room.
+    // At the limit, too: the failed one frees its slot.
     const int limit = GENERATE(1, 8);
     CAPTURE(limit);
     StreamPool pool(cpu_device(), {.max_streams = limit, .shared = 1});

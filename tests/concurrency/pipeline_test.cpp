@@ -65,7 +65,7 @@ void check_usable(Device device) {
     CHECK_NOTHROW(stream.synchronize());
 }
 
-/// Returns the message of what `call` throws, or of its cause if it has one.
+/// Returns the message of the exception that `call` throws, or of its cause if it has one.
 template <class F> std::string text_of(F&& call) {
     try {
         call();
@@ -307,7 +307,7 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     CHECK(third.size() == 16);
     CHECK_FALSE(pipeline.is_ready());
     leaving.open();
-    const auto first = pipeline.pop();  // the first leaves while the second is held
+    const auto first = pipeline.pop();  // the first is popped while the second is held
     REQUIRE(first);
     CHECK(first->front() == 3);
     CHECK_FALSE(pipeline.work_stream().is_complete());

@@ -1,4 +1,4 @@
-// Leases used in open batches: whose they are until the batch has sent its work.
+// Leases used in open batches: which thread has the stream until the batch has sent its work.
 #include "core/stream/registry.hpp"
 #include "recording/spoil.hpp"
 #include "support.hpp"
@@ -20,7 +20,7 @@ struct Kept {
     Batch batch{BatchOptions{.on_cpu = true}};
 
     Kept() { gate.hold(s); }
-    /// Leases the stream, notes `what` on it after the batch's first stream, and returns it.
+    /// Leases the stream, and enqueues note `what` on it after the batch's first stream.
     /// Returns the stream's id.
     std::uint64_t use(const std::string& what) {
         const StreamPool::Lease lease = pool.lease();
@@ -32,7 +32,7 @@ struct Kept {
 
 template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
 
-/// Returns what another thread's attempt to lease throws, if anything.
+/// Returns the error that another thread's attempt to lease throws, if any.
 std::optional<Error> error_elsewhere(StreamPool& pool) {
     std::optional<Error> error;
     on_another_thread([&] { error = error_of([&] { (void)pool.lease(); }); });
@@ -53,7 +53,7 @@ TEST_CASE("a lease that was used in an open batch and returned is not another th
     CHECK(mentions(error, "1 of them by batches that have not sent their work"));
     in.send();
     CHECK(it.pool.leased() == 0);
-    // The batch is still open. What the other thread enqueues is not part of it.
+    // The batch is still open. The other thread's work is not part of it.
     on_another_thread([&] {
         const StreamPool::Lease lease = it.pool.lease();
         CHECK(lease.id() == id);
@@ -97,7 +97,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         const StreamPool::Lease third = it.pool.lease();
         CHECK(third.id() == id);
         it.seen.note(third, "third");
-        // It is this thread's, and the batch lets go of nothing when it is sent.
+        // This thread leases it, and sending the batch releases no stream.
         it.s.wait_stream(third);
         CHECK(it.pool.leased() == 1);
         CHECK(it.batch.last().graphs == 0);
@@ -105,7 +105,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         CHECK(error_elsewhere(it.pool));
         it.seen.note(third, "fourth");
     }
-    CHECK(it.batch.last().graphs == 2);  // it was in the batch after it had been sent, too
+    CHECK(it.batch.last().graphs == 2);  // it was still in the batch after that had been sent
     it.gate.open();
     it.s.synchronize();
     on_another_thread([&] { it.pool.lease().synchronize(); });

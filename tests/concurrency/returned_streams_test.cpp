@@ -1,4 +1,4 @@
-// Streams that have come back to a pool or a fork_join: how they are chosen, and how many stay.
+// Streams that were returned to a pool or a fork_join: how one is chosen, and how many are kept.
 #include "core/concurrency/returned_streams.hpp"
 #include "core/stream/registry.hpp"
 

@@ -8,7 +8,7 @@ namespace {
 struct Closing final : detail::cpu::Runnable {
     explicit Closing(detail::cpu::Executor& executor) : Runnable(0), own(executor) {}
     void run() noexcept override {
-        const Flag closed = is_closed;  // *this may be gone then
+        const Flag closed = is_closed;  // *this may be destroyed then
         others_have_ended = own.close();
         closed.set();
     }
@@ -17,7 +17,7 @@ struct Closing final : detail::cpu::Runnable {
     Flag is_closed;
 };
 
-/// Returns an executor that is never destroyed, as that of the process is not: its threads end
+/// Returns an executor that is never destroyed, like the executor of the process: its threads end
 /// after the test.
 detail::cpu::Executor& kept_executor(int workers) {
     static auto& kept = *new std::vector<detail::cpu::Executor*>;

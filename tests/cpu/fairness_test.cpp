@@ -14,7 +14,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Time that passes only where the test lets it.
+/// A clock that advances only when the test sets it.
 class SetClock final : public detail::DecisionClock {
 public:
     std::int64_t now_ns() noexcept override { return now.load(); }
@@ -30,7 +30,7 @@ SetClock set_clock;
 using Enqueue = void (*)(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran);
 constexpr int many = 2000;
 
-/// Returns how many operations of `streams` busy streams one worker runs before that of another
+/// Returns how many operations of `streams` busy streams one worker runs before those of another
 /// stream, which becomes ready last.
 int run_before(Enqueue enqueue, int streams, std::int64_t ns) {
     const Drained drained;
@@ -77,12 +77,12 @@ TEST_CASE("child: streams of one priority", "[.child]") {
     detail::DecisionClock::set(&set_clock);
     constexpr std::int64_t slice = detail::cpu::Slice::ns;
     for (const Enqueue enqueue : {&add_host_functions, &add_graph}) {
-        // A slice ends with the operation in which its time has passed.
+        // A slice ends with the operation during which its time expires.
         CHECK(run_before(enqueue, 1, 2 * slice) == 1);
         CHECK(run_before(enqueue, 1, slice / 10) == 10);
         CHECK(run_before(enqueue, 3, 2 * slice) == 3);
         CHECK(run_before(enqueue, 3, slice / 10) == 30);
-        // What takes no time is not left.
+        // The worker stays with operations that take no time.
         CHECK(run_before(enqueue, 1, 0) == many);
     }
 }

@@ -1,4 +1,4 @@
-// Threads that wait run the ready work that comes before what they wait for.
+// Threads that wait for work run the ready operations that precede it.
 #include <deque>
 #include <mutex>
 #include <thread>

@@ -1,4 +1,4 @@
-// Streams lend their priority to those that they wait for.
+// Streams lend their priority to the streams that they wait for.
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -20,7 +20,7 @@ public:
     auto noting(const std::string& what) const {
         return [order = order_, what] { order.add(what); };
     }
-    /// Frees a worker, and returns what it runs, in order. No thread waits for a stream meanwhile.
+    /// Frees a worker. Returns the work that it runs, in order. No thread waits for a stream then.
     std::string run(std::initializer_list<StreamRef> others = {}) {
         std::deque<Flag> ends;
         const auto end_of = [&](StreamRef stream) {
@@ -43,7 +43,7 @@ private:
     HeldWorkers workers_;
 };
 
-/// Holds the stream's place on a worker, from the moment that wait_inside() returns.
+/// Holds the stream's place on a worker. It is held once wait_inside() has returned.
 class HeldInside {
 public:
     explicit HeldInside(StreamRef stream) {

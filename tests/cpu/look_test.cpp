@@ -1,5 +1,5 @@
-// Looks at CPU streams while they move: what is told was true at one moment, and nothing is
-// followed that may be torn.
+// Snapshots of CPU streams while they change: each was true at one moment, and pointers that may be
+// torn are not followed.
 #include <array>
 #include <cstring>
 #include <deque>
@@ -34,7 +34,7 @@ private:
     std::deque<Held> held_;
 };
 
-/// What a closure may hold: numbers that look like operations, and addresses of nothing.
+/// Contents of a closure: numbers that look like operations, and invalid addresses.
 template <std::size_t N> struct Numbers {
     std::array<std::uint64_t, N> all = {};
     Numbers() noexcept {
@@ -63,7 +63,7 @@ public:
     detail::cpu::Queue& queue() const { return detail::cpu::queue_of(record()); }
     unsigned draw(unsigned below) { return static_cast<unsigned>(random_()) % below; }
 
-    /// Moves: drains something, or enqueues something.
+    /// Makes a change: drains something, or enqueues something.
     void move() {
         if (units_.size() > 40 || (!units_.empty() && draw(2) == 0)) drain();
         else fill();
@@ -85,14 +85,14 @@ public:
         case 1: enqueue_numbers<17>(queue(), line_); break;
         case 2: enqueue_numbers<64>(queue(), line_); break;
         case 3: enqueue_numbers<200>(queue(), line_); break;
-        default: enqueue_numbers<1100>(queue(), line_);  // more than a chunk has
+        default: enqueue_numbers<1100>(queue(), line_);  // more than fits a chunk
         }
         steps_.push_back({0, done.get(), false});
         queue().push_signal(done, false);
         units_.push_back({std::move(done), false});
     }
 
-    /// Returns whether this look is what the stream had pending at a moment since `first`.
+    /// Returns whether this snapshot is the stream's pending work at a moment since `first`.
     bool was_true(const StreamLook& look, std::size_t first) const {
         for (std::size_t i = first; i < moments_.size(); ++i)
             if (moments_[i].pushed == look.counts.pushed && moments_[i].done == look.counts.done)
@@ -151,7 +151,7 @@ private:
     std::vector<Moment> moments_;
 };
 
-/// What the functions that tear copies know.
+/// State of the functions that tear copies.
 struct Tearing {
     Stepped* stepped = nullptr;
     unsigned reads = 0;
@@ -174,7 +174,7 @@ bool torn_peek(const void* from, void* to, std::size_t bytes) noexcept {
                                           static_cast<std::byte*>(to) + first, bytes - first);
 }
 
-/// Copies, and puts something else in place of some words.
+/// Copies, and replaces some words.
 bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;
@@ -194,7 +194,7 @@ bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     return true;
 }
 
-/// Makes a chunk its own next one, behind one operation or none, and the queue as long as can be.
+/// Makes a chunk its own successor, with one operation or none, and the queue as long as possible.
 bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;
@@ -304,7 +304,7 @@ TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
     of_graph.synchronize();
     detail::cpu::queue_of(detail::record_of(StreamRef(of_graph))).finish_pushes();
     CHECK(!rests(of_graph));
-    // From when its end can be waited for, it has that to complete.
+    // Once its end can be waited for, the stream has that to complete.
     Stepped closing(1);
     CHECK(detail::cpu::at_rest(closing.record()).load() != 0);
     closing.queue().begin_to_close();

@@ -1,4 +1,4 @@
-// Failures that streams inherit from those that they waited for.
+// Failures that streams inherit from the streams that they waited for.
 #include <memory>
 #include <vector>
 
@@ -17,13 +17,13 @@ heddle::detail::Failure a_failure() {
     return failure;
 }
 
-/// Fates on which one other depends, each by its first submission.
+/// Fates that one other Fate depends on, each by its first submission.
 struct Waits {
     explicit Waits(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
     }
     void wait_for(std::size_t i) { own->depend_on(others[i], 1, ++now); }
-    /// How many are still known to the one.
+    /// Returns how many dependencies are still held.
     std::size_t held() const {
         std::size_t count = 0;
         for (const auto& one : others) count += one.use_count() > 1 ? 1 : 0;
@@ -74,7 +74,7 @@ TEST_CASE("who has completed knows that what it waited for has, too") {
 TEST_CASE("what is inherited in any order leaves the newest wait for a stream in force") {
     const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
     own->depend_on(other, 15, 1);
-    // Each has waited for less of it, and inherits what those before it know.
+    // Each has waited for less of it, and inherits the dependencies of those before it.
     auto between = std::make_shared<Fate>();
     for (std::uint64_t i = 0; i < 100; ++i) {
         between->depend_on(other, 1 + i % 14, i);

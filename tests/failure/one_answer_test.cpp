@@ -1,6 +1,6 @@
-// Failures do not depend on the moment: a call on a stream that has failed, and the same call on
-// one that fails a moment later, leave an array that gives the same answer, in whatever way it is
-// asked, and whether or not the stream still exists.
+// Failures do not depend on timing: a call on a stream that has failed, and the same call on a
+// stream that fails later, leave an array with the same answer. All ways to query it agree, whether
+// or not the stream still exists.
 #include "core/failure/left_failures.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
@@ -35,7 +35,7 @@ struct SetAfterPrimary {
     }
 };
 
-/// What calls need. It outlives the failed stream, and what it owns goes when nothing is held.
+/// The objects that calls use. It outlives the failed stream.
 struct Arrays {
     Array<int> x = zeros<int>(test_device(), size), from = full<int>(test_device(), size, 1);
     Array<int> pinned_from = pinned<int>(size), pageable_from = pageable<int>(size);
@@ -72,7 +72,7 @@ template <class F> void launch_captured(StreamRef s, Arrays& a, F&& body) {
 }
 
 /// Calls collective(group, streams, sent, received) on all devices under test. The first rank's
-/// stream is `s`, and `x` is what the last rank receives.
+/// stream is `s`, and `x` is the last rank's result.
 template <class F>
 void on_all_devices(StreamRef s, Arrays& a, std::size_t sent, std::size_t received,
                     F&& collective) {
@@ -99,7 +99,7 @@ using Streams = std::vector<StreamRef>;
 using From = std::vector<View<const int>>;
 using To = std::vector<View<int>>;
 
-/// Every public call that enqueues what writes an array: scripts/check_docs says if one is missing.
+/// Every public call that enqueues writes of an array: scripts/check_docs reports missing ones.
 constexpr Call calls[] = {
     {"launch", [](StreamRef s, Arrays& a) { launch(s, Set{}, dim(size), a.x, 1); }},
     {"launch, the kernel holds the view",
@@ -196,7 +196,7 @@ constexpr Call calls[] = {
      [](StreamRef s, Arrays& a) {
          on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto&, auto& to) {
              group.broadcast(streams, 0, to);
-             if (group.size() == 1) fill(streams[0], to[0], 1);  // which had nothing to do
+             if (group.size() == 1) fill(streams[0], to[0], 1);  // which had no work
          });
      }},
     {"all_gather",
@@ -272,7 +272,7 @@ constexpr Call calls[] = {
      }},
 };
 
-/// The same through an order by data, which begins with the failure of the stream that is current.
+/// The same through an order by data, which inherits the failure of the current stream.
 struct CallByData {
     const char* name;
     void (*enqueue)(order_by_data&, Arrays&);
@@ -303,7 +303,7 @@ constexpr CallByData calls_by_data[] = {
     {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
-/// When a stream fails, and what becomes of it then.
+/// When a stream fails, and whether the stream still exists afterwards.
 enum class Moment { before, later };
 enum class End { stays, is_destroyed };
 
@@ -332,7 +332,7 @@ struct Cleared {
     ~Cleared() { (void)clear_errors(); }
 };
 
-/// A way to ask an array.
+/// A way to query an array.
 struct Question {
     const char* name;
     void (*ask)(Arrays&);
@@ -378,7 +378,7 @@ std::string answer(const Question& question, Arrays& arrays) {
 }  // namespace
 
 TEST_CASE("an array that dropped work should have written throws its failure, for each call") {
-    const Reports reports;  // of streams that end without anybody told
+    const Reports reports;  // of failures on streams that are destroyed before a query
     for (const Call& call : calls)
         for (const Moment moment : {Moment::before, Moment::later})
             for (const End end : {End::stays, End::is_destroyed}) {
@@ -468,13 +468,13 @@ TEST_CASE("an array throws a stream's failure until it is cleared where it is") 
     const Failed failed(Moment::before, End::stays, calls[0], arrays);
     StreamRef here = current_stream(test_device());
     CHECK(answer(questions[0], arrays) == "first");
-    CHECK(here.clear_error() != nullptr);            // which had taken it over
+    CHECK(here.clear_error() != nullptr);            // which had inherited it
     CHECK(answer(questions[0], arrays) == "first");  // the stream still has it
     CHECK(failed.stream->clear_error() != nullptr);
     CHECK(here.clear_error() != nullptr);
-    CHECK(to_host(arrays.x) == Ints(size, 0));  // what was dropped stays dropped
+    CHECK(to_host(arrays.x) == Ints(size, 0));  // dropped work stays dropped
     calls[0].enqueue(*failed.stream, arrays);
-    CHECK(to_host(arrays.x) == Ints(size, 1));  // what is new works
+    CHECK(to_host(arrays.x) == Ints(size, 1));  // new work runs
 }
 
 TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken it over") {
@@ -487,8 +487,8 @@ TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken
     CHECK(to_host(arrays.x) == Ints(size, 0));
 }
 
-/// What calls[0] leaves on a stream that has failed by then, or fails later: work that a GPU was
-/// given behind a host function runs also if that one fails (guide, chapter 13).
+/// Returns the result of calls[0] on a stream that has failed before, or fails later. A GPU runs
+/// work enqueued after a host function even if that function fails (guide, chapter 13).
 Ints after(Moment moment) {
     return Ints(size, test_device().is_cuda() && moment == Moment::later ? 1 : 0);
 }
@@ -519,7 +519,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
                 Arrays arrays;
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
-                settle(test_device());  // while it has work pending, it hands on its failure
+                settle(test_device());  // while it has work pending, its failure is inherited
                 clear(*failed.stream);
                 CHECK(to_host(arrays.x) == after(moment));
             }
@@ -543,7 +543,7 @@ TEST_CASE("a branch whose failure has been cleared leaves none when its stream e
             launch_host(base, [] { throw Boom("the base's, which never has both"); });
     };
     fork_join(base, fails, is_first);
-    gate.open();  // the branch's stream has been kept for others, as one that has not failed
+    gate.open();  // the branch's stream was kept for others, as one that has not failed
     if (clears_device) (void)clear_errors(test_device());
     else CHECK(base.clear_error() != nullptr);
     trim_pool(test_device(), 0);  // ends it

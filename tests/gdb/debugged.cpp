@@ -1,4 +1,4 @@
-// What tests/gdb/check.sh looks at with gdb: objects in all states that the printers tell apart.
+// The objects that tests/gdb/check.sh prints with gdb: in all states that the printers distinguish.
 #include <heddle/heddle.hpp>
 
 #include <atomic>

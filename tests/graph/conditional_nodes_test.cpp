@@ -1,4 +1,4 @@
-// Conditional nodes of graphs: if, while and switch; nested bodies; what is refused.
+// Conditional nodes of graphs: if, while and switch; nested bodies; rejected uses.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -19,7 +19,7 @@ View<int> part(Array<int>& memory, std::size_t i) {
     return memory.view().subview(i * length, length);
 }
 
-/// Returns '1' if all of the part is `value`, '0' if it is zero, else '?'.
+/// Returns '1' if all of the part is `value`, '0' if it is zero, otherwise '?'.
 char state_of(const Ints& memory, std::size_t i, int value) {
     const auto first = memory.begin() + static_cast<std::ptrdiff_t>(i * length);
     const auto all = [&](int wanted) {
@@ -28,8 +28,8 @@ char state_of(const Ints& memory, std::size_t i, int value) {
     return all(value) ? '1' : all(0) ? '0' : '?';
 }
 
-/// Which nodes of a small graph are fills (the others are kernels), which edges it has, and whether
-/// an empty node is after all. The nodes put numbers into arrays of their own.
+/// The nodes of a small graph that are fills (the others are kernels), its edges, and whether there
+/// is an empty node after all others. The nodes write numbers to arrays of their own.
 struct Shape {
     unsigned fills, edges;
     bool has_end;
@@ -266,7 +266,7 @@ TEST_CASE("a kernel of a CPU device in a graph is disabled and enabled, launch b
     middle.enable();
     graph.launch(here.stream);
     CHECK(to_host(here.stream, x) == Ints(50, 42));
-    // Each launch does what the graph was when it was launched.
+    // Each launch runs the graph as it was when launched.
     Gate gate;
     gate.hold(here.stream);
     middle.disable();
@@ -336,7 +336,7 @@ TEST_CASE("launches of a graph in which nothing runs are ordered as others are")
     graph.launch(a);
     graph.launch(b);
     launch(b, Multiply{}, dim(10), x, 2);
-    Array<int> y = full<int>(other, 10, 1);  // what is not held runs meanwhile
+    Array<int> y = full<int>(other, 10, 1);  // work that is not held runs meanwhile
     other.synchronize();
     gate.open();
     b.synchronize();

@@ -1,4 +1,4 @@
-// Graphs built from nodes: order, changes, errors, and what they may outlive.
+// Graphs built from nodes: order, changes, errors, and the objects that they may outlive.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -196,7 +196,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         const auto error = error_of([&] { (void)a.build(); });
         REQUIRE(error);
         const std::string text = error->what();
-        // 0 comes after 1, that after 2, and that after 0.
+        // 0 is after 1, that after 2, and that after 0.
         const auto at = [&](const char* label, std::size_t from) { return text.find(label, from); };
         const std::size_t first = at("#1", 0), second = at("#2", 0), third = at("#3", 0);
         CHECK(first < second);

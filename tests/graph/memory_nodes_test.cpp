@@ -13,8 +13,8 @@ struct Three {
     bool operator==(const Three&) const = default;
 };
 
-/// Appends its name to `order`. The nodes that do are not ordered, and one thread runs them:
-/// atomically nevertheless, because ThreadSanitizer goes by the order that the graph gives.
+/// Appends its name to `order`. The nodes that do so are not ordered, and one thread runs them. The
+/// append is still atomic, because ThreadSanitizer only counts the order that the graph declares.
 struct Ticket {
     HEDDLE_FN void operator()(std::size_t, View<int> next, View<int> order, int name) const {
 #ifndef __CUDA_ARCH__

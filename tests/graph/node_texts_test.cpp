@@ -1,4 +1,4 @@
-// What errors of nodes say: what is wrong, and what to do instead.
+// Error texts of nodes: the fact, and the remedy.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-// Texts of objects, and what sets and maps ask of them. Without kernels: nvcc does not compile
+// Texts of objects, and the operations that sets and maps need. No kernels: nvcc does not compile
 // fmt 9.
 #include "support.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 std::string here() { return test_device().name(); }
 
-/// Returns what << writes, if that is what to_string() and fmt::format() return, else all of it.
+/// Returns the output of << if to_string() and fmt::format() return the same, else all of them.
 template <class T> std::string text(const T& value) {
     std::ostringstream stream;
     stream << value;

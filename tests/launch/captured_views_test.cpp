@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace heddle_test {
 
-/// A kernel with members that says nothing of them.
+/// A kernel with members that it does not declare.
 struct SetHeld {
     View<int> to;
     int value;
@@ -47,7 +47,7 @@ struct FillRows {
 
 namespace {
 
-/// What the launch tells observers.
+/// Returns the accesses that a launch reports to observers.
 template <class F> std::vector<OpAccess> accesses_of(OpKind kind, const F& enqueue) {
     Watch watch;
     enqueue();

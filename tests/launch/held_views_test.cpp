@@ -31,7 +31,7 @@ struct AddHeld {
     HEDDLE_FN void operator()(std::size_t i, int by) const { to[i] += from[i] + by; }
 };
 
-/// A class whose function has the name and another meaning.
+/// A class whose function has the same name and another meaning.
 struct Camera {
     int count = 2;
     int views() const { return count; }

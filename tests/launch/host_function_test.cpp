@@ -1,4 +1,4 @@
-// Host functions: order, what they may do, what they capture, what they throw.
+// Host functions: order, allowed calls, captures, exceptions.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -171,7 +171,7 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
     s.synchronize();
     cpu.synchronize();
     CHECK(refused);
-    CHECK(destination == std::vector<int>(1000, 7));  // not written: its owner may be gone
+    CHECK(destination == std::vector<int>(1000, 7));  // not written: its owner may be destroyed
 }
 
 TEST_CASE("after a host function its thread may wait again") {

@@ -99,7 +99,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     CHECK(to_host(s, x) == std::vector<int>(10, 2));
 }
 
-// Must come last: it loads code that the other cases need not to be loaded yet.
+// Must be last: it loads code that the other cases need unloaded.
 TEST_CASE("preloading is possible on every device, and changes no results", "[preload]") {
     preload(test_device(), Add{}, Multiply{});
     preload_all(test_device());

@@ -1,5 +1,5 @@
-// Views that outlive the array they are of, of which clang warns; see check.sh. A comment "warns"
-// ends each line that it has to warn of, and no other line.
+// Views that outlive their array, about which clang warns; see check.sh. A comment "warns" ends a
+// line that must have a warning; all other lines must have none.
 #include <span>
 #include <vector>
 
@@ -16,7 +16,7 @@ struct Scale {
 
 Array<float> make(std::size_t n) { return zeros<float>(n); }
 
-// What is wrong ---------------------------------------------------------------------------------
+// Invalid uses ----------------------------------------------------------------------------------
 
 void variables(std::size_t n, const Array<float>& x, StreamRef s) {
     View<float> by_conversion = zeros<float>(n);            // warns
@@ -69,7 +69,7 @@ void in_a_loop(std::size_t n) {
     for (const float& one : pinned<float>(n).view()) (void)one;  // warns
 }
 
-// What is right ---------------------------------------------------------------------------------
+// Valid uses ------------------------------------------------------------------------------------
 
 struct Owner {
     Array<float> array;

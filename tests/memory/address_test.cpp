@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t n = 1000;
 
-/// A view of the same elements that does not know its array.
+/// Returns a view of the same elements that does not refer to the array.
 template <class T> View<T> raw(Array<T>& x) { return {x.data(), x.size()}; }
 template <class T> View<const T> raw_source(const Array<T>& x) { return {x.data(), x.size()}; }
 

@@ -1,4 +1,4 @@
-// Arrays: what they own, how they are made, and views of them.
+// Arrays: ownership, creation, and views.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -170,7 +170,7 @@ template <class T> bool is_aligned(const Array<T>& array) {
 
 TEST_CASE("all memory is aligned to 256 bytes, as CUDA's is") {
     const Stream s(test_device());
-    for (int round = 0; round < 3; ++round) {  // memory that is used again, too
+    for (int round = 0; round < 3; ++round) {  // memory that is reused, too
         for (const std::size_t size : {1u, 3u, 100u, 300u, 5000u, 100'000u}) {
             const Array<char> a = empty<char>(s, size), b = empty<char>(s, size);
             CHECK((is_aligned(a) && is_aligned(b)));

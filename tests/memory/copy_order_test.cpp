@@ -1,4 +1,4 @@
-// Copies without a stream: which stream they run on, and what they are ordered with.
+// Copies without a named stream: the stream that they run on, and the work that they wait for.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-// Copies: what is copied, what is refused, when it happens.
+// Copies: results, rejected calls, order.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -190,7 +190,7 @@ TEST_CASE("a large pageable source may be changed as soon as the copy returns") 
 
 namespace {
 /// Enqueues copies from pageable memory on a held stream of a CPU device, which changes the first
-/// element before the copies' turn comes.
+/// element before the copies run.
 struct ReadAtCall {
     Drained drained;
     Stream s{cpu_device()};

@@ -331,7 +331,7 @@ struct SynchronisesLate {
     }
 };
 
-/// Whether the main thread sleeps.
+/// Returns whether the main thread sleeps.
 bool main_thread_is_blocked() {
     const std::string self = std::to_string(getpid());
     std::ifstream file("/proc/" + self + "/task/" + self + "/stat");

@@ -41,7 +41,7 @@ std::optional<Stream> stream_in(const void* record) {
     return stream;
 }
 
-/// Whether node `later` of a graph is ordered after node `first`.
+/// Returns whether node `later` of a graph is ordered after node `first`.
 bool is_after(const std::vector<NodeInfo>& nodes, std::size_t later, std::size_t first) {
     std::vector<bool> reached(nodes.size(), false);
     reached[later] = true;
@@ -561,12 +561,12 @@ TEST_CASE("memory that two owners release at the same time is freed once") {
         };
         std::thread other([&] { together([&] { graph.reset(); }); });
         together([&] {
-            // The graph has its nodes to destroy first. At some delay the two meet.
+            // The graph destroys its nodes first. At some delay the two threads meet.
             for (std::atomic<std::size_t> spins{0}; spins < round % 400; ++spins) {}
             x = {};
         });
         other.join();
-        // Freed, by one of them. Freed twice, it would be two arrays' memory at once.
+        // Freed by one of them. If both freed it, two arrays would get the same memory.
         if (detail::allocation_of(&block) == allocation) CHECK_FALSE(block.alive.load());
         const Array<int> a = empty<int>(s, size), b = empty<int>(s, size);
         if (detail::Access::block(a) == detail::Access::block(b) || a.data() == b.data())
@@ -600,7 +600,7 @@ TEST_CASE("memory of a capture that two threads give back is offered to the capt
         });
         if (twice) FAIL("two arrays of a capture have one piece of memory");
     }
-    CHECK(kept_back == 0);  // both are used again
+    CHECK(kept_back == 0);  // both are reused
 }
 
 TEST_CASE("a stream that reads an array and later writes it is one user of it") {
@@ -614,7 +614,7 @@ TEST_CASE("a stream that reads an array and later writes it is one user of it") 
         copy(reader, y, x);
     }
     reader.synchronize();
-    settle(test_device());  // the maker's place is free now
+    settle(test_device());  // the maker's slot is free now
     fill(reader, x, 1);
     const detail::Users users(*detail::Access::block(x));
     CHECK(std::ranges::count_if(users.all(), [&](const detail::StreamUse& use) {

@@ -131,7 +131,7 @@ TEST_CASE("an array has the parts that its view has") {
 
 TEST_CASE("a view of memory that is known to be a GPU's is refused where the host begins with it") {
     std::vector<int> values(10, 1);
-    detail::Block block;  // what a GPU's array has, in memory that can be read
+    detail::Block block;  // as a GPU's array has, in memory that the host can read
     block.device = detail::Access::device(DeviceKind::cuda, 3);
     const View<int> x = detail::Access::view(values.data(), values.size(), &block);
     const unsigned line = __LINE__ + 2;

@@ -23,7 +23,7 @@ thread_local bool is_here = false;  // true in the thread that created the Fault
 thread_local bool is_own = false;
 
 /// Returns whether NCCL started the calling thread: then its stack begins in NCCL's library,
-/// whatever it calls.
+/// even if it calls other code.
 bool is_thread_of_nccl() noexcept {
     enum class Starter : unsigned char { not_known, nccl, other };
     thread_local Starter starter = Starter::not_known;

@@ -19,7 +19,7 @@ namespace {
 struct Outcome {
     bool is_told = false;  ///< whether out_of_memory was thrown
     bool is_right = false;
-    std::string wrong;  ///< what went wrong; empty if nothing did
+    std::string wrong;  ///< the first error; empty if there was none
 };
 
 /// Counts reports of out_of_memory, which are as good as exceptions, and other reports. The hook
@@ -54,8 +54,8 @@ Outcome run_once(const Exercise& exercise) {
     return outcome;
 }
 
-/// Runs an exercise with every allocation failing in turn. Returns the first thing that went wrong,
-/// or an empty string.
+/// Runs an exercise with every allocation failing in turn. Returns the first error, or an empty
+/// string.
 std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& reports) {
     constexpr long most = 5000;
     int without = 0;
@@ -80,7 +80,7 @@ std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& repor
     return without < 2 ? "it does not come to an end" : "";
 }
 
-/// Gives every stream record a long name: a closed stream's record keeps the capacity of its name.
+/// Sets a long name on every stream record: a closed stream's record keeps its name's capacity.
 void name_all_records() {
     constexpr int more_than_there_are = 3000;
     for (int i = 0; i < more_than_there_are; ++i)
@@ -118,7 +118,7 @@ void check_all(const std::vector<Scenario>& all) {
 
 }  // namespace
 
-// Must be the first case: the first wait of the process creates what later waits reuse.
+// Must be the first case: the first wait of the process creates the objects that later waits reuse.
 TEST_CASE("a thread blocks and is woken when there is no memory") {
     const auto done = heddle::detail::make_completion();
     std::thread completes([&] {
@@ -220,7 +220,7 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        // On CUDA an end is put off if there is no memory; it comes all the same.
+        // On CUDA an end is delayed if there is no memory, but still happens.
         CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));

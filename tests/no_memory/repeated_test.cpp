@@ -1,5 +1,5 @@
-// A call that is refused for want of memory has done nothing: repeated, it leads to the same result
-// as if it had never been refused.
+// A call that fails for lack of memory has no effect: if repeated, it has the same result as if it
+// had never failed.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t n = 16;
 
-/// Makes the call, and makes it again if there is no memory for it.
+/// Makes the call, and repeats it if memory is lacking.
 template <class F> void again(F&& call) {
     for (;;) {
         try {
@@ -27,12 +27,12 @@ template <class F> void again(F&& call) {
     }
 }
 
-/// Two streams, with an array each, whose elements are counted along.
+/// Two streams, with an array each. The expected elements are tracked.
 struct Twin {
     Stream s{test_device()}, p{test_device()};
     Array<int> x = zeros<int>(s, n), y = zeros<int>(p, n);
     int in_x = 0, in_y = 0;
-    int leases_lost = 0;  ///< how often a pool had another number of leases than it should
+    int leases_lost = 0;  ///< how often a pool had a wrong number of leases
 
     Twin() {
         s.synchronize();

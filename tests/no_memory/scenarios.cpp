@@ -26,13 +26,13 @@ Device second_device() {
     return device_count(first.kind()) > 1 ? Device(first.kind(), 1) : first;
 }
 
-/// For memory of the host.
+/// Returns whether all elements are `value`, for memory of the host.
 bool is_all(View<const int> x, int value) {
     for (const int one : x)
         if (one != value) return false;
     return true;
 }
-/// For any memory, after what the stream has to do.
+/// Returns whether all elements are `value` after the stream's work, for any memory.
 bool is_all(StreamRef stream, View<const int> x, int value) {
     const OwnMemory own;
     const std::vector<int> there = to_host(stream, x);
@@ -482,7 +482,7 @@ bool run_pool(Bench& bench) {
 bool run_by_data(Bench& bench) {
     bench.count = 0;
     order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
-    const Array<int> first = empty<int>(order, size);  // where no list has any room yet
+    const Array<int> first = empty<int>(order, size);  // where no list has free room yet
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
     for (int i = 0; i < 4; ++i) {

@@ -16,7 +16,7 @@ struct Scenario {
     /// Whether its streams can be poisoned by a lack of memory; a poisoned stream keeps its record
     /// for good.
     bool can_poison = false;
-    /// Whether another library allocates too, which may keep what it likes.
+    /// Whether another library allocates too; it may keep its memory.
     bool has_others = false;
 };
 

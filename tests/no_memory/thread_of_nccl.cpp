@@ -17,7 +17,7 @@ void* allocate(void* is_given) {
 
 }  // namespace
 
-/// Starts a thread that allocates, and returns whether it was given memory.
+/// Starts a thread that allocates. Returns whether it received memory.
 extern "C" bool heddle_test_allocate_on_a_thread() {
     bool is_given = false;
     pthread_t thread;

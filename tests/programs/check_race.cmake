@@ -1,6 +1,6 @@
 # cmake -DPROGRAM=... -DCASE=... -DREPORTED=... -P check_race.cmake: runs a case of stream_races
-# under ThreadSanitizer. REPORTED: what its reports have to name, separated by commas; if empty,
-# there must be none.
+# under ThreadSanitizer. REPORTED: texts that its reports must contain, separated by commas. If it
+# is empty, there must be no report.
 execute_process(COMMAND "${PROGRAM}" "${CASE}" RESULT_VARIABLE status
     OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(REPORTED STREQUAL "")

@@ -1,6 +1,6 @@
 // growth [PART=COUNT...] [allow=MIB]: repeats calls, and fails if memory grows with their
 // number. Compares the process's resident memory after the first quarter with that at the end.
-// The parts, and what each does COUNT times:
+// The parts, and their effect, COUNT times:
 //
 //   operations  enqueues a host function, a fill or a wait on streams that persist
 //   streams     destroys a stream with its work pending

@@ -70,7 +70,7 @@ private:
 
 int failures = 0;
 
-/// Checks what 200 calls cost on a held stream, after the first runs have allocated all memory.
+/// Checks the costs of 200 calls on a held stream, after the first runs have allocated all memory.
 /// Count waits last, because counting them adds an observer, which has costs.
 template <class F> void check(bool count_waits, const char* name, StreamRef stream, F&& call) {
     std::size_t allocated = 0, locked = 0, waits = 0;

@@ -1,5 +1,5 @@
 // stream_races CASE: programs for ThreadSanitizer (docs/guide/19-checking.md), some with a race
-// between streams and some without. check_race.cmake runs one and reads what is reported.
+// between streams and some without. check_race.cmake runs one and checks the reports.
 #include <heddle/heddle.hpp>
 
 #include <array>
@@ -124,7 +124,7 @@ void waited_for_another() {
     streams.synchronize();
 }
 
-/// What frees and reuses of heddle's own memory must not hide.
+/// A race that reuse of heddle's own memory must not hide.
 void after_much_else() {
     Array<int> x = zeros<int>(16);
     synchronize_device(device);
@@ -159,7 +159,7 @@ void graph_and_stream() {
     streams.synchronize();
 }
 
-/// Freed memory that a stream still uses, which heddle was not told of.
+/// Frees memory that a stream still uses. That use was not declared to heddle.
 void freed_too_early() {
     const Streams streams;
     Array<int> x = zeros<int>(streams.b, 16);
@@ -170,7 +170,7 @@ void freed_too_early() {
     streams.synchronize();
 }
 
-// Without ----------------------------------------------------------------------------------------
+// Without a race ---------------------------------------------------------------------------------
 
 void two_streams_with_a_wait() {
     Array<int> x = zeros<int>(16);
@@ -201,7 +201,7 @@ void event_in_between() {
     value = 7;
 }
 
-/// Each index has elements of its own, whichever worker runs it.
+/// Each index has elements of its own, independent of the worker that runs it.
 void parts_of_a_kernel() {
     constexpr std::size_t n = 200;
     Array<int> x = zeros<int>(n);
@@ -235,7 +235,7 @@ void stacks_and_thread_locals() {
     streams.synchronize();
 }
 
-/// Closures with destructors, in memory that streams use by turns.
+/// Closures with destructors, in memory that streams use in turn.
 void closures() {
     const Streams streams;
     for (int i = 0; i < 200; ++i) {
@@ -271,7 +271,7 @@ void graphs() {
         const Streams streams;
         for (int i = 0; i < 10; ++i) {
             graph.launch(streams.a);
-            graph.launch(streams.b);  // comes after the launch before
+            graph.launch(streams.b);  // ordered after the launch before
         }
         streams.synchronize();
     }

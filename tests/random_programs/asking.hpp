@@ -1,4 +1,4 @@
-// The ways in which a host asks an array for its elements.
+// The ways in which a host queries an array for its elements.
 #pragma once
 
 #include "program.hpp"
@@ -9,15 +9,15 @@
 
 namespace heddle_test::programs {
 
-/// Whose failures a way to ask hears.
+/// The streams whose failures a way to query throws.
 enum class Hears : std::uint8_t {
     users,       ///< of all users of `x`; `s` is a new stream that is current
-    stream,      ///< of `s` alone, which becomes a user of `x`
+    stream,      ///< of `s` only, which becomes a user of `x`
     clone,       ///< the same, and of the users of an array that `s` makes
-    only_waits,  ///< of `s` alone, which the host waits for, and which does not read `x`
+    only_waits,  ///< of `s` only, which the host waits for, and which does not read `x`
 };
 
-/// A way to ask. `ask` returns the elements of `x`, and throws what heddle throws.
+/// A way to query. `ask` returns the elements of `x`, and throws heddle's exceptions.
 struct Way {
     const char* name;  ///< with `s` for the stream that it names
     Hears hears;

@@ -1,9 +1,9 @@
-// Random programs that are ordered by data, beside everything else that heddle does: batches and
+// Random programs that are ordered by data, beside all other features of heddle: batches and
 // captures of another thread on the shared default stream, tasks that make arrays, fork, capture
 // and batch, prepared launches and addresses, other threads with orders of their own, failures,
 // memory and outside streams that end, reads on the host, and threads that query and wait
-// meanwhile. They come to what their statements come to one after the other. The environment of
-// random_programs_test.cpp counts here too; the mode is `by_data`.
+// meanwhile. Their results are those of their statements in sequence. The environment variables of
+// random_programs_test.cpp apply here too; the mode is `by_data`.
 #include "by_data/random_program.hpp"
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
@@ -104,7 +104,7 @@ public:
             making, [&] { launch(making, Scale{}, dim(p.size), counted_, Word{1}, Word{1}, 0); });
         pests_.emplace(pests, view_for_pests(), p.seed);
     }
-    /// Returns how many statements it took until something was wrong, or 0.
+    /// Returns how many statements ran until a result was wrong, or 0.
     std::size_t first_wrong() {
         for (std::size_t i = 0; i < program_.statements.size(); ++i) {
             const Statement& s = program_.statements[i];
@@ -124,8 +124,8 @@ private:
             return std::ranges::find(calls, s.call) != calls.end();
         });
     }
-    /// Their streams must not join a capture. Nor may they have a failure, which would come to
-    /// whatever uses the same arrays.
+    /// Their streams must not join a capture. Nor may they have a failure, because all users
+    /// of the same arrays would inherit it.
     PestsView view_for_pests() const {
         return {.streams = {outside_, shared()},
                 .constants = {&untouched_},
@@ -188,7 +188,7 @@ private:
         case Call::outside: enqueue_outside(s, outside_); break;
         case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
         case Call::thread:
-            // The order of the other thread waits for what this one was given, as outside work.
+            // The other thread's order waits for this order's work, as for outside work.
             std::thread([&] {
                 order_by_data theirs(test_device(), program_.options);
                 launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
@@ -221,7 +221,7 @@ private:
     }
 
     MixAt at(const Statement& s) {
-        // (data() of the arrays would tell the check that the host may use them.)
+        // (data() of the arrays would declare to the check that the host may use them.)
         return {arrays_[s.from].view().data(), arrays_[s.to].view().data(), s.a, s.b, s.slow};
     }
 
@@ -240,7 +240,7 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The declaration that it reads is of the given stream.
+                // The declaration that it reads holds for the given stream.
                 if (stream != given) given.wait_stream(stream);
             });
             break;
@@ -271,13 +271,13 @@ private:
         }
     }
 
-    /// Orders the order itself after what others have done to the array, for those that wait for
-    /// it.
+    /// Orders the order after other users' work on the array, on behalf of streams that wait for
+    /// the order.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }
 
-    /// Work outside has to wait for what the order was given by itself.
+    /// Outside work must wait for the order's work explicitly.
     void order_outside(const Statement& s, const Stream& stream) {
         take_back(arrays_[s.to]);
         if (is_captured()) {
@@ -395,8 +395,8 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             without[left_out].kind = OpKind::host_function_runs;  // orders nothing
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
-            // Of uses in order the checker keeps the newest one. If that is the order's own it may
-            // not know of an older one outside, and miss what only that would bring.
+            // The checker keeps the newest of ordered uses. If that is the order's own, the checker
+            // may not know of an older one outside, and misses races that only that would show.
             const std::size_t found = first_race_by_checker(without);
             REQUIRE(found <= race);
             ++waits;
@@ -408,7 +408,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
         std::cout << needed << " of " << waits << " waits were needed, and found; " << early
                   << " early" << std::endl;
     if (waits < 400) return;
-    // The rest waits for more than one thing, or for work of which nothing is known.
+    // The rest waits for several operations, or for work that heddle does not know.
     CHECK(needed * 10 >= waits);
     CHECK(early * 100 <= waits);
 }

@@ -1,4 +1,4 @@
-// Threads that dawdle between what heddle has looked at and what the backend does.
+// Threads that are delayed between heddle's queries and the backend's action.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -15,8 +15,8 @@
 
 namespace heddle_test::programs {
 
-/// The CPU backend for some streams. Every few calls a thread is held in it until another one has
-/// come by, for a while at most. The streams wait for all others as for those of another kind of
+/// The CPU backend for some streams. Every few calls it holds a thread until another thread has
+/// arrived, for a limited time. The streams wait for all others as for streams of another kind of
 /// device.
 class Dawdling final : public heddle::detail::cpu::CpuBackend {
     using Record = heddle::detail::StreamRecord;
@@ -32,7 +32,7 @@ public:
         heddle::detail::record_of(stream).backend = this;
         streams_.push_back(stream);
     }
-    /// Before the streams end.
+    /// Call it before the streams end.
     void give_back() {
         for (const heddle::StreamRef stream : std::exchange(streams_, {}))
             heddle::detail::record_of(stream).backend = &heddle::detail::cpu_backend();

@@ -1,4 +1,4 @@
-// What the environment says about runs of random programs: see random_programs_test.cpp.
+// Environment variables for runs of random programs: see random_programs_test.cpp.
 #pragma once
 
 #include "catch.hpp"

@@ -2,7 +2,7 @@
 // stream has a failure or not, and each array the failures of its users. It is that of eager code
 // on CPU devices, and batches do the same. On CUDA devices work behind a failed host function may
 // run, and a host function that fails in a batch fails every stream that is connected with it there
-// (guide, chapter 11): an array that dropped work should have written gives a failure or anything.
+// (guide, chapter 11): an array that dropped work should have written has a failure or any value.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -15,10 +15,10 @@ namespace {
 /// A failure, by the number of the statement's run that failed; 0: none.
 using Failed = int;
 
-/// Stands for the CPU beside GPUs, which is none of the program's devices.
+/// Represents the CPU beside GPUs, which is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. Once it has ended, what it left.
+/// A stream that has used an array. After its end, the failure that it left.
 struct User {
     int stream = -1;  ///< -1: it has ended
     int device = 0;
@@ -26,9 +26,9 @@ struct User {
     /// A batch's root may count as a user of all that the batch uses, and the base of a branch.
     bool may_be_none = false;
     Failed left = 0;
-    /// It was a branch or a lease, so its stream may be used again, and fail then.
+    /// It was a branch or a lease, so its stream may be reused, and fail then.
     bool is_kept = false;
-    /// It has one of several failures that it waited for in a batch. Eager code has the first.
+    /// It has one of several failures of a batch that it waited for. Eager code has the first.
     bool is_mixed = false;
 };
 
@@ -223,7 +223,7 @@ private:
         at(users_, buffer).push_back({stream, device_of(stream), writes});
     }
 
-    /// Notes that a stream has read it, which is gone and may not have ended: a stream of the
+    /// Notes a read by a stream that was destroyed and may still have pending work: a stream of the
     /// device, or of the CPU, which reads host memory and is not cleared with a GPU.
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
@@ -244,7 +244,7 @@ private:
         if (mode_ == Mode::batch)
             for (int base = at(bases_, stream); base >= 0; base = at(bases_, base))
                 may_use(s, base);
-        // used_on() says no more than that it is used; a captured view says that it is read.
+        // used_on() only declares a use; a captured view declares a read.
         use(s.from, stream, s.what == What::host && !s.captures);
         use(s.to, stream, true);
         const bool is_dropped = at(failed_, stream) != 0;
@@ -294,7 +294,7 @@ private:
         const Failed cleared = std::exchange(at(failed_, stream), 0);
         if (cleared == 0) return;
         at(is_mixed_, stream) = false;
-        // What has work pending still hands its failure on.
+        // Streams with pending work still pass on their failures.
         for (std::vector<User>& users : users_)
             for (User& one : users)
                 if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
@@ -345,7 +345,7 @@ private:
     std::vector<std::vector<User>> users_;
     std::vector<int> current_;
     std::vector<int> bases_;     ///< of branches: the stream that joins them
-    std::vector<bool> is_kept_;  ///< branches and leases: others may get the stream
+    std::vector<bool> is_kept_;  ///< branches and leases: the stream may be reused
     std::vector<bool> is_mixed_, is_mixed_event_;
 };
 

@@ -32,13 +32,13 @@ std::string title(std::uint64_t seed, Mode mode) {
     return "seed " + std::to_string(seed) + ", mode " + to_string(mode);
 }
 
-/// Keeps reports of failures on streams that are gone from standard error.
+/// Keeps reports of destroyed streams' failures from standard error.
 struct Quiet {
     ReportHook before = set_report_hook([](const Error&) {});
     ~Quiet() { set_report_hook(before); }
 };
 
-/// Returns what went wrong, with a program made as small as possible within some seconds.
+/// Returns the error, with a program made as small as possible within some seconds.
 std::string report(const Program& program, Mode mode, const std::string& why) {
     std::cerr << title(program.seed, mode) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
@@ -57,7 +57,7 @@ std::string report(const Program& program, Mode mode, const std::string& why) {
     return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
 }
 
-/// Counts the operations that it is told of.
+/// Counts the operations that it is notified of.
 class Counter final : public Observer {
 public:
     Counter() { add_observer(*this, {.times = true, .host_functions = true}); }
@@ -85,7 +85,7 @@ public:
     Observed(const Observed&) = delete;
     Observed& operator=(const Observed&) = delete;
 
-    /// Returns what the checker found, or an empty string.
+    /// Returns the checker's report, or an empty string.
     std::string end() {
         if (!std::exchange(is_checked_, false)) return "";
         const check::Summary found = check::stop();

@@ -29,7 +29,7 @@ public:
             budget_ = options_.statements / static_cast<int>(segments);
             program_.segments.push_back(segment());
         }
-        if (options_.failures)  // every array is asked in the end
+        if (options_.failures)  // every array is queried in the end
             for (std::size_t b = 0; b < program_.buffers.size(); ++b)
                 if (!program_.buffers[b].local)
                     add_ask(static_cast<int>(b), program_.segments.back().after);
@@ -368,9 +368,9 @@ private:
         out.push_back(std::move(s));
     }
 
-    // Between the parts of programs that fail.
+    // Statements between the parts of programs that fail.
 
-    /// `in_batch`: it may be a part of a batch, where nothing is ordered by data.
+    /// `in_batch`: it may be a part of a batch, in which nothing is ordered by data.
     void add_between_failures(Block& out, bool in_batch) {
         const std::size_t dice = random_.below(100);
         if (dice < 45)
@@ -408,7 +408,7 @@ private:
         if (!pageable_.empty()) add_pageable_work(out);
     }
 
-    /// Adds work through an order by data. Its waits for other work come by themselves.
+    /// Adds work through an order by data. Its waits for other work are automatic.
     void add_by_data(Block& out) {
         Statement s = make(What::by_data);
         s.varies = 0;

@@ -94,9 +94,9 @@ struct OwningHostWork {
     void operator()() const { work(); }
 };
 
-// The same kernels as lambdas that capture what they use.
+// The same kernels as lambdas that capture their data.
 
-/// What a lambda captures.
+/// The captures of a lambda.
 struct Captured {
     View<const int> from;
     View<int> to;

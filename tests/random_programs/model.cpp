@@ -94,7 +94,7 @@ void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 // completed as well.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
-        // Work that did not run is not waited for, nor what is before it on its stream.
+        // Work that did not run is not waited for, nor is the work before it on its stream.
         if (p.in_body && strictness_ == Strictness::promised) return;
         host_.know(p);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));
@@ -109,7 +109,7 @@ void Model::copy_across(int statement, int stream, int other, int from, int to) 
     wait(other, stream);
 }
 
-// The host accesses the pageable array, after waiting for its users.
+// Models a host access of the pageable array, after a wait for its users.
 void Model::copy_here(int statement, int stream, int from, int to) {
     const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
     look(up ? from : to);
@@ -119,7 +119,7 @@ void Model::copy_here(int statement, int stream, int from, int to) {
     if (!up) forget(to);
 }
 
-// It waits for all users of its arrays.
+// Models a wait for all users of its arrays.
 void Model::by_data(int statement, int stream, int order, const Block& work) {
     at(streams_, order) = at(streams_, stream);
     at(streams_, order).set(order, at(given_, order));

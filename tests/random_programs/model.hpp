@@ -8,15 +8,15 @@
 
 namespace heddle_test::programs {
 
-/// An operation of a stream, and the statement it comes from.
+/// An operation of a stream, and its statement.
 struct Point {
     int stream = -1;
     unsigned count = 0;
     int statement = -1;
-    bool in_body = false;  ///< of a condition: it may not run
+    bool in_body = false;  ///< part of a condition's body: it may not run
 };
 
-/// A vector clock: how many of each stream's operations are known to be done.
+/// A vector clock: for each stream, how many of its operations are known to be complete.
 class Clock {
 public:
     unsigned of(int stream) const {
@@ -25,7 +25,7 @@ public:
                    : 0;
     }
     void set(int stream, unsigned count);
-    /// Knows at least as much of the point's stream as the point says.
+    /// Raises the count of the point's stream to at least the point's.
     void know(const Point& point);
     void join(const Clock& other);
     void meet(const Clock& other);
@@ -54,7 +54,7 @@ public:
     explicit Model(const Program& program, Strictness strictness = Strictness::promised);
 
     /// Checks a whole program in a mode, optionally with one wait left out. Returns a race, or
-    /// nothing if all conflicting accesses are ordered.
+    /// nullopt if all conflicting accesses are ordered.
     static std::optional<Race> check(const Program& program, Mode mode,
                                      Strictness strictness = Strictness::promised,
                                      WaitName left_out = {});
@@ -76,7 +76,7 @@ public:
     void look(int buffer);
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
-    /// Work through an order by data that is current on `stream`; `order` stands for its streams.
+    /// Models work through an order by data that is current on `stream`; `order`: its streams' id.
     void by_data(int statement, int stream, int order, const Block& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }

@@ -10,8 +10,8 @@ namespace heddle_test::programs::nodes {
 
 inline std::string name_of(int node) { return "n" + std::to_string(node); }
 
-/// Finds a node of a graph, of its child graphs or of what it was captured from. Their names follow
-/// those of the nodes that they are in.
+/// Finds a node of a graph, of its child graphs or of its captured graphs. Names begin with the
+/// names of the enclosing nodes.
 inline GraphNode find(const Graph& graph, int node) {
     const std::string name = name_of(node);
     for (const heddle::NodeInfo& one : graph.nodes())

@@ -40,7 +40,7 @@ private:
     std::size_t any(std::size_t n) { return maker_.any(n); }
     template <class V> auto one_of(const V& v) { return maker_.one_of(v); }
 
-    /// Returns what the node could be changed to, at random.
+    /// Returns a random new spec for the node.
     Spec fresh(int id) {
         const NodeInfo& node = program_.node(id);
         static constexpr Word values[] = {0, 0x07070707, 0x00050005};
@@ -67,7 +67,7 @@ private:
         if (is_kernel(node.kind) && !node.on_cpu && chance(10)) s.priority = -any(6);
         return s;
     }
-    /// Returns a state that is like `state` in many of its nodes.
+    /// Returns a state that equals `state` for many of its nodes.
     State changed(State state) {
         for (std::size_t id = 0; id < state.size(); ++id) {
             if (!chance(40)) continue;
@@ -103,7 +103,7 @@ private:
         if (!in_batch && chance(25)) add_aside(s);
     }
 
-    /// Adds a read of an array by a stream that waits for an event of the launch alone. All writes
+    /// Adds a read of an array by a stream that only waits for an event of the launch. All writes
     /// of the array are before the node that records it.
     void add_aside(const Step& launch) {
         const Step made = launch;
@@ -145,7 +145,7 @@ private:
             const Spec next = fresh(id);
             const Spec before = std::exchange(now, next);
             now.priority = before.priority;
-            // Often only whether it is enabled, or only what it does.
+            // Often only `on` changes, or only the rest.
             if (chance(30)) now = before, now.on = may_be_disabled(node.kind) ? !now.on : now.on;
             else if (chance(30)) now.on = before.on;
             now.flat = node.kind == Kind::copy_2d;  // there is no setter of rectangles

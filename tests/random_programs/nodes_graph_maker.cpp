@@ -90,7 +90,7 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
                        node.kind == Kind::copy || node.kind == Kind::copy_2d ||
                        node.kind == Kind::memory || (node.kind == Kind::host && chance(50));
     if (is_condition(node.kind)) {
-        // Reached by the device, which reads it.
+        // Accessible by the device, which reads it.
         for (int& from : node.froms) from = pick(true, inside, everywhere);
     }
     if (writes)
@@ -131,7 +131,7 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
     return id;
 }
 
-/// Returns whether a loop around the node counts this flag down: it would not end.
+/// Returns whether a loop around the node counts this flag down: the loop would not end.
 bool GraphMaker::counts(int array) const {
     return std::find(counted_.begin(), counted_.end(), array) != counted_.end();
 }

@@ -15,8 +15,8 @@ struct Uses {
     std::set<int> writes, reads;
 };
 
-/// Nodes that use the same memory are ordered by edges, whatever of it they are changed to use;
-/// everything else is left to chance.
+/// Nodes that use the same memory are ordered by edges, even if a later change causes that use.
+/// Everything else is random.
 class GraphMaker {
 public:
     enum class Inside : std::uint8_t { nothing, child, body };

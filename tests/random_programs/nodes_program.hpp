@@ -1,4 +1,4 @@
-// Random graphs of nodes as data: what they consist of, and the steps that change and launch them.
+// Random graphs of nodes as data: their nodes, and the steps that change and launch them.
 #pragma once
 
 #include "program.hpp"
@@ -46,7 +46,7 @@ struct Spec {
     Word a = 1, b = 0;
     int slow = 0;  ///< turns of a spin loop before the work
     bool on = true;
-    bool flat = false;  ///< a copy of kind copy_2d copies all that is between, too
+    bool flat = false;  ///< a copy of kind copy_2d copies all elements between, too
     int priority = 0;
 };
 /// The specs of all nodes, by id.
@@ -64,9 +64,9 @@ struct NodeInfo {
 };
 
 enum class Do : std::uint8_t {
-    change,       ///< sets what `spec` says of one node
+    change,       ///< applies `spec` to one node
     update,       ///< updates `slot` with a graph of `state`
-    build,        ///< builds `slot` anew, of `state`
+    build,        ///< builds `slot` again, from `state`
     clone,        ///< other = a clone of slot
     capture,      ///< other = a capture of a launch of slot
     drop,         ///< destroys slot, whose launches may be running
@@ -90,8 +90,8 @@ struct Step {
     int stream = 0;
     int node = -1;
     int array = -1, event = -1;
-    /// A change: finds the node by its name. A launch: names no wait where graphs promise the
-    /// order. A replacement: launches in between, which is refused.
+    /// A change: finds the node by its name. A launch: names no wait if graphs guarantee the
+    /// order. A replacement: launches in between, which is rejected.
     bool flag = false;
     Spec spec;
     State state;
@@ -122,19 +122,19 @@ inline bool may_be_disabled(Kind kind) { return kind <= Kind::fill; }
 /// Returns the initial contents of an array, or those of its `turn`th replacement.
 std::vector<int> contents(const Program& p, int array, Word turn);
 
-/// Returns the program of a seed. Equal devices give the same program on every machine.
+/// Returns the program of a seed. Equal devices produce the same program on every machine.
 Program generate(std::uint64_t seed, Device device);
 
-/// The result of a program: the values that it read on the way, and all arrays at the end.
+/// The result of a program: the values that it read during the run, and all arrays at the end.
 using Results = std::vector<std::vector<int>>;
 /// Runs the program on the host, one node after the other.
 Results expected(const Program& p);
-/// Runs the program with heddle. Throws what heddle throws, and Wrong if something is not refused.
+/// Runs the program with heddle. Throws heddle's exceptions, and Wrong if a misuse is accepted.
 Results run(const Program& p);
 struct Wrong : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// Runs the program. Returns what went wrong, or an empty string.
+/// Runs the program. Returns the error, or an empty string.
 std::string failure(const Program& p);
 
 /// Leaves out steps and nodes while `fails` returns true for the rest.

@@ -38,7 +38,7 @@ private:
     Stream& stream(int i) { return at(streams_, i); }
     Array<int>& array(int i) { return at(builder_.arrays, i); }
 
-    /// Orders a stream after everything so far.
+    /// Orders a stream after all work so far.
     void follow(int i) {
         for (const int other : open_) stream(i).wait_stream(stream(other));
         open_ = {i};
@@ -239,7 +239,7 @@ private:
     std::vector<Stream> streams_;
     Builder builder_;
     std::vector<Slot> slots_;
-    std::vector<int> open_{0};  ///< what comes next follows these streams
+    std::vector<int> open_{0};  ///< the next step's work follows these streams
     int last_launched_ = -1;    ///< the slot, if its launch was the last thing done
     Results seen_;
 };

@@ -1,5 +1,5 @@
-// Random graphs of nodes, changed between launches, come to what running their nodes one after the
-// other comes to. The environment of random_programs_test.cpp counts here too; the mode is `nodes`.
+// Random graphs of nodes, changed between launches, have the same results as running their nodes in
+// sequence. The environment variables of random_programs_test.cpp apply too; the mode is `nodes`.
 #include "environment.hpp"
 #include "nodes_program.hpp"
 #include "support.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode nodes"; }
 
-/// Returns what went wrong, with a program made as small as possible within some seconds.
+/// Returns the error, with a program made as small as possible within some seconds.
 std::string report(const Program& program, const std::string& why) {
     // Printed at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed) << ": " << why << std::endl;

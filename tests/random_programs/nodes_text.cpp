@@ -53,7 +53,7 @@ void write_graph(const Program& p, int index, const State& state, std::size_t de
     }
 }
 
-/// Removes a node's work and edges. Its successors then come after its predecessors.
+/// Removes a node's work and edges. Its successors are then ordered after its predecessors.
 void remove_node(Program& p, int id) {
     NodeInfo& gone = at(p.nodes, id);
     for (NodeInfo& node : p.nodes) {

@@ -32,7 +32,7 @@ Pests::~Pests() {
     if (before_ != nullptr) set_report_hook(*before_);
 }
 
-/// Leaves the scope that another thread has entered, perhaps, and enters one for another to leave.
+/// Leaves the scope that another thread has entered, if any, and enters one for another to leave.
 void Pests::move_scope(StreamRef stream, bool waits_on_exit) {
     delete moved_.exchange(nullptr);
     auto scope = std::make_unique<ScopedStream>(

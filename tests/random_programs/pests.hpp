@@ -10,7 +10,7 @@
 
 namespace heddle_test::programs {
 
-/// What the threads may touch: objects that exist for the whole program. The arrays are never
+/// The objects that the threads may use. They exist for the whole program. The arrays are never
 /// written.
 struct PestsView {
     std::vector<StreamRef> streams;
@@ -19,7 +19,7 @@ struct PestsView {
     /// would join.
     bool wait_on_streams = true;
     bool whole_devices = true;
-    /// Whether the threads enqueue what does nothing. In a capture that would be a node.
+    /// Whether the threads enqueue work without effect. In a capture that would be a node.
     bool enqueues = true;
     /// Whether the threads leave each other's scopes, as coroutines do that move.
     bool moves_scopes = true;
@@ -37,7 +37,7 @@ private:
     void move_scope(StreamRef stream, bool waits_on_exit);
 
     std::atomic<bool> stop_{false};
-    std::atomic<ScopedStream*> moved_{nullptr};  ///< whoever comes next leaves it
+    std::atomic<ScopedStream*> moved_{nullptr};  ///< the next thread leaves it
     std::shared_ptr<const ReportHook> before_;
     std::vector<std::thread> threads_;
 };

@@ -49,7 +49,7 @@ enum class What : std::uint8_t {
     copy_2d,  ///< copies the first half of each row of four
     host,     ///< a host function: to = to * a + b, plus from if there is one
     fail,     ///< a kernel or, if `owns`, a host function that throws and writes nothing
-    // Order:
+    // Order between streams:
     wait_stream,  ///< stream waits for other
     record,       ///< records event on stream
     wait_event,   ///< stream waits for event
@@ -70,7 +70,7 @@ enum class What : std::uint8_t {
     /// Captures body 0, work of `stream`, and launches that once on it. While the capture is open,
     /// body 1 runs, on streams that have no part in it, and `from` is read.
     captured,
-    // Statements that make the host wait, only between segments:
+    // Statements that make the host wait. They appear only between segments:
     wait_here,        ///< waits for stream
     wait_here_event,  ///< waits for event
     wait_here_all,    ///< waits for the device of stream
@@ -81,11 +81,11 @@ enum class What : std::uint8_t {
     /// to = from, where one of them is a pageable array that streams may still use.
     copy_here,
     make_anew,  ///< frees to, and allocates it again on stream
-    // Only in programs that fail:
-    ask,    ///< asks `from` for its elements, in way `a` (asking.hpp)
+    // Statements of programs that fail only:
+    ask,    ///< queries `from` for its elements, in way `a` (asking.hpp)
     clear,  ///< stream.clear_error() or, if `owns`, clear_errors() of its device
     /// Body 0 through an order_by_data that is current on `stream`. All of its work writes `to`, so
-    /// that what comes behind a failure is dropped. `other`: stands for the order's streams.
+    /// that work after a failure is dropped. `other`: the order's streams.
     by_data,
 };
 
@@ -117,8 +117,8 @@ inline bool is_function(const Statement& s) {
     return s.what == What::scale || s.what == What::mix || s.what == What::host;
 }
 
-/// Returns whether the statement is a copy or a fill that is given addresses within its arrays, not
-/// views of them.
+/// Returns whether the statement is a copy or a fill to which addresses within its arrays are
+/// passed, not views of them.
 inline bool is_by_address(const Statement& s) {
     const bool may_be = s.what == What::fill || s.what == What::copy || s.what == What::copy_2d ||
                         s.what == What::copy_here || s.what == What::copy_across;
@@ -209,7 +209,7 @@ struct GeneratorOptions {
     bool failures = false;
 };
 /// Returns the program of a seed, for devices of one kind. A CPU device may follow CUDA devices,
-/// and adds CPU streams. Equal devices give the same program on every machine.
+/// and adds CPU streams. Equal devices produce the same program on every machine.
 Program generate(std::uint64_t seed, const std::vector<Device>& devices,
                  GeneratorOptions options = {});
 

@@ -52,7 +52,7 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Returns what went wrong, with a program made as small as possible within some seconds.
+/// Returns the error, with a program made as small as possible within some seconds.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
     // Printed at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
@@ -247,8 +247,8 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
 
 namespace {
 
-/// Collects the statements within conditions. Where nothing is captured the host reads the value of
-/// a condition, and waits for what is before it: more is in order than the program asks for.
+/// Collects the statements within conditions. If nothing is captured, the host reads the value of
+/// a condition, and waits for earlier work: more is ordered than the program requires.
 void collect_conditional(const Block& block, bool is_inside, std::set<int>& ids) {
     for (const Statement& s : block) {
         if (is_inside) ids.insert(s.id);
@@ -267,7 +267,7 @@ std::set<int> conditional_statements(const Program& program) {
     return ids;
 }
 
-/// Checks what is enqueued during its lifetime, and counts the races.
+/// Checks the work that is enqueued during its lifetime, and counts the races.
 class Checked {
 public:
     Checked() {
@@ -345,8 +345,8 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
                   << " were in order, " << unknown << " are not known to the oracle" << std::endl;
     CAPTURE(programs, missed);
     CHECK(missed == "");
-    // In the rest, one of a hundred, the streams of branches that were leased again have made an
-    // order that nobody promised. Four more are within chance where the programs are few.
+    // In the rest, one of a hundred, streams of branches that were leased again have created an
+    // order that is not guaranteed. Four more are within chance where the programs are few.
     CHECK(programs - found <= programs / 50 + 4);
 }
 

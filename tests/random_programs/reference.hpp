@@ -7,12 +7,12 @@
 
 namespace heddle_test::programs {
 
-/// What an array that was asked gave, or may give: elements, or a failure.
+/// The result of a query of an array, or a possible result: elements, or a failure.
 struct Answer {
     int statement = -1;
     bool may_give = false;
     bool may_throw = false;
-    bool is_known = true;  ///< the elements are
+    bool is_known = true;  ///< whether the elements are known
     std::vector<int> elements = {};
 };
 
@@ -25,10 +25,10 @@ struct Outcome {
     /// poisoned at the end.
     std::vector<bool> failed;
     std::vector<Answer> answers;
-    /// Programs with failures: arrays whose elements nobody knows, because what should have written
-    /// them all was dropped.
+    /// Programs with failures: arrays with unknown elements, because work that should have written
+    /// all of them was dropped.
     std::vector<bool> unknown;
-    /// Whether what failed depends on the moment, so that nothing more is known.
+    /// Whether failures depend on timing, so that the rest is unknown.
     bool is_unsure = false;
 };
 
@@ -43,7 +43,7 @@ inline int scaled(int x, Word a, Word b) { return static_cast<int>(static_cast<W
 void do_work(const Program& p, const Statement& s, int round, Outcome& out);
 
 Outcome expected(const Program& p, Mode mode);
-/// The same for programs that fail, in modes that capture nothing (failures.cpp).
+/// Returns the same for programs that fail, in modes that capture nothing (failures.cpp).
 Outcome expected_with_failures(const Program& p, Mode mode);
 
 /// Returns a description of the first difference, or an empty string.

@@ -66,7 +66,7 @@ public:
         }
         if (program_.fails) end_failed();
         for (std::size_t i = 0; i < buffers_.size(); ++i) {
-            // Where work has failed, to_host() throws. All is done, on CPU devices.
+            // If work has failed, to_host() throws. All work is complete, on CPU devices.
             const bool is_read = !program_.fails || program_.devices[0].is_cpu();
             if (program_.buffers[i].local || !is_read) outcome_.buffers.emplace_back();
             else if (!program_.fails) outcome_.buffers.push_back(to_host(buffers_[i]));
@@ -88,7 +88,7 @@ private:
         for (const auto& s : owned_)
             if (s) outcome_.failed.push_back(s->clear_error() != nullptr);
         for (const Device d : program_.devices) (void)clear_errors(d);
-        // Reads of pinned memory take failures over on the current stream of the CPU.
+        // Reads of pinned memory pass failures on to the current stream of the CPU.
         (void)clear_errors(Device("cpu:0"));
     }
 
@@ -137,8 +137,8 @@ private:
         }
     }
 
-    /// Whether threads are held on their way to the program's CPU streams. Captures do not go from
-    /// one kind of device to another, which those streams seem to be.
+    /// Returns whether threads are held on their way to the program's CPU streams. Captures do
+    /// not span kinds of devices, and those streams seem to be of another kind.
     bool dawdles() const {
         return options_.pests > 0 && !captures(mode_) && !program_.fails && program_.seed % 3 == 1;
     }
@@ -164,7 +164,7 @@ private:
         else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
     }
 
-    /// Returns the first elements of an array, as the statement gives them.
+    /// Returns the first elements of an array, in the form that the statement passes.
     View<int> elements(const Statement& s, int b, std::size_t n) {
         const View<int> view = array(b).view().first(n);
         return is_by_address(s) ? View<int>(view.data(), view.size()) : view;
@@ -344,8 +344,8 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
-    /// Launches the graph on `root` or, every second time and where it has nodes of another GPU, on
-    /// a stream there, in its place in the order of `root`.
+    /// Launches the graph on `root` or, every second time and if it has nodes of another GPU, on
+    /// a stream of that GPU, in its place in the order of `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {
             return std::ranges::any_of(graph.nodes(),
@@ -491,7 +491,7 @@ private:
         answer(s, [&] { return to_host(array(s.from)); });
     }
 
-    /// Returns the elements as the host itself reads them, where it can: who wrote them is done.
+    /// Returns the elements as the host itself reads them, if it can: all writers have completed.
     std::vector<int> read_again(const Statement& s, std::vector<int> elements) {
         const Array<int>& x = array(s.from);
         if (x.kind() == MemoryKind::device && x.device().is_cuda()) return elements;
@@ -506,8 +506,8 @@ private:
         return elements;
     }
 
-    /// Beside GPUs, makes a new stream of the CPU current, which has the host's arrays asked. It
-    /// takes their failures over, and the programs' own streams do not have those.
+    /// Beside GPUs, makes a new stream of the CPU current, which then queries the host's arrays. It
+    /// inherits their failures; the program's own streams do not.
     struct OnCpu {
         std::optional<Stream> stream;
         std::optional<ScopedStream> in;
@@ -580,7 +580,7 @@ private:
             const Currents here(*this, current_, current_device_);
             block(s.bodies[1], round);
             if (s.from < 0 || captures(mode_)) return;
-            // Of the array's device, whose current stream reads it and takes failures over.
+            // On the array's device, whose current stream reads it and inherits failures.
             const OnCpu on_cpu(device(0));
             const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
             const Stream reader(device(from.place == Place::device ? from.device : 0));

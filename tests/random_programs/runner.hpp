@@ -17,11 +17,11 @@ struct RunOptions {
     int held = -1;
 };
 
-/// Runs the program and returns its result. Throws what heddle throws.
+/// Runs the program and returns its result. Throws heddle's exceptions.
 Outcome run(const Program& p, Mode mode, RunOptions options = {});
 
-/// Runs the program. Returns how its result differs from the expected one, or what was thrown, or
-/// an empty string.
+/// Runs the program. Returns how its result differs from the expected one, or the exception's text,
+/// or an empty string.
 std::string failure(const Program& p, Mode mode, RunOptions options = {});
 
 }  // namespace heddle_test::programs

@@ -1,5 +1,5 @@
-// Programs of fourteen kinds, of which nothing is told that is not so: neither by the watch, nor to
-// a thread that asks without pause.
+// Programs of fourteen kinds, about which nothing false is reported: neither by the watch, nor to a
+// thread that queries without pause.
 //
 // HEDDLE_WATCHED_SECONDS  time for each kind; without it, each has one program
 // HEDDLE_WATCHED_KINDS    some of the kinds below, with commas; all by default
@@ -40,7 +40,7 @@ std::vector<Device> devices_for(std::uint64_t seed) {
     return devices;
 }
 
-// Kinds. Each function runs one program and returns what went wrong, or an empty text. -----------
+// Kinds. Each function runs one program and returns the error, or an empty text. -----------------
 
 std::string wrong_if(bool is_wrong) { return is_wrong ? "a wrong result" : ""; }
 
@@ -173,9 +173,9 @@ constexpr Kind kinds[] = {
 };
 static_assert(std::size(kinds) == 14);
 
-// Who looks --------------------------------------------------------------------------------------
+// The observer -----------------------------------------------------------------------------------
 
-/// What should not have been told.
+/// False reports.
 class Told {
 public:
     void add(const std::string& text) {
@@ -193,13 +193,13 @@ private:
     std::string texts_;
 };
 
-/// No program here has such, at any moment.
+/// Returns whether no program here can have this cause, at any moment.
 bool is_never_so(const PendingCause& cause) {
     return cause.kind == CauseKind::cycle || cause.kind == CauseKind::nothing_reaches ||
            cause.kind == CauseKind::process_is_gone;
 }
 
-/// A thread that asks what is pending without pause.
+/// A thread that queries pending work without pause.
 class Looker {
 public:
     explicit Looker(Told& told)
@@ -235,7 +235,7 @@ bool is_kind_wanted(std::string_view kind) {
     return wanted == ",," || wanted.find("," + std::string(kind) + ",") != std::string::npos;
 }
 
-/// Runs programs of the kind, beside a thread that looks and a watch.
+/// Runs programs of the kind, beside a thread that queries and a watch.
 void run_kind(const Kind& kind, double seconds) {
     Told told;
     const auto end = Time::now() + std::chrono::duration<double>(seconds);
@@ -275,8 +275,8 @@ TEST_CASE("child: programs of fourteen kinds beside looks", "[.watched]") {
     set_report_hook(before);
 }
 
-// In a process of its own: other tests hand native handles out, and nobody knows which work such
-// streams have.
+// In a process of its own: other tests hand native handles out, and the work on such streams is
+// unknown.
 TEST_CASE("nothing is told that is not so of programs of fourteen kinds", "[watch]") {
     const ChildResult child =
         run_test_case("child: programs of fourteen kinds beside looks",

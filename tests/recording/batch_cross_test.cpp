@@ -1,5 +1,5 @@
-// Batches whose streams wait for the other kind of device: what is recorded so far is sent, and the
-// wait is the one of the same calls without a batch.
+// Batches whose streams wait for the other kind of device: recorded work is sent, and the wait is
+// that of the same calls without a batch.
 #include "support.hpp"
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace {
 #define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
-/// A call by which a stream waits for what another one was given.
+/// A call that makes a stream wait for another stream's work.
 struct Way {
     const char* name;
     std::function<void(StreamRef waiter, StreamRef other)> wait;

@@ -7,8 +7,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// A batch whose first stream `s` has two others beside it, `p` and `q`, which do not wait for what
-/// `s` is given after `begin`.
+/// A batch whose first stream `s` has two others beside it, `p` and `q`. They do not wait for work
+/// is enqueued on `s` after `begin`.
 struct Three {
     Stream s{test_device(), {.name = "s"}}, p{test_device(), {.name = "p"}},
         q{test_device(), {.name = "q"}};
@@ -22,7 +22,7 @@ struct Three {
     static void fail(StreamRef on, const char* why) {
         launch_host(on, [why] { throw Boom(why); });
     }
-    /// Waits for all. Returns which of them had failed, by name, and clears that.
+    /// Waits for all. Returns the names of failed streams, and clears their failures.
     std::string failed() {
         std::string names;
         for (StreamRef one : {StreamRef(s), StreamRef(p), StreamRef(q)})
@@ -165,7 +165,7 @@ TEST_CASE("an array has the failure of what ended before its batch was sent") {
     const Stream reader(test_device());
     const ScopedStream current(reader, {.wait_on_enter = false});
     CHECK_THROWS_AS(to_host(x), WorkFailed);
-    // On CUDA all that is connected with a host function fails with it.
+    // On CUDA all work that is connected with a host function fails with it.
     if (test_device().is_cpu()) CHECK(it.failed() == (is_branch ? "p" : ""));
     (void)clear_errors(test_device());
 }

@@ -13,7 +13,7 @@ namespace {
 // In ints. Other tests allocate no arrays of this class.
 constexpr std::size_t n = 43'210;
 
-/// A batch with a second stream, which has sent what it recorded so far.
+/// A batch with a second stream, which has sent its recorded work.
 struct Joined {
     Stream first{test_device()}, second{test_device()}, outside{test_device()};
     Batch batch{{.on_cpu = true}};
@@ -24,8 +24,8 @@ struct Joined {
         launch_host(second, [] {});
         in.send();
     }
-    /// Allocates memory for the second stream. On CPU devices that is no work, and is declared to
-    /// be some.
+    /// Allocates memory for the second stream. On CPU devices that is not work, and is declared as
+    /// work.
     Array<int> allocate() {
         Array<int> x = empty<int>(second, n);
         if (test_device().is_cpu())

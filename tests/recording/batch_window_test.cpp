@@ -1,4 +1,4 @@
-// Threads that are held between their look at a stream's flags and what they enqueue, while a batch
+// Threads that are held between their query of a stream's flags and their enqueue, while a batch
 // takes that stream in: docs/adr/0060. The backend of the streams is replaced by one that holds
 // them there.
 #include "core/recording/recorder.hpp"
@@ -15,10 +15,10 @@ using namespace heddle_test;
 namespace {
 
 /// Enqueues host functions as backends do whose native calls share no lock with heddle: the queue
-/// takes them whatever the stream's flags say.
+/// accepts them without a look at the stream's flags.
 class Announcing final : public HoldingBackend {
 public:
-    Call on_its_way;  ///< announced, and looked: what remains is the native call
+    Call on_its_way;  ///< announced, and checked; only the native call remains
 
     void enqueue(detail::StreamRecord& stream, const detail::OpType& type, void* self,
                  std::size_t count, const SourceLocation& where) override {
@@ -152,7 +152,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
         REQUIRE(is_recorded(side));
         seen.note(side, "recorded");
         detail::Recorder& recorder = *detail::record_of(side).recorder.load();
-        backend.in_instantiate = [&] {  // the batch has looked at its streams, and not launched
+        backend.in_instantiate = [&] {  // the batch has queried its streams, and not launched
             stop.go.set();
             CHECK(eventually([&] { return waits.is_set() || recorder.lock.is_awaited(); }));
         };

@@ -1,4 +1,4 @@
-// Captures: what is recorded, which streams take part, what is refused, and what a failure leaves.
+// Captures: recorded work, participating streams, rejected calls, and the state after a failure.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-// Captures and batches that recorded nothing, while work was enqueued past them, say so.
+// Captures and batches that recorded nothing, while other streams received work, report it.
 #include <thread>
 
 #include "kernel_launches.hpp"

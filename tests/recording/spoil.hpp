@@ -5,8 +5,8 @@
 
 namespace heddle_test {
 
-/// Adds to the batch that records the stream what no graph can have, a condition without bodies, so
-/// that ending the batch throws UsageError. Do not make it send before.
+/// Adds a node that no graph can have to the batch that records the stream: a condition without
+/// bodies. Ending the batch then throws UsageError. Do not make the batch send before.
 void spoil_batch(heddle::StreamRef stream);
 
 }  // namespace heddle_test

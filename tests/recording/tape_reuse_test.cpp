@@ -1,4 +1,4 @@
-// What batches record lies in tapes that are used again. None is before the work on it has run.
+// Batches record in tapes that are reused. A tape must not be reused before its work has run.
 #include "support.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Noted {
             const int first = large.values.front();
             found.push_back(large.is(first) ? first : -1);
         });
-        // Not plain bytes: this one has a destructor.
+        // Not trivially copyable: this one has a destructor.
         launch_host(s, [this, shared = std::make_shared<Large>(value)] {
             const int first = shared->values.front();
             found.push_back(shared->is(first) ? first : -1);
@@ -49,7 +49,7 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     Gate gate;
     gate.hold(noted.s);
     for (int i = 0; i < 100; ++i) {
-        // The batch that is kept changes its graph's arguments each time; the other one is gone,
+        // The kept batch changes its graph's arguments each time. The other batch is destroyed,
         // and its tape with it, before its work can run.
         ScopedBatch in(kept, noted.s);
         noted.enqueue(i);

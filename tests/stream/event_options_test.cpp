@@ -1,4 +1,4 @@
-// Event options: timing, blocking host waits, sharing between processes; and what is refused.
+// Event options: timing, blocking host waits, sharing between processes; and rejected calls.
 #include "support.hpp"
 
 using namespace heddle_test;

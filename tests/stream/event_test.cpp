@@ -1,4 +1,4 @@
-// Events: what a record means for waits and for the host.
+// Events: effects of a record on waits and on the host.
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -27,7 +27,7 @@ const PoisonedStream* find(const std::vector<PoisonedStream>& all, StreamRef str
 /// Waits until pending reports have reached the hook, and clears failures that earlier cases left.
 void let_all_be_told() { (void)clear_errors(); }
 
-/// Collects the reports of this case alone.
+/// Collects the reports of this case only.
 struct OwnReports {
     OwnReports() { let_all_be_told(); }
     Strings causes() const {

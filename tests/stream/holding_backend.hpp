@@ -1,4 +1,4 @@
-// Threads that are held between what core has looked at and what the backend does.
+// Threads that are held between core's queries and the backend's action.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -13,8 +13,8 @@
 
 namespace heddle_test {
 
-/// The CPU backend for some streams, with calls where a thread can be held. All of them look at the
-/// stream's flags before, in core, and have not enqueued anything yet.
+/// The CPU backend for some streams, with calls that can hold a thread. Each of them is after core
+/// has queried the stream's flags, and before anything is enqueued.
 class HoldingBackend : public detail::cpu::CpuBackend {
 public:
     using Call = std::function<void()>;
@@ -55,7 +55,7 @@ public:
     }
 
 protected:
-    /// Once, on the first thread that comes.
+    /// Calls it once, on the first thread that arrives.
     static void call(Call& function) {
         if (const Call one = std::exchange(function, nullptr)) one();
     }
@@ -64,7 +64,7 @@ private:
     std::vector<StreamRef> streams_;
 };
 
-/// A place where a thread is held: it says that it has come, and waits until it is let go.
+/// A place that holds a thread: it signals the thread's arrival, and waits until it is released.
 struct StopPoint {
     Flag reached, go;
     void stop() const {

@@ -1,5 +1,5 @@
-// What a thread gets that asks, waits, enqueues or destroys while another one is in the middle of
-// something: the table of docs/internals.md. Batches that take a stream in: batch_window_test.cpp.
+// Queries, waits, enqueues and destruction while another thread is in the middle of a call: table
+// of docs/internals.md. For batches that take a stream in, see batch_window_test.cpp.
 #include "core/recording/recorder.hpp"
 #include "kernel_launches.hpp"
 #include "stream/holding_backend.hpp"
@@ -205,7 +205,7 @@ TEST_CASE(
             batch = std::make_unique<ScopedBatch>(step, s);
             launch_host(s, [] {});
         });
-        for (int i = 0; i < 10; ++i)  // one of them may have that one's id
+        for (int i = 0; i < 10; ++i)  // one of them may have the same id
             on_another_thread([&] {
                 other.wait_stream(s);
                 CHECK_FALSE(detail::record_of(other).has(detail::stream_flag::recording));

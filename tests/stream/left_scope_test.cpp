@@ -1,4 +1,4 @@
-// Scopes that are left on another thread than they were entered on, as coroutines do that move:
+// Scopes that are left on another thread than they were entered on, as by coroutines that move:
 // their own thread closes them (docs/adr/0060).
 #include "support.hpp"
 
@@ -57,7 +57,7 @@ private:
     std::thread thread_;
 };
 
-/// What the frame of a coroutine holds while that is suspended in a scope.
+/// The scope in a suspended coroutine's frame.
 using Frame = std::unique_ptr<ScopedStream>;
 
 Frame hold_scope(StreamRef stream, ScopeOptions options = {.wait_on_enter = false},
@@ -65,7 +65,7 @@ Frame hold_scope(StreamRef stream, ScopeOptions options = {.wait_on_enter = fals
     return std::make_unique<ScopedStream>(stream, options, where);
 }
 
-/// The coroutine goes on, and leaves the scope.
+/// Resumes the coroutine, which leaves the scope.
 void finish(Frame& frame) { frame.reset(); }
 
 }  // namespace
@@ -88,7 +88,7 @@ struct Coroutine {
 Coroutine suspended_in_scope(StreamRef stream, Array<int>& x) {
     const ScopedStream in(stream);
     co_await std::suspend_always{};
-    fill(stream, x, 1);  // names its stream: where the coroutine runs is all the same
+    fill(stream, x, 1);  // names its stream: the coroutine's thread makes no difference
 }
 }  // namespace
 
@@ -130,11 +130,11 @@ TEST_CASE("a scope that a coroutine leaves on another thread ends where it was e
         SECTION("current_device") { CHECK(current_device() == device); }
         SECTION("ScopedStream") {
             {
-                const ScopedStream in(b);  // after what is current: not after a
+                const ScopedStream in(b);  // after the current one: not after a
             }
             CHECK(current_stream(test_device()) == before);
         }
-        SECTION("set_stream") {  // for good: no scope is open
+        SECTION("set_stream") {  // permanent: no scope is open
             set_stream(b, {.wait = false});
             CHECK(current_stream(test_device()) == b);
             set_stream(before, {.wait = false});
@@ -239,7 +239,7 @@ TEST_CASE("a scope that is left after its thread has ended is reported, and no l
     constexpr int threads = 20;
     for (int i = 0; i < threads; ++i) {
         std::thread([&] { tasks.push_back(hold_scope(a)); }).join();
-        // This one's state may lie where that of the first one did.
+        // This one's state may reuse the memory of the first one's.
         std::thread([&] {
             const ScopedStream in(b, {.wait_on_enter = false});
             finish(tasks.back());

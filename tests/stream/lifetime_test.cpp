@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t n = 50'000;
 
-/// Allocates and writes arrays of the size that was just freed, on a stream that is not held.
+/// Allocates and writes arrays of the freed size, on a stream that is not held.
 void overwrite_what_is_free(StreamRef s) {
     std::vector<Array<int>> arrays;
     for (int i = 0; i < 4; ++i) arrays.push_back(full<int>(s, n, -1));

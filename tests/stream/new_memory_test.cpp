@@ -1,4 +1,4 @@
-// An allocation is work of its stream, on GPUs: who uses the memory elsewhere waits for it.
+// An allocation is work of its stream, on GPUs: other users of the memory wait for it.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -80,8 +80,8 @@ TEST_CASE("a branch of fork_join that has only got memory is joined") {
         const ScopedStream in(base, {.wait_on_enter = false});
         return waits_of([&] { fork_join(branch, [] {}); }).inserted;
     };
-    // Two waits for the fork. The base joins empty branches only if it has not waited for what
-    // their streams were given before, such as the fork before this one.
+    // Two waits for the fork. The base joins empty branches only if it has not waited for earlier
+    // work of their streams, such as the fork before this one.
     std::uint64_t all = 0;
     for (int i = 0; i < 3 && all != 4; ++i) all = waits_with([] {});
     REQUIRE(all == 4);
@@ -119,7 +119,7 @@ TEST_CASE("by data: an order begins after the memory that the current stream has
     const ScopedStream in(s, {.wait_on_enter = false});
     const Array<int> x = empty<int>(n);
     const Waits begun = waits_of([] { const order_by_data order(test_device(), {.streams = 2}); });
-    // The end of an order that was given nothing waits for nothing.
+    // The end of an order without operations waits for nothing.
     CHECK((begun.inserted != 0) == test_device().is_cuda());
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("by data: what an order has allocated on one stream is waited for on a
         order_by_data order(test_device(),
                             {.streams = 2, .waits = waits, .spread = DataSpread::always});
         Array<int> x = empty<int>(order, n), y = empty<int>(order, n);
-        // One of the two is of the other stream.
+        // One of the two is on the other stream.
         const Waits used = waits_of([&] { order.task({writes(x), writes(y)}, [](StreamRef) {}); });
         if (test_device().is_cuda()) CHECK(used.inserted == 1);
     }

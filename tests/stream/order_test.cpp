@@ -1,4 +1,4 @@
-// wait_stream: what it orders, when it is elided, and when it must not be.
+// wait_stream: the order that it creates, when it is elided, and when it must not be.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -172,7 +172,7 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record isn't work
     Array<int> fresh;
     CHECK(waits_after([&] { fresh = empty<int>(b, 54'321); }) == wait_for_new_memory());
-    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // nobody may use it any more
+    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no caller can use it any more
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {

@@ -1,4 +1,4 @@
-// Failed work: what is dropped, where the failure is thrown, how to recover.
+// Failed work: dropped work, the calls that throw the failure, recovery.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 

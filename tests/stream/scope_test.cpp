@@ -1,4 +1,4 @@
-// Scopes: what is current, what is ordered on entry and exit, and errors.
+// Scopes: the current stream, order on entry and exit, and errors.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 

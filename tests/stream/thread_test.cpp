@@ -281,12 +281,12 @@ TEST_CASE("names of streams are read while other threads open and close streams"
                                                    .name = std::string(40, 'a')});
                 StreamPool pool(test_device(), {.max_streams = 2, .shared = 1});
                 const StreamPool::Lease lease = pool.lease();
-                // Branches' streams are kept for later forks, but for each priority apart.
+                // Branches' streams are kept for later forks, separately for each priority.
                 const ScopedStream in(named, {.wait_on_enter = false});
                 if (t == 0) fork_join([] { launch_host([] {}); }, [] { launch_host([] {}); });
             }
         });
-    // As many that records of streams that are gone become other streams, with other names.
+    // So many that records of destroyed streams become other streams, with other names.
     opening.emplace_back([] {
         for (std::size_t i = 0; i < repetitions(20'000, 200); ++i)
             const Stream named(test_device(), {.name = std::string(20 + i % 40, 'b')});

@@ -1,4 +1,4 @@
-// What is decided about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp): each rule, and each
+// Decisions about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp): each rule, and each
 // pair of states.
 #include "core/stream/wait_plan.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 // The table ---------------------------------------------------------------------------------------
 
-/// What is decided if exactly these facts are known, and if one more is.
+/// The decision if exactly these facts are known, and if one more is.
 struct Row {
     WaitRuleName rule;
     WaitAction action;
@@ -67,7 +67,7 @@ const std::vector<Row>& rows() {
     return all;
 }
 
-/// The same decisions as a program, which tells what each fact decides.
+/// The same decisions as a program, which shows the effect of each fact.
 WaitRuleName expected(std::uint32_t facts) {
     const auto is = [facts](std::uint32_t one) { return (facts & one) != 0; };
     if (is(fact::unusable)) return WaitRuleName::unusable;
@@ -92,7 +92,7 @@ WaitRuleName expected(std::uint32_t facts) {
 
 // Streams in each state ---------------------------------------------------------------------------
 
-/// Says what it is told to say. All else would touch the native streams, which there are none of:
+/// Returns the configured answers. Other calls would use native streams, which do not exist here:
 /// deciding enqueues nothing.
 class Quiet final : public heddle::detail::cpu::CpuBackend {
 public:
@@ -106,7 +106,7 @@ public:
     heddle::detail::Failure failure_of(EventState&) override { return nullptr; }
 };
 
-/// A recorder that is only looked at.
+/// A recorder that is only queried.
 class Looked final : public heddle::detail::Recorder {
 public:
     Looked(std::uint64_t number, bool is_capture) : is_capture_(is_capture) {
@@ -156,7 +156,7 @@ constexpr std::string_view state_names[state_count] = {"open",
 
 constexpr std::uint64_t given = 3;
 
-/// What streams and events are made of. Recorders outlive them.
+/// The parts of streams and events. Recorders outlive them.
 struct World {
     Quiet backend, other_backend;
     Looked here{1, true}, elsewhere{2, true}, batch{3, false}, gone{4, true};
@@ -198,7 +198,7 @@ struct World {
     }
 };
 
-/// One letter for each rule.
+/// Returns one letter for each rule.
 char letter(WaitRuleName rule) {
     switch (rule) {
     case WaitRuleName::unusable: return 'U';
@@ -224,7 +224,7 @@ char letter(WaitRuleName rule) {
 
 using Matrix = std::array<std::string, state_count>;
 
-/// Returns what is decided for each waiter (rows) and target (columns).
+/// Returns the decision for each waiter (rows) and target (columns).
 template <class Decide> Matrix decide_all(std::size_t columns, Decide&& decide) {
     Matrix all;
     for (std::size_t waiter = 0; waiter < state_count; ++waiter)
@@ -265,7 +265,7 @@ Matrix decide_uses(Recorders recorders, bool is_covered) {
 }
 
 /// Events, in this order: never recorded; recorded by the waiter; the same, but its handle was
-/// handed out; by another stream; by one of another kind; in a capture that goes on; in one that
+/// handed out; by another stream; by one of another kind; in a capture that is open; in one that
 /// has ended; in a native capture.
 constexpr std::size_t event_count = 8;
 
@@ -306,7 +306,7 @@ TEST_CASE("each rule about waits decides what it says", "[stream][wait_plan]") {
             CHECK(heddle::detail::verdict_on(row.facts | one | fact::other_kind).rule ==
                   WaitRuleName::across_kinds);
         }
-        // Without what a rule needs, it does not apply.
+        // Without the facts that a rule needs, it does not apply.
         if (row.facts != 0) CHECK(heddle::detail::verdict_on(0).rule != row.rule);
     }
 }

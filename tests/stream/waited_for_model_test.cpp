@@ -1,9 +1,9 @@
-// WaitedFor on weakly ordered machines, which no machine at hand may be: in place of std::atomic it
-// runs on a model of such memory, which tries all values that each load may return.
+// WaitedFor on weakly ordered machines, which may not be available: in place of std::atomic it runs
+// on a model of such memory, which tries all values that each load may return.
 //
 // The model is that of release and acquire by views. A location keeps all values it ever had. A
-// thread may load any of them but those older than what it knows to be there. An acquire load of
-// what a release store has written learns all that the storing thread knew.
+// thread may load any of them except those older than the value that it knows. An acquire load of a
+// value stored with release adds the storing thread's knowledge to the loading thread's.
 #include "core/seam/waited_for.hpp"
 #include "support.hpp"
 
@@ -26,11 +26,11 @@ void join(View& to, const View& more) {
     for (std::size_t i = 0; i < more.size(); ++i) to[i] = std::max(to[i], more[i]);
 }
 
-/// One execution of threads that are run one after the other: the earlier ones see nothing of the
-/// later ones, and the later ones see any part of what the earlier ones did.
+/// One execution of threads that run one after the other: the earlier ones observe nothing of the
+/// later ones, and the later ones observe any part of the earlier ones' effects.
 class Execution {
 public:
-    /// Begins another thread, which knows nothing yet.
+    /// Begins another thread, which has no knowledge yet.
     void begin_thread() { known_.clear(); }
     View& known() { return known_; }
     std::size_t add_location() { return locations_++; }
@@ -86,7 +86,7 @@ private:
             join(execution->known(), values_[index].second);
         return values_[index].first;
     }
-    /// `inherited` is what the value that is replaced in one step brings along.
+    /// `inherited` is the knowledge that the replaced value of a read-modify-write carries.
     void write(T value, std::memory_order order, View inherited) {
         known() = values_.size();
         if (order == std::memory_order_release || order == std::memory_order_acq_rel)
@@ -94,7 +94,7 @@ private:
         values_.emplace_back(value, std::move(inherited));
     }
 
-    std::vector<std::pair<T, View>> values_;  ///< with what an acquire load of it learns
+    std::vector<std::pair<T, View>> values_;  ///< with the knowledge that an acquire load adds
     std::size_t place_;
 };
 
@@ -104,7 +104,7 @@ struct Outcomes {
     std::size_t all = 0, covered = 0;
 };
 
-/// Runs `write` on threads of its choice and then asks on another one, in all executions.
+/// Runs `write` on threads that it chooses and then queries on another one, in all executions.
 template <class Write>
 Outcomes outcomes(Write&& write, std::uint64_t stream_id, std::uint64_t submissions) {
     Execution all;

@@ -1,4 +1,4 @@
-// What a stream remembers of its waits (src/core/seam/records.hpp).
+// A stream's record of its waits (src/core/seam/records.hpp).
 #include "core/seam/records.hpp"
 #include "support.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the tests of `heddle digest` compare with: SHA-256 word for word as FIPS 180-4 writes it,
-// and the fs-verity digest as the kernel's documentation tells it. Nothing here is fast, and
-// nothing is shared with src/tool/.
+// Reference results for the tests of `heddle digest`: SHA-256 word for word as in FIPS 180-4, and
+// the fs-verity digest as defined in the kernel's documentation. Nothing is optimised, or shared
+// with src/tool/.
 
 #include <array>
 #include <bit>
