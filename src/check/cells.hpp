@@ -90,8 +90,8 @@ public:
     bool has_equal_neighbour(const Cell& cell) const;
     /// Removes the cells that overlap or touch [begin, end), and appends them to `to` in order.
     void take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
-    /// Inserts cells in ascending order, by moving them. Their bytes must not belong to other
-    /// cells.
+    /// Moves the cells into the store. `cells` must be in ascending order, and must not overlap
+    /// stored cells.
     void put(std::vector<Cell>& cells);
     /// Calls f(const Cell&) for each cell that overlaps [begin, end).
     template <class F> void for_each(std::uint64_t begin, std::uint64_t end, F&& f) const {

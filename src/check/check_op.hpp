@@ -90,7 +90,8 @@ struct CheckOp {
     EventPoint event = {};
     std::uint64_t recording = 0;
     std::uint64_t parent = 0;  ///< the id of the host function that enqueued it
-    std::uint64_t graph = 0;   ///< graph launches: the graph; its launches run one by one
+    /// For a graph launch: the id of the graph. Launches of one graph never overlap.
+    std::uint64_t graph = 0;
     std::shared_ptr<const CheckShape> shape;
     std::uint64_t collective = 0;
     std::uint32_t share = 0, shares = 0;

@@ -110,8 +110,8 @@ private:
         std::uint32_t uses;
         std::uint32_t size;    ///< number of words
         std::uint32_t height;  ///< 0 for a leaf
-        /// Caches that the floor covers the whole node. Stays true until the node changes, because
-        /// the floor never falls.
+        /// True once the floor was found to cover the whole node. Stays true until the node
+        /// changes, because the floor never falls.
         mutable bool is_over;
     };
     static constexpr unsigned leaf_bits = 7, child_bits = 5;

@@ -65,8 +65,9 @@ void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
     });
 }
 
-/// Returns whether there is no conflict to report. Compares the whole array, so that a loop is
-/// compared once. If a part of the array is in use, `answer` is the free range around the use.
+/// Returns whether there is no conflict to report. Compares pending work with the whole array, so
+/// that one comparison serves a loop over it. If only other parts of the array have conflicts,
+/// `answer` is the range around `use` that has none.
 bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                   HostLook& answer) {
     find_by_host(op, all);

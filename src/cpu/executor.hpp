@@ -69,7 +69,7 @@ public:
     /// Returns whether no worker runs anything and nothing is ready.
     bool is_resting() noexcept;
 
-    /// Whether equally or more urgent work than that of a level is ready.
+    /// Whether work is ready that is as urgent as a level, or more urgent.
     enum class Rivals : std::uint8_t { none, equal, more_urgent };
     Rivals rivals(int level) const noexcept {
         const std::uint32_t ready = ready_.load(std::memory_order_relaxed) & ((2u << level) - 1);

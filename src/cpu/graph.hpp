@@ -101,8 +101,8 @@ public:
     std::vector<Record> records() const;
     /// Makes the run report to observers, as the graph launch with this id. It reports the work
     /// that its host functions enqueue. With `is_timed`, it also reports when the run and its tasks
-    /// ran. Passes through bodies belong to the launch and are not reported separately. Call before
-    /// start().
+    /// ran. A pass through a conditional node's body belongs to the launch and is not reported
+    /// separately. Call before start().
     void tell_observers(std::uint64_t id, bool is_timed) noexcept {
         launch_id_ = id;
         is_timed_ = is_timed;
@@ -304,13 +304,14 @@ private:
     bool listed_ = false;  ///< guarded by lock_: whether the run is in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;
-    /// Threads inside, the place in the executor's lists, and events waited for.
+    /// Counts the references to the run: one for each thread inside it, one while it is in the
+    /// executor's lists, and one for each event or body that it waits for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
     // Guarded by lock_: the failures, oldest first. The first allocates no memory.
     Failure first_failure_;
     std::vector<Failure> more_failures_;
-    // Of a batch; otherwise empty.
+    // Empty unless this is the run of a batch.
     std::vector<Part> parts_;
     std::vector<PartBegin> begins_;
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch if observers need it; else 0

@@ -62,9 +62,9 @@ public:
     }
 
 private:
-    /// The position of the draining thread. That thread writes each member before memory that
-    /// precedes the position is reused. While all members are unchanged, the operations from here
-    /// to number `pushed` do not change, except for closures.
+    /// The position of the draining thread. That thread advances the position before memory that it
+    /// has passed is reused. While all members are unchanged, the operations from here to number
+    /// `pushed` do not change, except for closures.
     struct Place {
         std::uint64_t key = 0;
         const void* queue = nullptr;
@@ -91,7 +91,8 @@ private:
         if (!read_(reinterpret_cast<const void*>(&stream_.native),
                    reinterpret_cast<void*>(&to.place.queue), sizeof(void*)))
             return Looked::refused;
-        // Copies are read from the lowest address upwards.
+        // A copy is read in ascending order of addresses: pushed_ before done_, and done_ before
+        // worked_.
         static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
                       offsetof(Queue, done_) < offsetof(Queue, worked_));
         PeekedBytes<Queue> queue;
@@ -277,7 +278,8 @@ private:
 
     /// Follows the newest graph run. Returns false if the queue has moved.
     bool look_at_run(StreamLook& to) {
-        // Its tasks run during the operation that starts it, and after that.
+        // The run's tasks run during the operation that starts it, and may still run after that
+        // operation.
         const bool starts = to.type == &start_type;
         const GraphRun* const address = words_.run;
         PeekedBytes<GraphRun> run;

@@ -137,8 +137,8 @@ private:
 
     // Other processes ---------------------------------------------------------------------------
 
-    /// Returns the stream or thread that waits for this completion of another process. Returns an
-    /// empty text if there is none.
+    /// Returns a text that names the stream or thread that waits for this record of another
+    /// process. Returns an empty text if there is none.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
             if (one.is_steady && one.look.at == StreamAt::wait &&

@@ -209,8 +209,8 @@ bool has_lost_wait(const Snapshot& to) {
     });
 }
 
-/// Looks at all streams again. A completion that a stream waits for was promised before, so it is
-/// in a second look or complete.
+/// Looks at all streams again. A completion is promised before a stream can wait for it. So at the
+/// second look it is either promised or complete.
 void look_again_at_streams(Snapshot& to) {
     std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;

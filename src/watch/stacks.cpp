@@ -31,7 +31,8 @@ namespace {
 constexpr int most_frames = 48;
 int stack_signal = 0;  ///< 0 if none was available
 
-/// The answer of the asked thread. The number of the question distinguishes late answers.
+/// The stack of the thread that was asked for it. `asked` numbers the requests, so that a late
+/// answer to an earlier one is recognised.
 struct Answer {
     std::atomic<std::uint32_t> asked{0}, answered{0};
     std::atomic<int> thread{0};

@@ -73,7 +73,7 @@ template <detail::Source A>
 [[nodiscard]] auto to_host(order_by_data& order, const A& array, Where where = {}) {
     auto source = detail::as_source(array, "to_host", where);
     using T = typename decltype(source)::value_type;
-    // A std::vector<bool> has no bools.
+    // std::vector<bool> stores bits, not bool objects, so the elements are copied to bytes first.
     using Host =
         std::conditional_t<std::is_same_v<T, bool>, std::vector<unsigned char>, std::vector<T>>;
     Host host(source.size());

@@ -61,7 +61,7 @@ struct ByDataOptions {
 /// Counts of the operations and waits of an order_by_data.
 struct ByDataStats {
     std::uint64_t operations = 0;  ///< enqueued through it
-    /// Waits between its own streams, and for work on other streams that uses the same memory.
+    /// Waits enqueued on its own streams, for each other and for streams that use the same memory.
     std::uint64_t waits_inserted = 0;
     /// Waits between its own streams that were left out, because the order held already.
     std::uint64_t waits_elided = 0;
@@ -117,8 +117,8 @@ public:
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
     ///
     /// Arrays that the function makes need no declaration: later operations that use them are
-    /// ordered after its work on `stream`. Its work on other streams is treated like other work
-    /// there.
+    /// ordered after its work on `stream`. Work that it enqueues on other streams is treated like
+    /// any other work on those streams.
     ///
     /// The function must not use the order_by_data itself (UsageError). Its exceptions propagate;
     /// work enqueued before that still counts.

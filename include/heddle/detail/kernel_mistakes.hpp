@@ -84,8 +84,8 @@ template <class Passed, class Parameter> inline constexpr bool is_read_only = fa
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
 template <class T> inline constexpr bool is_read_only<View2D<const T>, View2D<T>> = true;
 
-// nvcc shows the alias through which a type was named, so types are passed by partial
-// specialisation.
+// Strips the reference by partial specialisation. With an alias such as std::remove_reference_t<A>,
+// nvcc's message would show the alias instead of the type.
 template <int number, class A> struct ArgumentIs {
     using type = typename mistake::argument<number>::template is<A>;
 };

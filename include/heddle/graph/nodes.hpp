@@ -128,7 +128,8 @@ public:
         set(std::forward<F>(function), {}, where);
         return *this;
     }
-    /// Sets a function that declares the memory it uses, with reads() and writes().
+    /// Sets the function and the memory that it uses, from the next launch on. The memory is
+    /// declared with reads() and writes().
     template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
     HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
         const detail::DeclaredMemory memory(first, more...);

@@ -56,8 +56,8 @@ KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Wher
 }
 }  // namespace detail
 
-/// Returns the view as an argument for a kernel that touches only parts of it, each a View or a
-/// View2D, at most KernelView::most_parts:
+/// Returns the view as an argument for a kernel that touches only parts of it. Each part is a View
+/// or a View2D. At most KernelView::most_parts are allowed:
 ///
 ///     launch(left, Step{}, dim(n / 2), touching(x, x.view().first(n / 2)));
 ///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));

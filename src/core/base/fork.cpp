@@ -43,7 +43,8 @@ void become_child() {
         if (auto* const run = step.load(std::memory_order_acquire)) run();
 }
 
-/// Registered at load: handlers registered with the first lock would miss earlier forks.
+/// Registers the handlers when the library is loaded. If the first register_fork_lock() registered
+/// them, earlier forks would be missed.
 [[maybe_unused]] const int handlers = pthread_atfork(lock_all, unlock_all, become_child);
 
 }  // namespace

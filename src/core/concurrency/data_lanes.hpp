@@ -76,7 +76,8 @@ public:
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
-    /// Returns whether all records that a wait may need are made, not only the likely ones.
+    /// Returns whether an event is recorded for every operation that another lane may have to wait
+    /// for, not only if such a wait is likely.
     bool records_all() const noexcept { return waits_ == DataWaits::exact; }
     /// Returns whether to record after the newest operation of a lane before the next one is
     /// enqueued there.

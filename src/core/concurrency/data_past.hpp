@@ -13,8 +13,9 @@ namespace heddle::detail {
 
 /// A stream that uses a block without the order, and the part of its work that is known.
 struct OutsideUser {
-    std::uint64_t key = 0;          ///< StreamState::key
-    StreamState* stream = nullptr;  ///< null for a stream of the order, or one that has ended
+    std::uint64_t key = 0;  ///< StreamState::key
+    /// Null if there is no user, or if it is one of the order_by_data's own streams or has ended.
+    StreamState* stream = nullptr;
     std::uint64_t submissions = 0;  ///< of the stream, ordered before work on the lanes below
     std::uint64_t lanes = 0;        ///< a bit for each lane
 };

@@ -42,7 +42,7 @@ public:
         bytes_ = 0;
         ++this_call_;
     }
-    /// Adds memory that the operation uses. A null block is looked up by its address.
+    /// Adds memory that the operation uses. If `block` is null, the block is looked up by `data`.
     void use(Block* block, const void* data, std::size_t bytes, bool writes);
     void use(std::span<const MemoryArgument> memory) {
         for (const MemoryArgument& one : memory)

@@ -26,7 +26,7 @@ public:
     static constexpr std::size_t few = 16;
 
     std::size_t size() const noexcept { return size_; }
-    /// Returns the number of streams from which on give() needs another reserve().
+    /// Returns the number of streams that fit before give() needs another reserve().
     std::size_t capacity() const noexcept { return ring_.size(); }
     /// Reserves room, so that give() need not.
     void reserve(std::size_t count) {

@@ -57,8 +57,9 @@ public:
         count_ = 0;
         began_ = now;
     }
-    /// Judges its calls by the position that the stream has reached. Draws no conclusion if other
-    /// calls took the time.
+    /// Marks the window's calls as short if the stream has reached the last one, otherwise as not
+    /// short. Has no effect if it has, but more than 10 us have passed: other calls may have taken
+    /// the time.
     void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
         // In this time, twice a window's calls complete if each takes as long as a wait.
         constexpr std::int64_t longest_ns = 10'000;

@@ -195,8 +195,8 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     return true;
 }
 
-// A separate function, because an exception handler would keep its variables in memory, which costs
-// 4 ns a launch.
+// Separate from submit_launch(), whose exception handler would keep these local variables in memory
+// instead of registers. That would cost 4 ns a launch.
 template <Telling telling>
 [[gnu::noinline]] void launch_on(StreamState& stream, const LaunchCall& call) {
     if (!is_plain(stream, call)) [[unlikely]] {

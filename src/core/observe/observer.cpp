@@ -281,7 +281,7 @@ void CallMark::begin(const char* name, const SourceLocation& where) noexcept {
 }
 
 void CallMark::end() noexcept {
-    // In an outer call, the next operation begins now.
+    // If this call was nested, the outer call's next operation begins now.
     ThreadCall& call = this_call();
     call.begin_ns = outer_begin_ != 0 ? now_ns() : 0;
     call.id = outer_id_;

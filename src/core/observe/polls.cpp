@@ -12,7 +12,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The usual longest pause between two queries of a polling loop, in ns.
+/// The longest pause between two queries that always counts as polling, in ns. In a loop with
+/// longer pauses, up to twice the mean pause counts.
 constexpr std::int64_t usual_pause_ns = 20'000;
 
 /// A query that a thread repeats.

@@ -289,8 +289,9 @@ public:
 
     /// Reports all timed operations that have ended to observers, if the backend reports them late.
     virtual void tell_ended_runs() noexcept {}
-    /// Times operations by the records of a profiling library, until end_records() was called as
-    /// often. Returns "", or why it is impossible. Thread-safe.
+    /// Starts timing operations by the records of a profiling library. Returns an empty string, or
+    /// the reason why it is impossible. Each successful call needs an end_records(); the last of
+    /// them stops the timing. Thread-safe.
     virtual std::string begin_records() { return "there is none"; }
     /// Reports the records so far to observers.
     virtual void end_records() noexcept {}

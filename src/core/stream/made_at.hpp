@@ -1,4 +1,4 @@
-// Where streams were made, for the reports of observers.
+// Stores the source locations at which streams were made, for the reports of observers.
 #pragma once
 
 #include <cstdint>

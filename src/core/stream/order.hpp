@@ -15,8 +15,8 @@ namespace heddle::detail {
 /// already enqueued on `other`. Throws UsageError if a capture forbids it.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                         WaitReason reason = WaitReason::user);
-/// Orders `waiter` on the native streams, whether or not a recorder has them: after work that was
-/// enqueued on `other`, not after recorded work.
+/// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
+/// while a capture or batch records either. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 /// Like order_after_enqueued(), for a wait that the user requested, where other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.

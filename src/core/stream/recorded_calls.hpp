@@ -116,7 +116,7 @@ struct RecordingLook {
     bool is_there = false;    ///< a recorder has the stream
     bool is_locked = false;   ///< its lock is held: the members after `id` are unknown
     bool is_capture = false;  ///< else it is a batch
-    std::uint64_t id = 0;     ///< as from recorder_id()
+    std::uint64_t id = 0;     ///< the recorder's id, as returned by recorder_id()
     std::thread::id owner = {};
     SourceLocation began_at = {};
     /// Recorded operations of the stream. A batch's count for its first stream.

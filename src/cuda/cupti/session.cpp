@@ -15,7 +15,8 @@ constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// By how much CUPTI's clock may be adjusted while it is in use.
+/// The largest adjustment of CUPTI's clock that is tolerated during a session, in either direction.
+/// Records with times further outside are rejected.
 constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;

@@ -149,7 +149,8 @@ namespace heddle::detail::cu {
     F(cudaUserObjectCreate)                                                                        \
     F(cudaUserObjectRelease)
 
-/// The table. Pointers to driver functions are null until load_driver() finds them.
+/// The functions of the CUDA driver and runtime that heddle calls. Pointers to driver functions are
+/// null until load_driver() finds them.
 struct Api {
 #define HEDDLE_DECLARE(name, version) PFN_##name##_v##version name = nullptr;
     HEDDLE_DRIVER_CALLS(HEDDLE_DECLARE)

@@ -132,7 +132,8 @@ struct Gpu {
     std::list<std::function<void()>> deferred;
     /// Memory whose users were pending when all reclaimers were waiting.
     std::list<LaterFree> later_frees;
-    bool is_polled = false;  ///< the background thread retries the other lists
+    /// True while the background thread retries `deferred`, `later_frees` and `doomed`.
+    bool is_polled = false;
 
     std::mutex reclaim_mutex;            ///< guards the next three
     cudaStream_t free_stream = nullptr;  ///< never waits; frees memory whose users are done

@@ -15,8 +15,9 @@ namespace heddle::detail::cu {
 class HostGraph {
 public:
     HostGraph() noexcept = default;
-    /// Counts the graph. If there would be too many, first destroys executables that no Graph uses
-    /// any more, which may wait for devices. Throws Unsupported if there still would be.
+    /// Counts the graph. If the limit would be exceeded, first destroys executables that no Graph
+    /// uses any more; destroying them may wait for devices. Throws Unsupported if the limit would
+    /// still be exceeded.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;

@@ -32,7 +32,8 @@ void CudaGraphExec::find_components(const GraphData& graph) {
 }
 
 namespace {
-/// Returns whether work of the stream may fail late.
+/// Returns whether the stream has failed, or has work whose failure becomes known late, such as a
+/// host function.
 bool is_fallible(const StreamRecord& stream) noexcept {
     return stream.has(stream_flag::poisoned | stream_flag::fallible);
 }

@@ -53,7 +53,8 @@ struct FillParameters {
 void ensure_access(const NodeData& node, const SourceLocation& where);
 CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
 
-/// Returns the GPU that a node of a graph of `of_graph` runs on.
+/// Returns the GPU of the node's device. For a node of a CPU device, returns the graph's GPU,
+/// `of_graph`.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
 /// Returns the GPU whose context a copy or fill needs. It is independent of the stream that the

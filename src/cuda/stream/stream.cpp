@@ -136,9 +136,9 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
 bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
     StreamRecord& stream = *zombie.stream;
     if (zombie.native != nullptr) {
-        // Recording an event in a capture, or destroying a stream that takes part in one, would
-        // invalidate it: tries later. A wrapped stream must not be used once its wrapper is
-        // destroyed, so it is released now.
+        // Recording an event on a captured stream, or destroying that stream, would invalidate the
+        // capture. So the stream is kept, and a later call tries again. A wrapped stream must not
+        // be used once its wrapper is destroyed, so it is released now.
         const bool captured = capture_of(stream) != 0;
         if (captured && stream.owns_native) return false;
         try {

@@ -78,7 +78,7 @@ void ClockMap::make_seconds() {
 
 namespace {
 
-/// Returns how many of the bounds are consistent, from the first one on.
+/// Returns the length of the longest prefix of the bounds that is consistent.
 template <class Iterator> std::size_t count_agreeing(Iterator begin, Iterator end) {
     ClockLines lines(begin != end ? begin->y : 0);
     std::size_t count = 0;

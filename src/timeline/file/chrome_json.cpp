@@ -277,7 +277,7 @@ private:
     const std::vector<HostSlice> host_;
     const ChromeRows rows_;
     const ChromeFlows flows_;
-    const std::vector<bool> abandoned_;  ///< of each operation
+    const std::vector<bool> abandoned_;  ///< for each operation: whether its batch was abandoned
     const Moment origin_;
     ChromeText text_;
     ChromeOut out_;

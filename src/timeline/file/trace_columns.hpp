@@ -154,7 +154,7 @@ private:
 /// All throw BadTrace.
 class TableReader {
 public:
-    /// Checks that the full column has bytes for all rows.
+    /// Throws BadTrace if column `full_column` has fewer bytes than the table has rows.
     explicit TableReader(std::string_view bytes, std::size_t full_column = 0);
     std::size_t rows() const noexcept { return rows_; }
     void begin_row() noexcept { column_ = 0; }

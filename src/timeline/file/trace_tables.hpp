@@ -109,7 +109,8 @@ private:
     std::vector<Moment> calls_;
 };
 
-/// Names the columns after the repeated ones, which `op` already contains.
+/// Names the columns that follow the repeated ones. `op` must already have the values of the
+/// repeated ones.
 void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     const OpHistory::OfStream own = before.stream(op.stream);
     const Moment last_call = before.call_end(op.thread);

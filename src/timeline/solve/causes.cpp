@@ -272,8 +272,9 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// Adds the round trips. Very long ones had other reasons, so their time is limited to four
-    /// times the usual one. If there are many, the limit is at least the 95th percentile.
+    /// Adds the round trips. Very long ones had other reasons, so each counts at most four times
+    /// the median. With at least `few_trips` round trips, the limit is no lower than their 95th
+    /// percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;

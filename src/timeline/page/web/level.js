@@ -1,7 +1,7 @@
 'use strict';
 
-// Level of detail: selects the shapes to draw for a view. Bars narrower than a step of pixels
-// become a block with the share of its time in which something ran.
+// Level of detail: selects the shapes to draw for a view. Bars narrower than `step` pixels are
+// merged into blocks. A block's `share` is the fraction of its time in which something ran.
 
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 

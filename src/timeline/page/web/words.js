@@ -15,7 +15,8 @@ function timeWords(ns) {
     return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${name}`;
 }
 
-/// Returns a moment as precisely as ticks with a distance of `step` ns need it: "12.345 ms".
+/// Returns a moment as a text, with enough decimals to distinguish axis ticks that are `step` ns
+/// apart: "12.345 ms".
 function axisWords(moment, step) {
     if (moment === 0) return '0';
     const [name, size] = timeUnits.find((unit) => Math.abs(moment) >= unit[1]) ?? timeUnits.at(-1);
