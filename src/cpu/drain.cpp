@@ -260,7 +260,8 @@ Queue::Next Queue::step() noexcept {
     switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
-        // Until step_over(), looks find the completion in the closure or in `completing_`.
+        // Until step_over(), a look (look.cpp) finds the completion in the closure or in
+        // `completing_`.
         completing_.store(static_cast<Signal*>(op.closure())->done.get(),
                           std::memory_order_relaxed);
         const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
@@ -279,8 +280,8 @@ Queue::Next Queue::step() noexcept {
             own->acquire(done->order());
             own->release(order());
         }
-        // Looks may read an operation that has not been stepped over: the completion is null or
-        // still there.
+        // A look (look.cpp) may read an operation that has not been stepped over: its completion is
+        // null or still there.
         {
             const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
             static_cast<CompletionRef*>(op.closure())->~CompletionRef();
@@ -314,15 +315,17 @@ inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcep
 }  // namespace
 
 bool Queue::drain(const Completion* until, bool insists) noexcept {
-    // How often to poll for more operations before releasing the queue. Cheaper than rescheduling.
+    // The number of polls for more operations before the queue is released. Polling costs less than
+    // rescheduling.
     constexpr int looks = 10;
-    // Pauses between two polls, about 1 µs in all. Each poll takes the cache line away from the
-    // pushing threads.
+    // The number of pauses between two polls, about 1 µs in all. Each poll takes the cache line of
+    // pushed_ away from the pushing threads.
     constexpr int rest = 16;
     int looked = 0;
     Slice slice(*this);
     for (bool first = true;; first = false) {
-        // Once it has caught up, it lets the pushing threads get ahead before it polls again.
+        // Once this thread has caught up, it lets the pushing threads get ahead before it polls
+        // again.
         if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
             for (int i = 0; i < rest; ++i) pause();
         if (!has_more()) {

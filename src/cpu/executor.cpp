@@ -51,7 +51,7 @@ void Executor::schedule(Runnable& work) noexcept {
     {
         const std::lock_guard lock(mutex_);
         append(work);
-        wake = waiting_ > looking_ && sleeping_ > 0;  // awake workers find it themselves
+        wake = waiting_ > looking_ && sleeping_ > 0;  // awake workers find the work themselves
     }
     if (wake) wake_.notify_one();
 }
@@ -182,7 +182,7 @@ const ForkRegistration executor_registered{ForkOrder::executor, instance_mutex};
 Executor& executor() {
     Executor* made = instance.load(std::memory_order_acquire);
     if (made == nullptr) [[unlikely]] {
-        // Outside the lock, because it may call the user's report hook.
+        // Called outside the lock, because it may call the user's report hook.
         const int workers = configured_workers();
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);

@@ -105,7 +105,7 @@ private:
     List lists_[levels];
     std::atomic<std::uint32_t> ready_{0};  // one bit for each level that has ready work
     int waiting_ = 0;                      ///< number of ready items
-    /// Workers that are awake without work. Written under the mutex.
+    /// Number of workers that are awake without work. Written under the mutex.
     std::atomic<int> looking_{0};
     int sleeping_ = 0;
     int running_ = 0;

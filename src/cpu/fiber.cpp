@@ -1,4 +1,4 @@
-// Compiled without instrumentation, so that ThreadSanitizer does not see its own accesses.
+// This file is compiled without instrumentation, so that ThreadSanitizer does not see its accesses.
 #include "cpu/fiber.hpp"
 
 #include <linux/futex.h>
@@ -18,7 +18,7 @@
 
 namespace heddle::detail::tsan {
 
-// As in core/base/thread_sanitizer.hpp.
+// Weak declarations, as in core/base/thread_sanitizer.hpp.
 [[gnu::weak]] void* current_fiber() noexcept asm("__tsan_get_current_fiber");
 [[gnu::weak]] void* create_fiber(unsigned flags) noexcept asm("__tsan_create_fiber");
 [[gnu::weak]] void destroy_fiber(void* fiber) noexcept asm("__tsan_destroy_fiber");
@@ -148,8 +148,8 @@ void Fiber::start_thread() noexcept {
         const As self(creator());
         pthread_t thread;
         has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
-        // Not created detached: ThreadSanitizer would not forget the thread's id, and a thread in
-        // the child of a fork may get the same id.
+        // The thread is not created detached: ThreadSanitizer would not forget its id, and a thread
+        // in the child of a fork may get the same id.
         if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();

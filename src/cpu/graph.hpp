@@ -113,7 +113,8 @@ public:
     /// Makes it the run of a batch. Copies the parts. `done` then completes with the failure of the
     /// first part. Call before start().
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
-    /// Records the facts that looks follow. Call after set_parts(), before the run is enqueued.
+    /// Stores the facts that a look (look.cpp) reads. Call after set_parts(), before the run is
+    /// enqueued.
     void note_facts() noexcept;
 
     /// Starts the run. The calling thread executes tasks until none is ready.
@@ -196,10 +197,10 @@ private:
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// The facts that looks follow without a lock. They do not change while `serial` does not.
-    /// `serial` is 0 until the run begins; until then an operation of the queue has the run's
-    /// address. Then the queue notes the address and the serial. If the queue's serial differs,
-    /// the run no longer exists.
+    /// The facts that a look (look.cpp) reads without a lock. They do not change while `serial`
+    /// does not. `serial` is 0 until the run begins; until then an operation of the queue has the
+    /// run's address. Then the queue notes the address and the serial. If the queue's serial
+    /// differs, the run no longer exists.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key
@@ -227,7 +228,8 @@ private:
     /// Returns the order of the tasks for ThreadSanitizer, or null without it.
     RunOrder* order() const noexcept { return tsan::is_compiled_in ? order_.get() : nullptr; }
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
-    /// Both run a task. They return false if it is not finished: it continues in pieces, or later.
+    /// Each runs a task. Returns false if the task is not finished: it continues in pieces, or
+    /// later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
     /// Starts a pass. Returns false if the completion of the pass will continue the node.
@@ -244,8 +246,8 @@ private:
     Failure failure_beside() noexcept;
     Failure failure_of_cause(std::uint32_t cause) noexcept;
     Failure past_failure(std::size_t part) noexcept;
-    /// Returns the first failure of the run, or null. With a part: of the tasks that the part's
-    /// later work is ordered after.
+    /// Returns the first failure of the run, or null. For a part: the first failure of the tasks
+    /// that the part's later work is ordered after.
     Failure first_failure() noexcept;
     Failure first_failure(const Part& part) noexcept;
     void start_failed() noexcept;

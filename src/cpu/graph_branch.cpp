@@ -1,5 +1,5 @@
 // Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own. No
-// thread blocks until it is done.
+// thread blocks until the pass is done.
 #include "cpu/graph_order.hpp"
 
 #include "cpu/slice.hpp"

@@ -31,7 +31,7 @@ void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
         try {
             if (known == more_failures_.end()) more_failures_.push_back(std::move(failure));
         } catch (...) {
-            --cause;  // out of memory: it shares the number of the previous failure
+            --cause;  // out of memory: this failure shares the previous one's number
         }
     }
     std::uint32_t none_yet = 0;
@@ -78,7 +78,7 @@ Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());
-    // No user function runs here, so it can only be out of memory.
+    // No user function runs here, so the exception can only mean that memory has run out.
     return failure_for_want_of_memory(stream_, "launch", task.where);
 }
 

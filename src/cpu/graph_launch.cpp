@@ -114,8 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // Completing `done_` lets the stream continue, and looks find both completions only while the
-    // stream waits. So `over_` completes first.
+    // Completing `done_` lets the stream continue, and a look (look.cpp) finds both completions
+    // only while the stream waits. So `over_` completes first.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

@@ -189,7 +189,7 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
         launch(stream, parts, begins, where);
         for (StreamPart& one : others)
             one.first_given = stream.submissions.load(std::memory_order_acquire);
-        // These streams already wait, and so far had no stream to lend a level to.
+        // These streams already wait, and until now there was no stream to lend their levels to.
         for (const StreamPart& one : others)
             if (one.after && one.stream != nullptr) lend_from(*one.stream, *one.after);
     } catch (...) {

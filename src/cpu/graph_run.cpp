@@ -102,7 +102,7 @@ bool GraphRun::join() noexcept {
     Slice slice(*this);
     while (has_more(ready)) {
         run_next(ready);
-        // Other threads continue, or this one does later.
+        // Other threads continue the run, or this one does later.
         if (!ready.leave && !slice.is_over()) continue;
         leave(ready);
         return false;
@@ -142,8 +142,8 @@ void GraphRun::leave(Ready& ready) noexcept {
     ask_for_help();
 }
 
-/// Publishes the tasks that this thread has finished. Does it in one step instead of task by task,
-/// because many threads write to the same places.
+/// Publishes the tasks that this thread has finished, in one step instead of task by task, because
+/// many threads write to the same places.
 void GraphRun::settle(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);

@@ -26,7 +26,7 @@ public:
     }
 
 private:
-    // By level. The least urgent level is never lent.
+    // For each level: when its loan ends. The least urgent level is never lent.
     std::array<std::uint32_t, levels - 1> until_{};
     std::uint32_t lent_ = 0;  ///< one bit for each level
 };
@@ -36,7 +36,8 @@ private:
 /// CPU stream. `awaited` may have completed and may have been reused; the level may then be lent to
 /// another stream, until that stream has completed it. Call without StreamRecord::life held.
 void lend(Completion& awaited, int level) noexcept;
-/// As lend(), with the level of a stream that waits for `awaited`, if it still does.
+/// Like lend(), with the level of `waiter`. Has no effect if `waiter` no longer waits for
+/// `awaited`.
 void lend_from(StreamRecord& waiter, Completion& awaited) noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -54,7 +54,8 @@ public:
         if (!look_at_run(to) || (!is_idle && !has_stayed())) return Looked::moved;
         if (words_.completing != nullptr) {
             to.promises.push_back({words_.completing, 0});
-            // The draining thread has not reached the wait yet, and wakes others before it does.
+            // The draining thread has not reached the wait yet: it first wakes the waiters of this
+            // completion.
             if (to.at == StreamAt::wait) to.at = StreamAt::ready;
         }
         to.promises.push_back({words_.final, to.pending});

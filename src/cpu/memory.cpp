@@ -36,9 +36,10 @@ struct alignas(array_alignment) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    // Not page alignment: glibc then returned the end of the heap to the system and requested it
-    // again for every block (7 µs for 1 MB). Not std::aligned_alloc(): it would need a size that is
-    // a multiple of the alignment, and sanitizers would not see the array's end.
+    // Blocks are not aligned to pages: glibc then returned the end of the heap to the system and
+    // requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not used: it
+    // would need a size that is a multiple of the alignment, and sanitizers would not see the
+    // array's end.
     const auto try_allocate = [bytes]() -> void* {
         void* made = nullptr;
         if (bytes > SIZE_MAX - sizeof(Header) ||
@@ -225,8 +226,8 @@ void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
 /// The most snapshot bytes that one copy has in flight, if it may wait and no row is longer.
 constexpr std::size_t snapshot_bytes = 64 << 20;
 
-/// As copy_snapshot(), in parts. At most two are in flight: it waits for a part before it reads the
-/// part after the next.
+/// Like copy_snapshot(), but in parts. At most two are in flight: it waits for a part before it
+/// reads the part after the next.
 void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const std::size_t all = to.rows == 1 ? to.bytes : to.rows;
@@ -253,7 +254,7 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) {
     const bool fills_now = to.place.kind == MemoryKind::pageable;
     const bool reads_now = from.place.kind == MemoryKind::pageable;
-    // Checked before a copy that could write there later is enqueued.
+    // Checked before the copy is enqueued, because the copy could write to the destination later.
     if (fills_now) check_may_wait("copy (to pageable memory)", where);
     const bool may_wait = !thread_states.in_host_function;
     // A pageable source is read now, even if work is pending on the stream, because the caller may

@@ -101,9 +101,9 @@ struct TimeWish {
 
 class GraphRun;
 
-/// Non-zero while a CPU stream is idle and no thread waits for it. Looks check this first, because
-/// the queue may end at any time. The queue changes it under its lock. Always 0 for a stream that
-/// has launched a graph, because the run ends after the operations.
+/// Non-zero while a CPU stream is idle and no thread waits for it. A look (look.cpp) checks this
+/// first, because the queue may end at any time. The queue changes it under its lock. Always 0 for
+/// a stream that has launched a graph, because the run ends after the operations.
 inline std::atomic<std::uint64_t>& at_rest(StreamRecord& stream) noexcept {
     return stream.seen_complete;
 }
@@ -155,7 +155,7 @@ public:
     };
     /// Appends all entries. If it throws, none is appended. They count as submissions.
     void push_all(std::initializer_list<Entry> entries);
-    /// As push_all(). Returns false if the stream has the flag `joined`.
+    /// Like push_all(), but returns false if the stream has the flag `joined`.
     bool push_all_unless_joined(std::initializer_list<Entry> entries);
     /// Closes the queue; no push may follow. When all operations are done, final() completes and
     /// the queue deletes itself. Does not allocate.
@@ -202,8 +202,9 @@ public:
     /// is_idle() has returned true, or after done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
-    /// Records for looks which graph run the stream starts. The run may be destroyed later. Returns
-    /// the run's serial, which is unique in the stream. Call only on the draining thread.
+    /// Notes which graph run the stream starts, for a look (look.cpp). The run may be destroyed
+    /// later. Returns the run's serial, which is unique in the stream. Call only on the draining
+    /// thread.
     std::uint64_t note_run(const GraphRun* run) noexcept {
         const std::uint64_t serial = run_serial_.load(std::memory_order_relaxed) + 1;
         run_.store(run, std::memory_order_relaxed);
@@ -213,7 +214,7 @@ public:
 
     // Call these with StreamRecord::life held:
     /// Lends the queue a level until it has done `until` operations (the lower half of the number).
-    /// Returns false if it has that level until then anyway, or has done them already.
+    /// Returns false if it has that level until then anyway, or has already done these operations.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;
@@ -307,7 +308,7 @@ private:
     Operation& next_operation() noexcept {
         return *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     }
-    /// These run the operation. They return false if other threads will finish it.
+    /// Each runs the operation. Returns false if other threads will finish it.
     bool run_work(Operation& op) noexcept;
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
     bool execute(Operation& op, Failure& failure) noexcept;
@@ -338,24 +339,25 @@ private:
     std::size_t head_offset_ = 0;
     /// Work and waits executed or dropped so far: counts as StreamState::submissions does.
     std::uint64_t worked_ = 0;
-    /// The completion of a step that has been stepped over, until it completes. Looks find it only
-    /// here.
+    /// The completion of a step that has been stepped over, until it completes. A look (look.cpp)
+    /// finds it only here.
     std::atomic<const Completion*> completing_{nullptr};
-    /// As in the stream's record. Only the draining thread changes either, in stream order.
+    /// Whether the stream has failed, as in its record. Only the draining thread changes the two,
+    /// in stream order.
     bool failed_ = false;
     std::atomic<bool> has_loans_{false};  ///< read by the draining thread; set under `life`
     bool timed_is_spread_ = false;  ///< whether several threads may share the work of timed_id_
     Waiting waiting_;
     std::atomic<Completion*> awaited_{nullptr};  ///< the completion that waiting_ waits for
     Spread spread_;
-    IndexCost cost_;  ///< of the last kernel with several indices
+    IndexCost cost_;  ///< measured for the last kernel with several indices
     /// OpInfo::id of the running work if observers ask for its times; else 0.
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when that work began
 
     // Guarded by StreamRecord::life:
     Loans loans_;
-    GraphRun* runs_ = nullptr;  ///< those in progress
+    GraphRun* runs_ = nullptr;  ///< the graph runs in progress
 
     std::atomic<const GraphRun*> run_{nullptr};
     std::atomic<std::uint64_t> run_serial_{0};

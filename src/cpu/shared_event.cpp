@@ -165,8 +165,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     std::list<Waiting> waiting;
     std::vector<Recording> recordings;  ///< newest records of this process's streams
     Process recorder;                   ///< this process, once it has made a record
-    /// The process whose thread polls the page, or 0. In the child of a fork it is still the
-    /// parent.
+    /// The id of the process whose thread polls the page, or 0. In the child of a fork it is still
+    /// the parent's.
     pid_t watcher = 0;
     bool is_looking = false;  ///< its thread has moved the waiters to a list of its own
 

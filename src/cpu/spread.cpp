@@ -110,7 +110,8 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
 }
 
 void Spread::run() noexcept {
-    // Returns to the lists first, so that further workers find it. Each worker wakes the next.
+    // The kernel first returns to the executor's lists, so that further workers find it. Each
+    // worker wakes the next.
     if (!exhausted_.load(std::memory_order_relaxed)) {
         inside_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
@@ -165,7 +166,7 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // No piece is left, so it leaves the lists before another worker takes it in vain.
+    // No piece is left, so the kernel leaves the lists before another worker takes it in vain.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

@@ -65,7 +65,7 @@ private:
     std::size_t count_ = 0;            ///< number of ranges
     std::size_t grain_ = 1;
     double index_ns_ = 0;
-    /// Threads taking part, plus one while in the executor's lists.
+    /// The number of threads taking part, plus one while the kernel is in the executor's lists.
     std::atomic<int> inside_{0};
     std::atomic<bool> exhausted_{false};  ///< every piece has been taken, or need not be run
     std::atomic<bool> failed_{false};

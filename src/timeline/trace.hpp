@@ -75,20 +75,21 @@ struct TraceOp {
     /// The times at which it ran. The end may be known without the start.
     Moment start = unknown_moment, end = unknown_moment;
     std::uint64_t bytes = 0;
-    /// Waits: the stream waited for, and the position of its last operation that the wait covers.
+    /// For waits: the stream waited for, and the position of its last operation that the wait
+    /// covers.
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
     std::uint64_t event = 0;       ///< records and waits of events: the event's id, or 0
     std::uint32_t generation = 0;  ///< number of the record of that event
-    std::uint64_t recording = 0;   ///< the capture or batch it was recorded in, or 0
+    std::uint64_t recording = 0;   ///< the capture or batch that recorded the operation, or 0
     std::uint64_t parent = 0;      ///< TraceOp::id of the host function that enqueued it, or 0
     TraceIndex graph = no_index;   ///< graph launches: the launched graph
-    /// Of a collective: index of this share, number of shares.
+    /// For a share of a collective: its index, and the number of shares.
     std::uint32_t share = 0, shares = 0;
     std::uint64_t collective = 0;  ///< the same for all shares of one collective, or 0
     std::uint32_t workers = 0;  ///< CPU devices: number of workers that could share it; 0: unknown
     std::uint32_t first_access = 0, accesses = 0;
-    /// Kernels: whether it may use memory that its accesses do not list.
+    /// For kernels: whether the kernel may use memory that its accesses do not list.
     bool holds_pointers = false;
     RunResult result = RunResult::done;  ///< also `done` for operations that have not run yet
     bool operator==(const TraceOp&) const = default;
@@ -133,7 +134,7 @@ struct TraceRange {
 struct Trace {
     /// CLOCK_MONOTONIC and CLOCK_REALTIME at moment 0.
     std::int64_t base_ns = 0, base_realtime_ns = 0;
-    Moment begin = 0, end = 0;  ///< of the recording
+    Moment begin = 0, end = 0;  ///< begin and end of the recording
     std::string program;
     std::vector<std::string> strings{""};  ///< interned; 0 is the empty one
     std::vector<TraceDevice> devices;

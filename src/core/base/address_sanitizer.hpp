@@ -21,8 +21,8 @@ constexpr bool is_compiled_in = true;
 constexpr bool is_compiled_in = false;
 #endif
 
-// Weak, so that they are null in a program without AddressSanitizer. The labels are the names in
-// its run-time library.
+// These functions are weak, so that they are null in a program without AddressSanitizer. The labels
+// are the names in its run-time library.
 [[gnu::weak]] void poison_region(const volatile void* data, std::size_t bytes) noexcept
     asm("__asan_poison_memory_region");
 [[gnu::weak]] void unpoison_region(const volatile void* data, std::size_t bytes) noexcept

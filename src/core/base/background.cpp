@@ -141,7 +141,8 @@ thread_local EndOfMainThread end_of_main_thread;
 Background& background() {
     Background* seen = current.load(std::memory_order_acquire);
     if (seen != nullptr && seen->process == getpid()) return *seen;
-    // Constructs it in this thread: in the child of a fork, another thread is the main one.
+    // Constructs `end_of_main_thread` in this thread: in the child of a fork, another thread is the
+    // main one.
     end_of_main_thread.touched = true;
     auto* fresh = new Background;
     if (current.compare_exchange_strong(seen, fresh, std::memory_order_acq_rel)) {

@@ -92,7 +92,7 @@ void report_unknown_variables() noexcept {
                 .call = {}});
         }
     } catch (...) {
-        // Out of memory: the variables are not reported.
+        // If out of memory, the variables are not reported.
     }
 }
 

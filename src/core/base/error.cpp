@@ -31,8 +31,8 @@ std::string describe(const ErrorInfo& info) {
                          : detail::formatted("heddle: {} [{}]", info.message, about);
 }
 
-/// Shared, so that no user code (a copy constructor) runs under the mutex. A thread may lock the
-/// mutex while it holds any other lock.
+/// The hook is shared, so that no user code (a copy constructor) runs under the mutex. A thread may
+/// lock the mutex while it holds any other lock.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
 const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};
@@ -94,7 +94,7 @@ ReportHook set_report_hook(ReportHook next) try {
             const std::lock_guard lock(hook_mutex);
             old = reserve().hook;
         }
-        // May throw for lack of memory; nothing has changed yet.
+        // May throw std::bad_alloc; nothing has changed yet.
         ReportHook before = old != nullptr ? *old : ReportHook();
         const std::lock_guard lock(hook_mutex);
         if (reserve().hook != old) continue;  // another thread changed it

@@ -22,7 +22,7 @@ namespace heddle::detail {
 
 /// The context of an error, besides its message.
 struct ErrorSite {
-    /// `of_call` is the heddle or native call that fails, `at` the user's.
+    /// `of_call` is the heddle or native call that fails; `at` is the place of the user's call.
     ErrorSite(const char* of_call, const SourceLocation& at) noexcept : call(of_call), where(at) {}
     ErrorSite(const char* of_call, const SourceLocation& at, std::optional<Device> on) noexcept
         : call(of_call), where(at), device(on) {}
@@ -115,7 +115,8 @@ ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
                           FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
 
-/// Throws the OutOfMemory made at load. For use where there is no memory for a more specific error.
+/// Throws the OutOfMemory that was made when the library was loaded. For use where there is no
+/// memory for a more specific error.
 [[noreturn]] void throw_reserved_error();
 
 /// Returns the what() of an exception, or that it has none.

@@ -13,7 +13,7 @@ namespace {
 struct Entry {
     std::atomic<bool> set{false};
     ForkLock lock;
-    bool held = false;  ///< by the forking thread; guarded by the lock
+    bool held = false;  ///< whether the forking thread holds the lock; guarded by the lock
 };
 constinit std::array<Entry, static_cast<std::size_t>(ForkOrder::count)> entries{};
 
@@ -21,7 +21,7 @@ void lock_all() {
     for (Entry& entry : entries) {
         if (!entry.set.load(std::memory_order_acquire)) continue;
         entry.lock.lock(entry.lock.object);
-        // Only under the lock: another thread may fork at the same time.
+        // Written only under the lock: another thread may fork at the same time.
         entry.held = true;
     }
 }

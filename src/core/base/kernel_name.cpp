@@ -197,7 +197,7 @@ std::string readable_name(const std::string& name) {
             return "lambda in " + second_argument(text, at + tag.size());
     std::size_t lambda = text.find("::<lambda(");
     if (lambda == std::string::npos) return text;
-    // Of lambdas within lambdas, the function around all of them.
+    // For lambdas within lambdas, selects the function around all of them.
     if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
     return "lambda in " + text.substr(0, lambda);
 }

@@ -19,8 +19,8 @@ std::string readable_kernel_name(const std::string& mangled);
 std::string readable_name(const std::string& name);
 
 /// Returns kernel_name() with a terminating null. It stays valid for the life of the process: each
-/// name is made once. If there is no memory, it is `pretty` itself. Costs a few nanoseconds for a
-/// name that this thread saw lately.
+/// name is made once. Returns `pretty` itself if out of memory. Costs a few nanoseconds for a name
+/// that this thread saw lately.
 const char* kept_kernel_name(const char* pretty) noexcept;
 
 }  // namespace heddle::detail

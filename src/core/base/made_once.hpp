@@ -52,7 +52,8 @@ public:
 
     /// Returns null if none has been made.
     T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
-    /// Makes get() construct another one. The present object remains: for the child of a fork.
+    /// Makes get() construct another object. The present one is not destroyed. For the child of a
+    /// fork.
     void forget() noexcept { made_.store(nullptr); }
 
 private:

@@ -15,7 +15,7 @@ namespace {
 bool peek_in_file(const void* from, void* to, std::size_t bytes) noexcept {
     const int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
-    // Not pread(): sanitizers would check the memory that it reads.
+    // pread() is not used, because sanitizers would check the memory that it reads.
     const auto got = syscall(SYS_pread64, file, to, bytes, reinterpret_cast<std::uintptr_t>(from));
     close(file);
     return got == static_cast<long>(bytes);

@@ -21,8 +21,8 @@ constexpr bool is_compiled_in = true;
 constexpr bool is_compiled_in = false;
 #endif
 
-// Weak, so that they are null in a program without ThreadSanitizer. The labels are the names in its
-// run-time library.
+// These functions are weak, so that they are null in a program without ThreadSanitizer. The labels
+// are the names in its run-time library.
 [[gnu::weak]] void acquire_address(void* address) noexcept asm("__tsan_acquire");
 [[gnu::weak]] void release_address(void* address) noexcept asm("__tsan_release");
 

@@ -67,7 +67,7 @@ struct ProgramState : Pending {
     std::string source;
     ProgramOptions options;
     std::optional<Device> device;
-    std::string cache;  ///< folder; empty if the cache is not used
+    std::string cache;  ///< the cache's folder; empty if the cache is not used
     SourceLocation where;
     Compiled compiled;
     bool was_cached = false;

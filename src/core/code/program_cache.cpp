@@ -182,7 +182,7 @@ void tidy(int folder, const std::string& just_written, std::uint64_t limit) {
                       [](const Entry& e) { return std::pair(e.used.tv_sec, e.used.tv_nsec); });
     for (const Entry& entry : entries) {
         if (total <= limit) return;
-        // Another process may have been faster.
+        // Another process may have removed the entry first.
         if (unlinkat(folder, entry.name.c_str(), 0) == 0 || errno == ENOENT) total -= entry.size;
     }
 }

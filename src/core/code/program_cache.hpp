@@ -28,7 +28,7 @@ std::optional<std::string> cache_key(const std::string& source, const ProgramOpt
 std::optional<std::string> included_files(const std::string& source, const ProgramOptions& options);
 
 /// Returns the cache's folder: $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
-/// ~/.cache/heddle. Empty if none of the variables is set.
+/// ~/.cache/heddle. Returns an empty text if none of the variables is set.
 std::string cache_directory();
 
 /// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.

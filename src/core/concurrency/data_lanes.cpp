@@ -59,7 +59,7 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
     return point;
 }
 
-// A GPU's progress cannot be read cheaply, so no call is known to be short there.
+// Reading a GPU's progress is expensive, so no call counts as short on CUDA devices.
 DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& options,
                      const SourceLocation& where)
     : work_(work),

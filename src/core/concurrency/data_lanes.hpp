@@ -26,7 +26,7 @@ public:
     StreamRecord* stream = nullptr;  ///< null if it could not be opened
     std::uint64_t newest = 0;        ///< position of the newest operation
     std::uint64_t newest_task = 0;   ///< position of the newest task
-    std::uint64_t newest_maker = 0;  ///< position of the newest one that may have made an array
+    std::uint64_t newest_maker = 0;  ///< position of the newest task that may have made an array
     std::uint64_t load = 0;          ///< a measure of its work, relative to the others
     std::uint64_t reached = 0;       ///< a position that it is known to have reached
     std::uint64_t looked_at = 0;     ///< value of `newest` at the last look()
@@ -34,9 +34,10 @@ public:
     std::int64_t each_ns = std::int64_t{1} << 40;  ///< estimated time of one operation
     std::uint64_t counted_from = 0;                ///< begin of the measurement: a position,
     std::int64_t timed_from = 0;                   ///< and a time in ns
-    std::vector<std::uint64_t> clock;  ///< by lane: the position that this one is ordered after
-    bool ends_short = true;            ///< whether its newest operation is short
-    CallWindow filling, before;        ///< its newest calls, and the calls before them
+    /// For each lane: the position that this lane is ordered after.
+    std::vector<std::uint64_t> clock;
+    bool ends_short = true;      ///< whether its newest operation is short
+    CallWindow filling, before;  ///< its newest calls, and the calls before them
 
     // For exact waits:
 
@@ -45,7 +46,7 @@ public:
     struct Point {
         std::uint64_t position;
         Event event;
-        std::vector<std::uint64_t> clock;  ///< of the lane at this position
+        std::vector<std::uint64_t> clock;  ///< the lane's clock at this position
     };
     Point* record_behind(std::uint64_t position) noexcept;
     /// Records after the newest operation. Replaces the oldest record if there are many.

@@ -11,17 +11,17 @@
 
 namespace heddle::detail {
 
-/// A stream that uses a block without the order, and the part of its work that is known.
+/// A stream outside the order_by_data that uses a block, and the part of its work that is known.
 struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
     /// Null if there is no user, or if it is one of the order_by_data's own streams or has ended.
     StreamState* stream = nullptr;
-    std::uint64_t submissions = 0;  ///< of the stream, ordered before work on the lanes below
+    std::uint64_t submissions = 0;  ///< its submissions that are ordered before work on `lanes`
     std::uint64_t lanes = 0;        ///< a bit for each lane
 };
 
-/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0 means
-/// that there is none.
+/// The past accesses to one block. Each is a lane and a position in it (data_lanes.hpp); position 0
+/// means that there is none.
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 
@@ -32,13 +32,13 @@ struct BlockPast {
     std::uint32_t group = none;  ///< index of the past that all imports of the same memory share
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
-    std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
+    std::uint64_t readers = 0;  ///< one bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
     bool is_special = true;  ///< new, or in a group
     /// Whether the order's own streams may have work on the block that the order has not noted.
     bool is_new = true;
-    /// Whether the readers may have written. Only before the first noted writer.
+    /// Whether the readers may have written. Can be true only before the first noted writer.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
     /// A bit for each lane whose order after ended streams was reported to observers.

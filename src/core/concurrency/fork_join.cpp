@@ -51,7 +51,7 @@ public:
                 if (!has_failed(busy)) return taken(lane, busy);
                 close_stream(busy);
             }
-            ++lane.out;  // before it is made, so that its room stays reserved
+            ++lane.out;  // before the stream is made, so that its room stays reserved
         }
         StreamRecord* made = nullptr;
         try {
@@ -68,7 +68,7 @@ public:
 
     void give(StreamRecord& stream, StreamRecord& base) noexcept {
         leave_joined(stream, base);
-        // Failed, captured, or its native handle was handed out.
+        // True if the stream has failed or is captured, or if its native handle was handed out.
         const bool is_spoilt = stream.has(stream_flag::slow_order);
         {
             const std::lock_guard lock(mutex_);
@@ -106,11 +106,12 @@ public:
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    /// The limit of cached streams; wider forks cost more and leave no further streams.
+    /// The limit of cached streams. Forks with more branches cost more and leave no further
+    /// streams.
     static constexpr std::size_t most_idle = 1024;
     struct Lane {
         ReturnedStreams idle;
-        std::size_t out = 0;  ///< taken and not yet returned
+        std::size_t out = 0;  ///< number of streams taken and not yet returned
     };
     static std::array<int, 3> key(Device device, int priority) noexcept {
         return {device.index(), static_cast<int>(device.kind()), priority};

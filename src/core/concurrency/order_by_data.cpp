@@ -86,7 +86,8 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     check_not_recorded(current, "order_by_data", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
-        // Without this they would count as streams outside, until tell_ended() reports them.
+        // Without this, the streams would count as streams outside the order_by_data, until
+        // tell_ended() reports them.
         if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
     }
 }
@@ -256,7 +257,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
 }
 
-// At each operation: others continue to use the memory, in unknown ways.
+// Called for each operation, because other streams continue to use the memory in unknown ways.
 void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {

@@ -61,7 +61,7 @@ public:
     /// Notes the operation on that stream, even if it was dropped: later users of its memory then
     /// wait for the stream, and inherit its failure.
     void end() noexcept;
-    /// Notes an allocation in the same way, which is no operation.
+    /// Notes an allocation in the same way. An allocation is no operation.
     void end_allocation() noexcept;
     /// Blocks until the operation that was just enqueued has completed.
     void wait_for_present(const SourceLocation& where);
@@ -121,7 +121,7 @@ private:
     ShortCalls::Index call_ = 0;  ///< the call that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
-    std::vector<Block*> found_;  ///< those of them that were found by address
+    std::vector<Block*> found_;  ///< the blocks that were found by address
     std::vector<Needed> needed_;
     std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
     DataLanes lanes_;

@@ -94,7 +94,8 @@ struct PipelineCore::State {
         if (stopped) usage_error({call, where}, "the pipeline was stopped");
     }
 
-    /// While it exists, calls by other threads throw UsageError. The work may call the pipeline.
+    /// While an InUse exists, calls by other threads throw UsageError. The pipeline's own work may
+    /// call it.
     class InUse {
     public:
         InUse(State& state, const char* call, Where where)

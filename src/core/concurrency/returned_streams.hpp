@@ -17,9 +17,9 @@ struct ReturnedStream {
     std::uint64_t joined_at = 0;  ///< that stream's submissions at the join
 };
 
-/// Nearly in the order of their return, the oldest first, which is the likeliest to be idle. Only
-/// the cost of reserve() grows with the number of streams: a program that once had many does not
-/// pay for them for ever. Not thread-safe.
+/// Returned streams, nearly in the order of their return. The oldest is the first: it is the
+/// likeliest to be idle. Only the cost of reserve() grows with the number of streams: a program
+/// that once had many does not pay for them for ever. Not thread-safe.
 class ReturnedStreams {
 public:
     /// The number of streams that are searched in one place.
@@ -28,7 +28,7 @@ public:
     std::size_t size() const noexcept { return size_; }
     /// Returns the number of streams that fit before give() needs another reserve().
     std::size_t capacity() const noexcept { return ring_.size(); }
-    /// Reserves room, so that give() need not.
+    /// Reserves room for `count` streams, so that give() does not allocate.
     void reserve(std::size_t count) {
         if (count <= ring_.size()) return;
         std::vector<ReturnedStream> larger(std::bit_ceil(count));
@@ -43,8 +43,8 @@ public:
     const ReturnedStream& operator[](std::size_t i) const noexcept {
         return ring_[(first_ + i) & (ring_.size() - 1)];
     }
-    /// Call it only if there is room. Marks the stream as closed for its arrays, until the caller
-    /// of take() or remove() calls note_back() for it.
+    /// Adds a stream. Call only if there is room. Marks the stream as closed for its arrays, until
+    /// the caller of take() or remove() calls note_back() for it.
     void give(const ReturnedStream& one) noexcept {
         one.stream->note_gone();
         (*this)[size_++] = one;
@@ -78,7 +78,7 @@ public:
                     if (!is_oldest) next_ = i - few;
                     return &remove(i);
                 }
-                // Checked once more: it may have failed meanwhile.
+                // The stream is checked once more: it may have failed meanwhile.
                 if (is_wrong || is_spoilt(stream)) drop(remove(i));
                 else ++i;
             }

@@ -103,8 +103,8 @@ struct StreamPoolState {
             stream = &make(priority, where);
             ++exclusive;
         }
-        // A busy one: the new lease's work is ordered after the earlier work, also in the calling
-        // thread's own batch.
+        // Takes a busy stream: the new lease's work is ordered after the earlier work, also in the
+        // calling thread's own batch.
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
@@ -136,7 +136,7 @@ struct StreamPoolState {
     }
 
     void give(StreamRecord& stream) noexcept {
-        // Without the mutex: another thread may be flushing the batch.
+        // Called without the mutex, because another thread may be flushing the batch.
         detail::leave_batch_when_sent(stream);
         const std::lock_guard lock(mutex);
         --held;

@@ -24,8 +24,8 @@ struct FallibleStream : StreamState {
     std::shared_ptr<Fate> next_fate;
     std::unique_ptr<LeftFailure> next_left;  ///< likewise for leave_failure()
 
-    /// The moment at which the stream was closed, or returned to a pool or a fork_join for reuse. 0
-    /// while it is in use.
+    /// The moment (failure.hpp) at which the stream was closed, or returned to a pool or a
+    /// fork_join for reuse. 0 while it is in use.
     std::atomic<std::uint64_t> gone_at{0};
     void note_gone() noexcept {
         std::uint64_t here = 0;

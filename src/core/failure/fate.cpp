@@ -125,7 +125,7 @@ void Fate::end(Fate* next, std::uint64_t submissions) noexcept {
     std::list<Dependency> left;
     {
         const std::lock_guard lock(mutex_);
-        // Breaks cycles: fates that depend on each other would never be freed.
+        // Breaks cycles, because fates that depend on each other would never be freed.
         left.swap(dependencies_);
         note_clean();
     }

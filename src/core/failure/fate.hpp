@@ -11,10 +11,10 @@
 
 namespace heddle::detail {
 
-/// The failure of one stream's work, if any, and the other streams' work it depends on. A stream
-/// gets a new Fate when its failure is cleared (clear_error()) and when its record becomes another
-/// stream. Shared with streams that waited for it and events recorded on it, which may query it
-/// much later. All members are thread-safe. (docs/adr/0019)
+/// The failure of one stream's work, if any, and the work of other streams that it depends on. A
+/// stream gets a new Fate when its failure is cleared (clear_error()) and when its record becomes
+/// another stream. Shared with streams that waited for it and events recorded on it, which may
+/// query it much later. All members are thread-safe. (docs/adr/0019)
 class Fate {
 public:
     /// Sets the failure unless there is one already. `at` is the submission that failed.
@@ -26,15 +26,15 @@ public:
     bool is_clean() const noexcept { return clean_.load(std::memory_order_acquire); }
 
     /// Notes that this stream, at its submission count `now`, waited for the first `submissions`
-    /// submissions of the stream whose fate is `other`. Inherits the other one's dependencies. For
+    /// submissions of the stream whose fate is `other`. Inherits the dependencies of `other`. For
     /// streams whose failures become known late (host functions of CUDA streams).
     void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions,
                    std::uint64_t now);
     /// Drops the dependencies of the first `submissions` submissions: they have completed and did
     /// not fail.
     void forget_dependencies(std::uint64_t submissions) noexcept;
-    /// Drops all dependencies: the work has completed. If `next` is not null, moves those of work
-    /// after the first `submissions` submissions to it. A failure stays.
+    /// Drops all dependencies: the work has completed. If `next` is not null, moves the
+    /// dependencies of work after the first `submissions` submissions to `next`. Keeps a failure.
     void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
     /// Reuses a clean fate without other owners for another stream, whose count begins at 0.
     void begin_anew() noexcept { done_.store(0, std::memory_order_relaxed); }

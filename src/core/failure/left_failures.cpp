@@ -77,7 +77,7 @@ void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device
     std::unique_ptr<LeftFailure> forgotten;
     {
         const std::lock_guard lock(left.lock);
-        // With the lock: forget_failure_left() calls note_cleared() before it locks.
+        // Checked with the lock held: forget_failure_left() calls note_cleared() before it locks.
         if (failure->cleared_at() > gone_at || left.cleared_at(device) > gone_at) return;
         made->older = std::move(left.newest);
         left.newest = std::move(made);

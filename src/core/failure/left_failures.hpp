@@ -11,15 +11,15 @@
 
 namespace heddle::detail {
 
-/// The limit of their number: a program whose streams fail for ever does not grow. Beyond it the
-/// oldest failure is dropped.
+/// The limit of stored failures. Beyond it the oldest failure is dropped, so that a program whose
+/// streams fail for ever does not grow.
 constexpr std::size_t most_failures_left = 256;
 
 /// The failure that one stream leaves. Made when the stream begins, so that ending takes no memory.
 struct LeftFailure {
     std::uint64_t key = 0;  ///< StreamState::key, which the arrays keep
     Device device = Access::device(DeviceKind::cpu, 0);
-    /// A copy, which is not reported by itself: the stream's own failure is (failure.hpp).
+    /// A copy. It is not reported to the user; the stream's own failure is (failure.hpp).
     Failure failure;
     std::weak_ptr<const FailedWork> origin;
     std::unique_ptr<LeftFailure> older;
@@ -28,8 +28,9 @@ struct LeftFailure {
 /// The number of failures left.
 inline constinit std::atomic<std::size_t> failures_left{0};
 
-/// Call it before a stream that was closed at the moment `gone_at` drops its failure; null if it
-/// has none. Thread-safe, like the others.
+/// Leaves the failure of a stream that was closed at the moment `gone_at` to its arrays. `failure`
+/// is null if the stream has none. Call before the stream drops the failure. Thread-safe, like the
+/// others.
 void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device device,
                    std::uint64_t gone_at, const Failure& failure) noexcept;
 /// Returns whether the failure of a stream of the device that was closed at `gone_at` has been

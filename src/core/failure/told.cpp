@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 [[noreturn]] void throw_copy(const Failure& failure, FallibleStream* stream) try {
-    // Inherited from another stream by a wait: name the stream on which the user sees it.
+    // If the failure was inherited from another stream, names the stream on which the user sees it.
     if (stream == nullptr || failure->code != ErrorCode::work_failed ||
         failure->stream_id == stream->id.load())
         throw_error(*failure);
@@ -33,7 +33,7 @@ std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream) {
     }
 }
 
-// If memory runs out, throws OutOfMemory; the failure then counts as not reported.
+// Throws OutOfMemory if memory runs out; the failure then counts as not reported.
 void throw_failure(const Failure& failure, FallibleStream* stream) {
     const std::exception_ptr error = to_be_told(failure, stream);
     failure->note_told();

@@ -125,8 +125,8 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, also in child graphs: those have only been checked for
-/// their own graph's device.
+/// Checks conditional nodes for this device, also in child graphs: so far, those have been checked
+/// only for the child graph's device.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
     for (const NodeRef& node : nodes) {

@@ -40,14 +40,15 @@ private:
 
 struct GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
-    std::uint64_t gpus = 0;                                ///< of the nodes, by gpu_bit()
-    std::vector<std::shared_ptr<NodeData>> nodes;          ///< in topological order
-    std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
+    std::uint64_t gpus = 0;                        ///< the GPUs of the nodes, as bits of gpu_bit()
+    std::vector<std::shared_ptr<NodeData>> nodes;  ///< in topological order
+    /// For each node: the indices of its dependencies.
+    std::vector<std::vector<std::uint32_t>> dependencies;
     std::shared_ptr<GraphExec> exec;
     std::vector<std::uint32_t> changed;      ///< nodes whose changes `exec` does not have yet
     std::vector<Block*> blocks;              ///< memory that the nodes use, each allocation once
     std::vector<Block*> owned;               ///< memory that nodes own, each block once
-    std::vector<std::uint64_t> serials;      ///< of `blocks`, when the uses were noted
+    std::vector<std::uint64_t> serials;      ///< serials of `blocks` when the uses were noted
     std::vector<NodeData*> records;          ///< nodes that record events
     std::vector<NodeData*> events;           ///< nodes that record events or wait for them
     bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date

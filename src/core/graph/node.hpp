@@ -42,7 +42,7 @@ struct NodeData {
     /// Kernels among its dependencies that it may overlap (programmatic dependent launch).
     std::vector<const NodeData*> primaries;
     bool enabled = true;
-    bool was_disabled = false;  ///< it, or a node that it was copied from, is or was disabled
+    bool was_disabled = false;  ///< this node, or one that it was copied from, is or was disabled
 
     Work work;                     ///< kernels and host functions; all kinds use its `blocks`
     Piece to{}, from{};            ///< copies and fills
@@ -53,11 +53,11 @@ struct NodeData {
     const NodeData* child_node = nullptr;
     std::string captured_on;        ///< the captured stream's name; empty if it was not captured
     std::shared_ptr<void> foreign;  ///< kind `other`: natively captured work
-    /// Not shared between nodes: each clone has its own.
+    /// Not shared between nodes: each clone of a conditional node has its own.
     std::shared_ptr<const Conditional> conditional;
     std::vector<BlockOwner> owned;   ///< memory that lives as long as the node
     std::vector<BlockUse> declared;  ///< uses that the user declared with used_on()
-    bool is_given = false;  ///< memory nodes: already freed by a node, or already reused by one
+    bool is_given = false;  ///< for a memory node: a node already frees or reuses the memory
     int priority = 0;       ///< kernels
 
     GraphData* graph = nullptr;

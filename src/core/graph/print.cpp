@@ -49,7 +49,7 @@ std::string to_string(const Event& event) {
     const detail::EventState* const state = detail::Access::state_or_null(event);
     if (state == nullptr) return "an event that was moved from";
     const std::string text = formatted("event on {}", state->device);
-    // While a recorder has the record, other threads may change the fields.
+    // While a capture or batch records the event, other threads may change the fields.
     if (state->recorder.load(std::memory_order_acquire) != nullptr)
         return text + ", recorded in a capture or batch";
     if (!state->recorded) return text + ", not recorded";

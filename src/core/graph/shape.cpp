@@ -71,7 +71,8 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     case NodeKind::wait_event:
     case NodeKind::allocate:
     case NodeKind::free: return true;
-    case NodeKind::child_graph: return node.child == nullptr;  // else its nodes are not here
+    // Otherwise its nodes are not in this graph.
+    case NodeKind::child_graph: return node.child == nullptr;
     case NodeKind::conditional: to.push_back(value_access(*node.conditional)); return true;
     case NodeKind::other: break;
     }
@@ -95,7 +96,7 @@ ShapeData::ShapeData(const GraphData& graph) {
 }
 
 void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative) {
-    std::vector<std::uint32_t> told_as;  // each node's index here
+    std::vector<std::uint32_t> told_as;  // the index of each node in this shape
     std::vector<std::uint32_t> in_child;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const NodeData& node = *graph.nodes[i];

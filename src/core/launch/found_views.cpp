@@ -42,7 +42,8 @@ private:
     if (element == 0 || __builtin_mul_overflow(size, element, &bytes) ||
         !holds(*block, data, bytes))
         return 0;
-    // At least this large: the view is all memory from its pointer on, unless it is empty.
+    // The element is at least this large: the view is all memory from its pointer on, unless it is
+    // empty.
     if (element == OwnerWord::large) {
         const auto offset =
             reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block->data);

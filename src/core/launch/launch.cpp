@@ -51,7 +51,7 @@ void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
     constexpr std::size_t few = 32;
-    // Bytes, because an array of accesses would be initialised completely.
+    // An array of bytes, because an array of accesses would be initialised completely.
     alignas(OpAccess) std::byte room[few * sizeof(OpAccess)];
     auto* accesses = reinterpret_cast<OpAccess*>(room);
     std::vector<OpAccess> many;
@@ -267,7 +267,7 @@ void submit_function(StreamState& stream, const WorkType& type, void* self,
     if (is_noted()) tell(stream, function, false, describe);
 }
 
-// A separate function, because HostMemory has a destructor and is large.
+// Separate from its caller, because HostMemory has a destructor and is large.
 [[gnu::noinline]] void search_and_submit(StreamState& stream, const WorkType& type, void* self,
                                          std::span<const MemoryArgument> declared,
                                          const SourceLocation& where) {

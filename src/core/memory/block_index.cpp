@@ -82,7 +82,7 @@ private:
     }
 
     Ranges ranges_;
-    std::vector<NewBlock> shadowed_;  ///< in memory of another array; for the next update
+    std::vector<NewBlock> shadowed_;  ///< arrays in memory of another array, for the next update
 };
 
 constinit SpinLock index_lock;

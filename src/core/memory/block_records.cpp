@@ -30,7 +30,7 @@ struct alignas(128) BlockPool {
     std::size_t count = 0;
     Block* listed = nullptr;  ///< allocations that are not yet in the index of addresses
 
-    /// Call it with the lock held, like the next three.
+    /// Adds a free record. Call it with the lock held, like the next three functions.
     void add_free(Block& block) noexcept {
         block.more_users.store(nullptr, std::memory_order_relaxed);
         if (count++ == 0) oldest = &block;
@@ -52,7 +52,7 @@ struct alignas(128) BlockPool {
 
 constinit BlockPool pools[32];
 static_assert(std::size(pools) == 32);
-/// A bit for each pool that has listed allocations. Changed with that pool's lock held.
+/// One bit for each pool that has listed allocations. Changed with that pool's lock held.
 alignas(128) constinit std::atomic<std::uint32_t> with_listed{0};
 
 std::uint32_t bit_of(const BlockPool& pool) noexcept { return 1u << (&pool - pools); }
@@ -120,7 +120,8 @@ std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
     for (; left != 0 && seen < to.size(); left &= left - 1) {
         BlockPool& pool = pools[std::countr_zero(left)];
         const std::lock_guard lock(pool.lock);
-        // At most as many as there is room for: threads that make arrays do not wait for long.
+        // Takes at most as many as there is room for, so that threads that make arrays do not wait
+        // for long.
         for (; seen < to.size() && pool.listed != nullptr; ++seen) {
             Block& block = *std::exchange(pool.listed, pool.listed->next_listed);
             const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);

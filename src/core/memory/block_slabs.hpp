@@ -8,7 +8,8 @@
 
 namespace heddle::detail {
 
-/// Records that are allocated together, and never freed. Its address is a multiple of its size.
+/// Records that are allocated together, and never freed. A slab's address is a multiple of its
+/// size.
 struct alignas(8192) BlockSlab {
     static constexpr int size = 64;
     Block blocks[size];

@@ -127,7 +127,7 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
     const ArrayUse uses[] = {{to_host ? nullptr : to.owner, true},
                              {from_host ? nullptr : from.owner, false}};
     const auto enqueue = [&] {
-        // The host itself reads or writes pageable memory, now: wait for its users.
+        // The host itself reads or writes pageable memory, now, so this waits for its users.
         if (from_host && users == PageableUsers::wait_for) {
             settle(from.owner, where);
             if (from.owner != nullptr) throw_failure_of(*from.owner);
@@ -147,7 +147,7 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
             op.bytes = to.total();
             op.accesses = accesses;
             tell();
-            // After the copy, whose id and time of call the backend knows.
+            // Called after the copy, when the backend knows the copy's id and time of call.
             if (to_host) tell_host_side(accesses[0], where);
             if (from_host) tell_host_side(accesses[1], where);
         });

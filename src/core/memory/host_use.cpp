@@ -7,7 +7,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The thread's recent queries: loops over some arrays cause one query for each array.
+/// The answers to the thread's recent queries. A loop over a few arrays then causes one query for
+/// each array.
 struct Known {
     std::uint64_t epoch = 0;
     KnownUses uses;

@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// A use of an array's elements by the host, by this thread, now.
 struct ToldUse {
     std::uintptr_t begin = 0, end = 0;              ///< addresses
-    std::uintptr_t array_begin = 0, array_end = 0;  ///< of all of the array
+    std::uintptr_t array_begin = 0, array_end = 0;  ///< the range of the whole array
     std::uint64_t allocation = 0;                   ///< see allocation_of()
     HostUse use{0, HostCall::none, false};
     SourceLocation where;

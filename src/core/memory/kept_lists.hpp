@@ -17,11 +17,11 @@ struct PieceList {
     std::uint32_t count = 0;
     /// Number of pieces that the stream has not needed since `watched_since`.
     std::uint32_t unused = 0;
-    std::uint64_t watched_since = 0;  ///< DeviceMemory::missed then
+    std::uint64_t watched_since = 0;  ///< the value of DeviceMemory::missed at that time
 
     void put(MemoryPiece& piece) noexcept {
         piece.next_free = std::exchange(first, &piece);
-        if (unused != 0 && unused == count) ++unused;  // no piece was taken
+        if (unused != 0 && unused == count) ++unused;  // no piece was taken so far
         ++count;
     }
     /// Takes the piece after `before`, or the first one if `before` is null.
@@ -69,9 +69,10 @@ struct alignas(64) KeptMemory {
 
 /// The memory that all streams of a device cache.
 struct DeviceMemory {
-    std::atomic<KeptMemory*> first{nullptr};  ///< of all lists; only grows
-    std::atomic<std::size_t> reserved{0};     ///< the sum over all lists
-    std::atomic<std::size_t> wasted{0};       ///< the sum over pieces that arrays use
+    /// The first of all KeptMemory objects; their list only grows.
+    std::atomic<KeptMemory*> first{nullptr};
+    std::atomic<std::size_t> reserved{0};  ///< the sum over all lists
+    std::atomic<std::size_t> wasted{0};    ///< the sum over pieces that arrays use
     std::atomic<std::size_t> most_kept{0}, most_wasted{0};
 
     // Guarded by kept_lists_lock().
@@ -79,7 +80,7 @@ struct DeviceMemory {
     /// searched next.
     KeptMemory* first_listed = nullptr;
     KeptMemory* last_listed = nullptr;
-    KeptMemory* first_spare = nullptr;  ///< of lists without a stream
+    KeptMemory* first_spare = nullptr;  ///< the first of those without a stream
     std::uint64_t missed = 1;           ///< grows with each unsuccessful search
 
     template <class Function> void for_each(Function function) const {

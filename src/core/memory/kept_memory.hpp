@@ -16,8 +16,8 @@ struct alignas(64) MemoryPiece {
     void* data = nullptr;
     std::size_t bytes = 0;          ///< a whole_size()
     std::size_t wasted = 0;         ///< excess over the request, beyond rounding
-    std::uint64_t key = 0;          ///< of the stream that caches it
-    std::uint64_t submissions = 0;  ///< of that stream when the memory was freed
+    std::uint64_t key = 0;          ///< StreamState::key of the stream that caches it
+    std::uint64_t submissions = 0;  ///< that stream's submissions when the memory was freed
     MemoryPiece* next_free = nullptr;
 };
 

@@ -232,7 +232,8 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
 
 void release(Block& block) noexcept {
     if (block.owners.load(std::memory_order_acquire) != 1) {
-        // Before this owner is removed: afterwards another one may free the block at any time.
+        // Called before this owner is removed, because afterwards another one may free the block at
+        // any time.
         offer_to_capture(block);
         if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     }

@@ -23,7 +23,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     if (owner == nullptr && data != nullptr) owner = find_block(data);
     const StreamRef stream = current_stream(place_of(owner, data).device);
     check_not_capturing(record_of(stream), "to_host", where);
-    // Its users may be writing to it.
+    // Users of the block may still be writing to it.
     if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
     return stream;
 } catch (...) {

@@ -13,7 +13,7 @@ namespace {
 constinit std::atomic<ThreadActivity*> activities{nullptr};  ///< never freed, but reused
 constinit std::atomic<unsigned> threads{0};
 constinit thread_local ThreadActivity* this_activity = nullptr;
-constinit thread_local bool is_over = false;  ///< the thread ends
+constinit thread_local bool is_over = false;  ///< whether the thread is ending
 /// See name_call().
 struct NamedCall {
     const char* call = nullptr;

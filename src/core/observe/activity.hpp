@@ -23,7 +23,7 @@ struct ActivityWait {
     std::uint64_t stream = 0;
     /// For waits for an event.
     EventPoint event = {};
-    /// For waits for a whole device, or for an event.
+    /// The device, for waits for a whole device or for an event.
     Device device = Access::device(DeviceKind::cpu, 0);
     std::int64_t since_ns = 0;  ///< as decision_ns()
 };
@@ -69,7 +69,7 @@ public:
         /// Odd while the thread waits, or runs work. A change shows progress.
         std::uint64_t wait_serial = 0, work_serial = 0;
         ActivityWait wait;
-        ActivityWork work;  ///< the newest, even after its end
+        ActivityWork work;  ///< the newest work, even after its end
         bool waits() const noexcept { return wait_serial % 2 != 0; }
         bool works() const noexcept { return work_serial % 2 != 0; }
     };
@@ -141,7 +141,7 @@ private:
     ThreadActivity* activity_ = nullptr;
 };
 
-/// Marks this thread as waiting, from begin() on.
+/// Marks this thread as waiting, from begin() to the destruction.
 class WaitMark {
 public:
     WaitMark() noexcept = default;

@@ -13,14 +13,15 @@ namespace heddle::detail {
 /// The call that this thread is in, for observers that requested it.
 struct ThreadCall {
     std::int64_t begin_ns = 0;  ///< begin of the call, or of its next operation; 0 if not requested
-    std::uint64_t id = 0;       ///< of its next operation; 0: not chosen yet
+    std::uint64_t id = 0;       ///< id of its next operation; 0 if not chosen yet
     std::uint64_t parent = 0;   ///< the operation whose work this thread runs, or 0
     WaitReason reason = WaitReason::user;
     std::uint64_t collective = 0;  ///< see OpInfo
     std::uint32_t share = 0, shares = 0;
     const char* collective_name = "";  ///< "all_reduce", for example
 };
-/// Two, like ThreadStates: a thread that waits may run work of streams, which makes its own calls.
+/// Each thread has two, as in ThreadStates: a thread that waits may run work of streams, which
+/// makes its own calls.
 inline constinit thread_local ThreadCall thread_calls[2];
 
 inline ThreadCall& this_call() noexcept {
@@ -48,8 +49,8 @@ inline bool wants_times() noexcept {
 }
 /// Defects in the records of a profiling library, since the process began.
 struct RecordCounts {
-    std::uint64_t dropped = 0;        ///< lost for lack of room
-    std::uint64_t without_times = 0;  ///< with no times, or with impossible ones
+    std::uint64_t dropped = 0;        ///< records lost for lack of room
+    std::uint64_t without_times = 0;  ///< records with no times, or with impossible ones
 };
 
 /// Reports when an operation ran to observers. Thread-safe.
@@ -77,7 +78,7 @@ private:
     WaitReason before_;
 };
 
-/// Whether there has ever been a ShareMark: otherwise no thread need look for one.
+/// Whether there has ever been a ShareMark. If not, threads do not look for one.
 inline constinit std::atomic<bool> has_shares{false};
 
 /// Marks work that this thread enqueues during its lifetime as one device's share of a collective.

@@ -30,7 +30,7 @@ private:
     void end() noexcept;
 
     std::uint64_t id_ = 0;
-    bool is_timed_ = false;  ///< the id is a timed call's
+    bool is_timed_ = false;  ///< whether the id is that of a timed call
     FunctionMark* next_ = nullptr;
     FunctionMark* before_ = nullptr;
 };

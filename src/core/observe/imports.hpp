@@ -18,7 +18,7 @@ struct Import {
     bool is_event = false;
     Process process = {};  ///< the process that exported it
     SourceLocation where = {};
-    std::uint64_t memory = 0;  ///< an array's: the same for all imports of one allocation
+    std::uint64_t memory = 0;  ///< for an array: a number that all imports of one allocation share
 };
 
 /// Notes an import. Has no effect if there is no memory. Thread-safe.

@@ -25,7 +25,7 @@ namespace heddle {
 namespace {
 
 struct Entry {
-    Observer* observer;  ///< null: removed when there was no memory for a new list
+    Observer* observer;  ///< null if removed when there was no memory for a new list
     ObserverOptions options;
 };
 
@@ -34,8 +34,8 @@ struct List {
     List* next_retired = nullptr;
 };
 
-/// One per thread that enqueues while there are observers, so that such threads share no cache
-/// line. Never freed; when a thread ends, another thread reuses its visitor.
+/// One visitor for each thread that enqueues while there are observers, so that such threads share
+/// no cache line. Never freed; when a thread ends, another thread reuses its visitor.
 struct alignas(64) Visitor {
     /// Incremented on entry and on exit: odd while the thread is inside observers. Written by that
     /// thread alone.
@@ -180,7 +180,7 @@ void remove_observer(Observer& observer) {
         if (this_visitor == nullptr || this_visitor->depth == 0)
             unused = std::exchange(retired, nullptr);
     }
-    // Without the mutex: an observer may take it, for example by fork().
+    // Called without the mutex, because an observer may lock it, for example by fork().
     wait_for_visitors();
     while (unused != nullptr) delete std::exchange(unused, unused->next_retired);
 }
@@ -235,7 +235,7 @@ void complete_and_notify(OpInfo& op) noexcept {
         op.begin_ns = call.begin_ns != 0 ? call.begin_ns : op.end_ns;
     }
     visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
-    // Further work in this call is another operation.
+    // Further work in this call counts as another operation.
     if (call.begin_ns != 0) {
         call.begin_ns = op.end_ns;
         call.id = next_id();

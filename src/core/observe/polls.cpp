@@ -22,7 +22,7 @@ struct Poll {
     StreamState* stream = nullptr;  ///< the stream, or the event's stream
     EventPoint event = {};
     SourceLocation where = {};
-    std::int64_t first_ns = 0, last_ns = 0;  ///< of the answers "not yet"
+    std::int64_t first_ns = 0, last_ns = 0;  ///< times of the first and last answer "not yet"
     std::int64_t asked = 0;                  ///< number of such answers
 
     static StreamState* stream_of(const OpInfo& query) noexcept {

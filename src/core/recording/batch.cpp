@@ -25,7 +25,7 @@ bool BatchRun::find(const Tape& tape) noexcept {
         std::rotate(found, found + 1, entries_.end());
         return true;
     };
-    // Most recently used first: the likeliest match.
+    // The most recently used one is the likeliest match, so it is tried first.
     for (auto i = entries_.end(); i != entries_.begin();)
         if ((--i)->tape->equals(tape)) return last_use(i);
     for (auto i = entries_.end(); i != entries_.begin();)
@@ -89,7 +89,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
     try {
         if (is_like && remembered_ > 1 && entries_.back().before &&
             entries_.back().before->equals(*tape)) {
-            // Arguments that alternate between two sets: each set gets a graph.
+            // If arguments alternate between two sets, each set gets a graph.
             why = "arguments that alternate get a graph each";
         } else if (is_like) {
             made = std::move(entries_.back());
@@ -147,7 +147,7 @@ void BatchRun::end_scope() noexcept try {
     if (missed_.empty()) missed_by_ = stream_->display_name();
     missed_ = std::move(other);
 } catch (...) {
-    // Out of memory: there is no report.
+    // If out of memory, there is no report.
 }
 
 void BatchRun::report_useless() noexcept try {

@@ -38,7 +38,7 @@ public:
     void clear() noexcept { entries_.clear(); }
 
     BatchResult last;
-    bool open = false;  ///< in use by a ScopedBatch
+    bool open = false;  ///< whether a ScopedBatch uses it
     /// That scope's recorder. Other threads may launch meanwhile, with its lock held; they do not
     /// read this.
     class BatchRecorder* recorder = nullptr;
@@ -55,7 +55,8 @@ private:
         TapeOwner tape;    ///< the work that the graph runs now
         TapeOwner before;  ///< its work before the last update
         std::shared_ptr<GraphExec> exec;
-        std::shared_ptr<const ShapeData> shape;  ///< for observers; null before there was one
+        /// For observers; null if no observer was present so far.
+        std::shared_ptr<const ShapeData> shape;
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };

@@ -22,7 +22,8 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
                                     const SourceLocation& where) {
     BatchRecorder& batch = batches.take();
     {
-        const std::lock_guard guard(batch.lock);  // other threads may access it as an earlier batch
+        // Other threads may still access the recorder as an earlier batch.
+        const std::lock_guard guard(batch.lock);
         batch.run_ = &run;
     }
     {
@@ -53,7 +54,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
             failure = std::current_exception();
         }
         batch.tell_abandoned(where);
-        // Still with the lock held, so that no operation is recorded in between.
+        // Called with the lock still held, so that no operation is recorded in between.
         batch.end();
         batch.run_ = nullptr;
         {
@@ -154,9 +155,9 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
         detach(participant(stream));
 }
 
-/// Flushes if the first stream leaves; without it the batch records no more work. Also flushes for
-/// a stream with recorded work. The stream must end after that work, with its failure, and waits
-/// for the stream's device must cover it.
+/// Flushes if the first stream leaves: without that stream, the batch records no more work. Also
+/// flushes for a stream with recorded work. The stream must end after that work, with its failure,
+/// and waits for the stream's device must cover it.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {
@@ -333,7 +334,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
     collect_kept();
     forget_left();
     if (is_recordable(*first)) return;
-    // For example, the first stream has failed: no more work can be recorded.
+    // No more work can be recorded, for example because the first stream has failed.
     for (Participant& one : participants) detach(one);
 }
 

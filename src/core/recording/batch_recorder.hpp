@@ -58,7 +58,7 @@ private:
     std::vector<StreamPart> parts_;
     std::vector<PartMark> sent_marks_;
     SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock
-    Block* kept_ = nullptr;  ///< to be freed after the next flush; linked by Block::next_kept
+    Block* kept_ = nullptr;  ///< blocks to free after the next flush; linked by Block::next_kept
     bool keeps_ = false;     ///< true while the batch is open
 };
 

@@ -172,8 +172,8 @@ Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
         if (spare->block->device != stream.device || spare->block->bytes < bytes ||
             spare->block->bytes / 2 > bytes)
             continue;
-        // Only if all uses precede the next operation anyway: memory is cheaper than an extra
-        // dependency.
+        // Reuses memory only if all its uses precede the next operation anyway: more memory is
+        // cheaper than an extra dependency.
         if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; }))
             continue;
         Block* const block = spare->block;
@@ -253,7 +253,7 @@ void offer_to_capture(Block& block) noexcept {
             return capture.offer(block);
         }
     } catch (...) {
-        // Out of memory: the block still belongs to the graph, and is not reused in it.
+        // If out of memory, the block still belongs to the graph, and is not reused in it.
     }
 }
 

@@ -68,7 +68,7 @@ private:
     struct Declared {
         Block* block;
         std::uint64_t serial;
-        std::size_t place;  ///< the participant's; `everywhere` if in a condition's body
+        std::size_t place;  ///< index of the participant; `everywhere` if in a condition's body
     };
     static constexpr std::size_t everywhere = ~std::size_t{0};
     void tell_capture_around();

@@ -24,7 +24,7 @@ Recorder::Point point_of(const Recorder::Mark& mark) {
 }
 
 /// Returns the operation that the stream's next kernel may overlap, or -1. Within one stream that
-/// is its newest one, unless the stream has made a wait since: that wait must take effect.
+/// is the newest operation, unless the stream has made a wait since: that wait must take effect.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
     const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
@@ -45,14 +45,15 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     kept.dependence = Dependence::none;  // the edge replaces it
     const bool is_kernel = type.kernel != KernelKind::none;
     if (stream.priority != 0 && is_kernel && kept.priority == LaunchOptions::inherit_priority)
-        // As in CUDA's captures: the graph may be launched on a stream with another priority.
+        // The node keeps the stream's priority, as in CUDA's captures: the graph may be launched on
+        // a stream with another priority.
         kept.priority = stream.priority;
     const NodeKind kind = is_kernel ? NodeKind::kernel : NodeKind::host_function;
     r->add(stream, kind, where, [&](std::uint32_t) {
         for (const MemoryArgument& one : memory)
             if (one.block != nullptr) r->use(stream, *one.block, one.writes);
         if (is_observed()) r->tape->set_accesses(memory);
-        r->tape->set_work(type, self, count, kept);  // last: it moves the closure
+        r->tape->set_work(type, self, count, kept);  // called last, because it moves the closure
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     });
     return true;
@@ -301,7 +302,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
 
 bool make_way(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
-    if (!r) return true;  // it has left, and may be in another batch by now
+    if (!r) return true;  // the stream has left, and may be in another batch by now
     if (r->is_capture() || stream.place == 0) return false;
     r->step_aside(stream, where);
     return true;
@@ -379,9 +380,9 @@ void note_recorded_use(StreamRecord& stream, Block& block) {
 bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept {
     for (const StreamUse& use : users) {
         if (!use.stream->has(stream_flag::recording)) continue;
-        // Without the recorder's lock, which may be held for long: keep() checks by itself whether
-        // the batch is still open. Only the outermost recorder can be a batch, and it has the
-        // streams that have left.
+        // Does not lock the recorder, whose lock may be held for long: keep() checks by itself
+        // whether the batch is still open. Only the outermost recorder can be a batch, and it has
+        // the streams that have left.
         Recorder* const r = use.stream->outermost.load(std::memory_order_acquire);
         if (r != nullptr && r != sent && r->keep(block)) return true;
     }

@@ -120,7 +120,7 @@ void Recorder::detach(Participant& one) noexcept {
             return;
         }
     }
-    // Flags first: as soon as `recorder` is null, another recorder may attach.
+    // The flags are cleared first: as soon as `recorder` is null, another recorder may attach.
     stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
     stream->outermost.store(nullptr, std::memory_order_release);
     stream->recorder.store(nullptr, std::memory_order_release);
@@ -142,7 +142,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
         for (;;) {
             Recorded around(stream);
             if (around) around->flush(where);
-            // A batch's first stream is ordered after its earlier work.
+            // A batch's first stream is ordered after the stream's own earlier work.
             Point first;
             if (!is_capture()) first.begins.assign(1, 0);
             if (attach(stream, std::move(first), around ? &*around : nullptr, where)) return;

@@ -1,5 +1,5 @@
 // Recorders put the work of their streams on a tape instead of enqueuing it. A capture makes a
-// graph of its tape. A batch makes one too, and launches it.
+// graph of its tape. A batch makes a graph, too, and launches it.
 #pragma once
 
 #include <atomic>

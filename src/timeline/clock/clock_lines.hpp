@@ -15,18 +15,19 @@ inline constexpr double most_drift = 1e-3;
 struct ClockBound {
     double x = 0, y = 0;
     bool is_upper = false;
-    bool is_bracket = false;  ///< measured for this purpose: has more weight than other bounds
+    /// From a bracket (clocks.hpp), which has more weight than other bounds.
+    bool is_bracket = false;
 };
 
-/// Those bounds of one kind that limit lines: a convex hull, from left to right.
+/// The bounds of one kind, upper or lower, that limit lines: a convex hull, from left to right.
 class ClockHull {
 public:
     ClockHull() = default;
-    /// Selects bounds of that kind. The bounds must be ordered by x.
+    /// Selects the bounds of the kind `is_upper`. `bounds` must be ordered by x.
     ClockHull(std::span<const ClockBound> bounds, bool is_upper);
 
     /// Returns the bound at `x`. Interpolates between the hull's points. Beyond them, widens the
-    /// bound by the largest drift. Infinite if there are no points.
+    /// bound by the largest drift. Returns an infinite bound if there are no points.
     double at(double x) const;
     const std::vector<ClockBound>& points() const noexcept { return points_; }
 

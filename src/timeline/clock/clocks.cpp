@@ -47,8 +47,8 @@ bool ClockMap::is_in_step(std::size_t index, double x) const {
     return x > second.last.x && index + 1 < seconds_.size() && seconds_[index + 1].is_after_step;
 }
 
-/// Returns the allowed values at `x`. It may lie within the second, after it, or before the first
-/// second.
+/// Returns the allowed values at `x`, which may lie within the second, after it, or before the
+/// first second.
 ClockRange ClockMap::range_at(std::size_t index, double x) const {
     const Second& second = seconds_[index];
     const bool is_before = x < second.first.x;

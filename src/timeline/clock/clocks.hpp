@@ -10,8 +10,8 @@
 // the values that these lines allow. In between it is straight, and is moved where it would violate
 // a bound. The error is half of the allowed range.
 //
-// Contradictory bounds are left out, as few as possible, and counted: they are garbage, or the
-// clock was set. Where the device's clock steps, the map steps too.
+// Contradictory bounds are left out and counted, as few as possible: either they are garbage, or
+// the clock was set. Where the device's clock steps, the map steps too.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace heddle::detail {
 
 struct MappedMoment {
     std::int64_t host = 0;   ///< moment on the host's clock
-    std::int64_t error = 0;  ///< its largest error, in either direction
+    std::int64_t error = 0;  ///< the largest error of `host`, in either direction
 };
 
 /// The allowed values at an end of a straight piece of a map.
@@ -72,7 +72,8 @@ private:
         std::vector<ClockBound> bounds{};
         ClockHull lower{}, upper{};
         ClockLines lines{0};
-        /// Its ends: at the adjacent second, otherwise at its first and last bounds.
+        /// The allowed values at its two ends: where it meets the adjacent second, otherwise at its
+        /// first and last bounds.
         ClockKnot first{}, last{};
         double doubt = 0;  ///< largest distance of bounds left out, if they were many
     };

@@ -171,7 +171,7 @@ void ClockMap::leave_out_within(Second& second) {
     second.bounds = std::move(kept);
     make_hulls(second);
     if (is_garbage) return;
-    // They may be right: the error grows by their distance.
+    // The bounds may be right, so the error grows by their distance.
     lines = second.lines;
     lines.keep_within(second.lower, 0);
     lines.keep_within(second.upper, 0);

@@ -94,7 +94,7 @@ private:
     const Solution& solution_;
     const std::vector<HostSlice>& host_;
     const ChromeRows& rows_;
-    std::vector<TraceIndex> bars_, calls_;  ///< of each operation
+    std::vector<TraceIndex> bars_, calls_;  ///< for each operation: its bar and its call
 };
 
 }  // namespace

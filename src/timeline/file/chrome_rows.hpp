@@ -13,7 +13,8 @@ namespace heddle::detail {
 
 struct ChromeRow {
     std::uint32_t process = 0;
-    /// Unique among all processes: Perfetto names threads by this number alone.
+    /// The row's number, unique among all processes: Perfetto identifies threads by this number
+    /// alone.
     std::uint32_t thread = 0;
 };
 

@@ -32,7 +32,7 @@ private:
     std::string words_of(const TraceAccess& access) const;
 
     const Trace& trace_;
-    // By keys that determine the text.
+    // Texts by the keys that determine them.
     std::unordered_map<std::uint64_t, std::string> names_, calls_, places_, streams_, accesses_;
 };
 

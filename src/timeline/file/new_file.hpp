@@ -31,7 +31,7 @@ private:
     const std::string path_;
     const ErrorSite site_;
     std::string target_;     ///< path_, with links resolved
-    std::string temporary_;  ///< "" after keep()
+    std::string temporary_;  ///< empty after keep()
     std::ofstream stream_;
 };
 

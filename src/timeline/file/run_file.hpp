@@ -6,7 +6,7 @@
 namespace heddle::detail {
 
 /// Returns the name under which the process first writes its file: "run-1234.html" for "run.html",
-/// with the process's number. The file keeps it if it cannot be renamed.
+/// with the process's number. The file keeps that name if it cannot be renamed.
 std::string process_file(const std::string& file);
 
 /// Renames a complete file to `file`, unless another process has written `file` since this one

@@ -135,7 +135,7 @@ void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     before.add(op);
 }
 
-/// `after` is the number of nodes that precede it directly.
+/// `after` is the number of nodes that directly precede the node.
 void name_columns(auto& row, RowOf<TraceNode> auto& node, auto&& after) {
     row.number(node.name);
     row.number(node.file);

@@ -52,7 +52,7 @@ std::string text_of(std::span<const std::string> strings) {
     return all;
 }
 
-/// The distinct rows of a table, and for each row of the table the distinct row that equals it.
+/// The distinct rows of a table, and for each row of the table the index of the equal distinct row.
 struct DistinctRows {
     std::vector<TraceIndex> firsts;  ///< indices of rows in the table
     std::vector<TraceIndex> which;   ///< indices in `firsts`

@@ -9,8 +9,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Limit on the lanes of a thread. Its calls follow or contain each other. Those that need more
-/// lanes are left out.
+/// Limit on the lanes of a thread. The thread's calls follow or contain each other. Calls that need
+/// more lanes are left out.
 constexpr std::uint32_t most_lanes = 16;
 
 struct Stretch {

@@ -36,7 +36,7 @@ struct PictureBlock {
     std::size_t lane = 0;
     PictureBar bar;  ///< the first bar
     std::size_t bars = 1;
-    double share = 1;  ///< share of the block's time in which something ran
+    double share = 1;  ///< fraction of the block's time in which something ran
 };
 
 /// Returns the lanes of the picture, with the bars that overlap the stretch.

@@ -29,7 +29,8 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     });
     const std::size_t found = trace_.ops.size() - before;
     trace_.lost_ops += std::max<std::uint64_t>(log.op_count(), found) - found;
-    if (found == 0 && trace_.ranges.size() == ranges) return;  // a worker that only ran work
+    // The thread is a worker that only ran work.
+    if (found == 0 && trace_.ranges.size() == ranges) return;
     trace_.threads.emplace_back();
     thread_names_.emplace_back(thread, name);
 }
@@ -115,7 +116,8 @@ void TraceCollector::give_times() {
     for (const Run& run : runs_) {
         const auto found =
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
-        if (found == by_id.end() || found->first != run.id) continue;  // lost, or not reported yet
+        // The operation was lost, or is not reported yet.
+        if (found == by_id.end() || found->first != run.id) continue;
         if (run.node >= 0 && run.result == RunResult::done) {
             trace_.node_runs.push_back(
                 {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});

@@ -16,7 +16,7 @@ class TraceCollector {
 public:
     using Names = std::unordered_map<std::uint64_t, std::string>;
 
-    /// Fills `trace`, whose base must be set. `memory_names` is by allocation.
+    /// Fills `trace`, whose base must be set. `memory_names` has the names of allocations, by id.
     TraceCollector(Trace& trace, const RecordTables& tables, const Names& memory_names)
         : trace_(trace), tables_(tables), memory_names_(memory_names) {}
 

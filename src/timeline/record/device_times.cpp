@@ -11,10 +11,10 @@ namespace heddle::detail {
 
 namespace {
 
-/// Error of the measured times themselves. Events: "a resolution of around 0.5 microseconds" (CUDA
-/// runtime API, cudaEventElapsedTime). CUPTI converts each device's times to its own clock by
-/// straight lines (CUPTI, cuptiActivityRegisterTimestampCallback). Its error is not documented; the
-/// same is assumed.
+/// The error of the measured times themselves. For events it is "a resolution of around 0.5
+/// microseconds" (CUDA runtime API, cudaEventElapsedTime). CUPTI converts each device's times to
+/// its own clock by straight lines (CUPTI, cuptiActivityRegisterTimestampCallback). The error of
+/// that conversion is not documented; the same is assumed.
 constexpr std::int64_t resolution_ns = 500;
 
 struct FoundRun {
@@ -76,7 +76,7 @@ private:
             return;
         }
         if (is_known(start)) op.start = is_known(op.start) ? std::min(op.start, start) : start;
-        op.end = std::max(op.end, end);  // an unknown end is less
+        op.end = std::max(op.end, end);  // an unknown end is less than any other
     }
 
     bool has_node(const TraceOp& op, std::int64_t node) const {

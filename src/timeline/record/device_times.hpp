@@ -16,12 +16,13 @@ struct DeviceRun {
     std::int64_t start = unknown_moment;  ///< in ns, of any origin; may be unknown
     std::int64_t end = 0;                 ///< in ns, of any origin; known
     DeviceClock clock = DeviceClock::events;
-    std::int64_t node = -1;  ///< graph launches: the node that ran; -1: any, or several
+    /// For a graph launch: the node that ran; -1 if it is any node, or several.
+    std::int64_t node = -1;
 };
 
 /// A device's clock showed `shown` between two moments of the host.
 struct DeviceReading {
-    int device = 0;  ///< -1: of all devices
+    int device = 0;  ///< -1 for all devices
     Moment before = 0;
     std::int64_t shown = 0;
     Moment after = 0;

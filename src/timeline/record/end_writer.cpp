@@ -42,7 +42,7 @@ void (*write_file)() = nullptr;
 pid_t recorded_process = 0;
 sem_t is_wanted;
 constinit std::atomic<bool> is_asked{false}, is_done{false};
-/// The moment until which the process waits. 0: it is not ending yet.
+/// The moment until which the process waits. 0 while the process is not ending.
 constinit std::atomic<std::int64_t> deadline_ns{0};
 
 /// A message of the copy, in memory that it shares with the process.
@@ -50,7 +50,7 @@ struct Words {
     std::size_t size;
     char text[4096 - sizeof(std::size_t)];
 };
-Words* words = nullptr;  ///< null if there is no memory for it
+Words* words = nullptr;  ///< null if there is no memory for the message
 
 void print(std::string_view text) noexcept {
     while (!text.empty()) {
@@ -149,7 +149,7 @@ void keep(std::string_view text) noexcept {
 /// Allocates nothing.
 bool write_in_copy() noexcept {
     constexpr std::int64_t pause = 1'000'000;
-    // Not fork(), which calls the program's handlers and waits for the locks of malloc().
+    // Does not call fork(), which calls the program's handlers and waits for the locks of malloc().
     const auto copy = static_cast<pid_t>(syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L));
     if (copy == 0) be_copy();
     if (copy < 0) {
@@ -175,8 +175,8 @@ void run_writer() noexcept {
             report(std::current_exception());
         }
     } else {
-        // Another thread may have been changing data that the copy read. It has continued since
-        // then.
+        // Another thread may have been changing data that the copy read. That thread has continued
+        // since then.
         if (!write_in_copy() && !write_in_copy())
             print("heddle: HEDDLE_TIMELINE: the process that should write the file has failed\n");
         if (words != nullptr && words->size != 0) {

@@ -25,7 +25,7 @@ public:
         : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
           clocks_(tables.clocks), ranges_(tables.ranges) {}
 
-    /// Throw std::bad_alloc. Then the entry is missing as a whole.
+    /// Each throws std::bad_alloc. The whole entry is then missing.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
     void add(const ClockReading& reading);
@@ -45,7 +45,8 @@ private:
     public:
         /// Names of operations exist as long as the process.
         TraceIndex index_of_name(const char* name, StringTable& strings);
-        /// A file's name is unloaded with its library. Its address may then hold another text.
+        /// A file's name is unloaded with its library. The name's address may then hold another
+        /// text.
         TraceIndex index_of_file(const char* file, StringTable& strings);
 
     private:

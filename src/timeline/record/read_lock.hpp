@@ -10,8 +10,8 @@ namespace heddle::detail {
 /// that other threads held when the copy was made stay locked.
 inline constinit std::atomic<bool> is_end_copy{false};
 
-/// Holds a lock. In a copy it only tries to lock. There, data no longer changes, and half-made
-/// changes of the lock's owner are read as they are.
+/// Holds a lock. In a copy of the process it only tries to lock. In the copy, data no longer
+/// changes, and half-made changes of the lock's owner are read as they are.
 class ReadLock {
 public:
     explicit ReadLock(std::mutex& mutex) : mutex_(mutex) {

@@ -49,7 +49,7 @@ std::int64_t realtime_ns() noexcept {
 }
 
 /// Returns the name that the program set for the thread, or "main" for the first thread. Otherwise
-/// returns the system's name of the thread, or "" if it is the program's.
+/// returns the system's name of the thread, or "" if that is the program's name.
 std::string name_of_this_thread(const std::string& program) {
     if (const std::string_view given = kept_thread_name(); !given.empty())
         return std::string(given);

@@ -24,7 +24,7 @@ namespace heddle::detail {
 class TimelineRecorder final : public Observer {
 public:
     struct Options {
-        /// Limit; the oldest operations are dropped for later ones.
+        /// Limit on the operations kept: the oldest are dropped for later ones.
         std::size_t most_operations = 1'000'000;
         bool accesses = true;  ///< whether to record the memory that operations use
         /// Whether to use CUPTI, where possible, for the times of CUDA devices.
@@ -63,7 +63,7 @@ private:
     const std::uint64_t id_;
     const int process_;
     const std::int64_t base_ns_, base_realtime_ns_;
-    std::atomic<std::int64_t> end_ns_{0};  ///< end of the recording; 0: not stopped yet
+    std::atomic<std::int64_t> end_ns_{0};  ///< end of the recording; 0 if not stopped yet
     std::string no_cupti_;                 ///< the reason why CUPTI cannot be used, or ""
     bool has_cupti_ = false;
     const RecordCounts counts_before_;
@@ -71,7 +71,8 @@ private:
     std::atomic<std::uint64_t> lost_{0};  ///< number of operations lost for lack of memory
     mutable std::mutex mutex_;            ///< guards the following members
     std::vector<std::unique_ptr<ThreadLog>> logs_;
-    std::unordered_map<std::uint32_t, ThreadLog*> logs_of_threads_;  ///< by the thread's number
+    /// Each thread's log, by the thread's number.
+    std::unordered_map<std::uint32_t, ThreadLog*> logs_of_threads_;
     std::unordered_map<const ThreadLog*, std::string> thread_names_;
     std::unordered_map<std::uint64_t, std::string> memory_names_;
     RecordCounts counts_after_;  ///< set when it is stopped

@@ -16,7 +16,8 @@ namespace heddle::timeline {
 using detail::TimelineRecorder;
 
 namespace {
-/// The meaning of `automatic`. CUPTI would exclude profilers from the program, or fail beside them.
+/// Whether `automatic` uses CUPTI. CUPTI would exclude profilers from the program, or fail beside
+/// them.
 constexpr bool cupti_by_itself = false;
 
 bool wants_cupti(GpuTimes times) noexcept {

@@ -12,7 +12,8 @@ bool SlotList::add_chunk() noexcept {
     if (!is_full || chunks_.size() < 2) {
         try {
             auto chunk = std::make_unique_for_overwrite<Chunk>();
-            // A ring may begin anywhere: the new chunk is placed behind the newest one.
+            // The ring's oldest chunk may be at any index, so the new chunk is placed behind the
+            // newest one.
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
             last_ = chunks_[first_].get();
             first_ = (first_ + 1) % chunks_.size();

@@ -22,7 +22,7 @@ struct OpSlot {
     std::uint32_t duration_ns;  ///< duration of the call, unless RareSlot::long_duration_ns is set
     std::uint32_t name, file, line;
     std::uint64_t position;
-    std::uint64_t amount;  ///< waits: the other stream's position; other operations: bytes
+    std::uint64_t amount;  ///< for waits: the other stream's position; otherwise: bytes
     std::uint32_t stream, other;
     OpKind kind;
     OpMode mode;
@@ -38,7 +38,7 @@ struct RareSlot {
     std::uint64_t event, recording, parent, collective;
     std::uint32_t generation, graph, share, shares;
     std::uint32_t device, unused;
-    std::int64_t long_duration_ns;  ///< of calls that took over 4 s
+    std::int64_t long_duration_ns;  ///< duration of the call if it took over 4 s
 };
 static_assert(sizeof(RareSlot) == 64);
 

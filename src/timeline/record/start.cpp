@@ -77,7 +77,7 @@ Wish read(std::string_view text, const ErrorSite& site) {
 /// Never destroyed: threads may enqueue until the process ends.
 timeline::Recording* recording = nullptr;
 std::string file;
-std::string own_file;      ///< its name until it is renamed to `file`
+std::string own_file;      ///< the file's name until it is renamed to `file`
 bool is_own_file = false;  ///< whether `file` contains the process's number
 int process = 0;
 constinit std::atomic<bool> is_written{false};

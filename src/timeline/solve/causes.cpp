@@ -174,8 +174,8 @@ public:
     }
 
 private:
-    /// From the end of the work that the host waited for, to the start of the first work launched
-    /// then.
+    /// The time from the end of the work that the host waited for, to the start of the first work
+    /// that it launched then.
     struct RoundTrip {
         TraceIndex wait = no_index;
         Moment time = 0;  ///< without the program's own code
@@ -245,7 +245,7 @@ private:
                 trip = RoundTrip{index, time};
             } else if (trip) {
                 trip->time += time;
-                // The rest of a call that waited is not new work.
+                // The rest of a call that waited does not count as new work.
                 const bool is_rest = op.call_begin < trace_.ops[trip->wait].call_begin;
                 if (!is_work(op) || is_rest) return;
                 trips_.push_back(*trip);

@@ -34,7 +34,7 @@ public:
 
 private:
     const Trace& trace_;
-    std::vector<std::vector<std::pair<Moment, TraceIndex>>> waits_;  ///< of each thread
+    std::vector<std::vector<std::pair<Moment, TraceIndex>>> waits_;  ///< for each thread: its waits
 };
 
 class PathFinder {

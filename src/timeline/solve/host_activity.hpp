@@ -30,12 +30,13 @@ public:
     /// no_index if there is none.
     TraceIndex first_work(TraceIndex thread, Moment begin) const;
 
-    /// Called for each call, or part of a call, within a stretch.
+    /// A function that is called for each call, or part of a call, within a stretch.
     using InCall = std::function<void(TraceIndex op, Moment time)>;
     void calls(TraceIndex thread, Moment begin, Moment end, const InCall& use) const;
 
-    /// Called for each part of a stretch in which the thread ran its own code. Receives its length
-    /// and the operations of the calls before and after it, or no_index.
+    /// A function that is called for each part of a stretch in which the thread ran its own code.
+    /// Receives the part's length, and the operations of the calls before and after it, or
+    /// no_index.
     using OwnCode = std::function<void(Moment time, TraceIndex after, TraceIndex before)>;
     /// Returns how a thread spent the stretch. The result is empty if the thread does not exist.
     HostStretch on(TraceIndex thread, Moment begin, Moment end, const OwnCode& own = {}) const;

@@ -10,7 +10,7 @@ namespace heddle::detail {
 
 struct LoneStream {
     TraceIndex op = no_index;      ///< the first of its operations
-    Moment time = 0;               ///< time that they would save on separate streams
+    Moment time = 0;               ///< time that the operations would save on separate streams
     std::uint64_t operations = 0;  ///< number of operations that ran on it
 };
 

@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// place.
 struct WaitShare {
     TraceIndex wait = no_index;  ///< the longest wait
-    /// The operation it waited for; no_index if that is outside the recording.
+    /// The operation that `wait` waited for; no_index if it is outside the recording.
     TraceIndex from = no_index;
     bool is_host = false;
     Moment time = 0, longest = 0;

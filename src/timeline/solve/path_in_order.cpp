@@ -11,7 +11,8 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-constexpr std::size_t longest_round = 12;  ///< in lines, of a loop that is recognised
+/// Length in lines of the longest loop that is recognised.
+constexpr std::size_t longest_round = 12;
 
 /// Steps that share one line: an operation, or several of the same name, on one stream.
 struct Line {

@@ -38,8 +38,8 @@ struct PathShares {
     std::vector<WorkShare> operations;  ///< the largest first
     std::vector<TraceIndex> loaded;     ///< launches whose calls loaded code
 
-    /// While the host was late: how its threads spent the time, and the code of the program that
-    /// took longest.
+    /// How the host's threads spent the time in which the host was late, and the code of the
+    /// program that took longest.
     Moment host_own = 0, host_waiting = 0, host_calling = 0;
     CodeShare slowest_code;
 

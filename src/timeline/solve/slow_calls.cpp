@@ -11,8 +11,8 @@ namespace {
 
 constexpr Moment least_slow = 50'000;  // ns
 constexpr Moment times_usual = 10;
-/// The usual time where every launch is the first one of its kernel. A launch on an H200 takes 2.6
-/// us.
+/// The usual time of a launch if every launch is the first one of its kernel. A launch on an H200
+/// takes 2.6 us.
 constexpr Moment usual_launch = 5'000;  // ns
 
 /// Returns the duration of the call, or unknown_moment.

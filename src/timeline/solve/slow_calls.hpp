@@ -25,7 +25,7 @@ public:
 
 private:
     struct Kernel {
-        TraceIndex first = no_index;  ///< its first launch
+        TraceIndex first = no_index;  ///< the kernel's first launch
         Moment fastest_later = 0;
         bool has_later = false;
     };
@@ -35,7 +35,7 @@ private:
     const Trace& trace_;
     const std::vector<bool> is_pageable_;                ///< of each operation
     std::unordered_map<std::uint64_t, Kernel> kernels_;  ///< by device and name
-    std::vector<Moment> usual_;                          ///< by device and kind; negative: unknown
+    std::vector<Moment> usual_;  ///< by device and kind; negative if unknown
 };
 
 }  // namespace heddle::detail

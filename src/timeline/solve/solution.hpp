@@ -17,7 +17,7 @@ namespace heddle::detail {
 /// a capture or a batch have no bars of their own.
 struct Bar {
     TraceIndex op = 0;          ///< index in Trace::ops
-    TraceIndex run = no_index;  ///< index in Trace::node_runs, if it is a node's
+    TraceIndex run = no_index;  ///< index in Trace::node_runs if it is the bar of a node
     TraceIndex stream = 0;      ///< the row
     std::uint32_t lane = 0;     ///< 0, or higher where bars of one row overlap
     Moment start = 0, end = 0;
@@ -102,7 +102,8 @@ struct Solution {
     std::vector<Gap> gaps;  ///< by stream, then begin; with the bars, they fill each row
     std::vector<CriticalStep> critical;
     std::vector<RowTotals> rows;  ///< one for each of Trace::streams
-    /// Number of arrows that are backwards within the clocks' errors; drawn as if they were not.
+    /// Number of arrows that point backwards within the clocks' errors. They are drawn as if they
+    /// did not.
     std::uint64_t backward_arrows = 0;
 };
 

@@ -54,7 +54,7 @@ private:
     void sort(TraceIndex stream, const Trace& trace);
 
     std::vector<TraceIndex> ops_;
-    std::vector<std::uint64_t> positions_;  ///< of each of them
+    std::vector<std::uint64_t> positions_;  ///< the position of each of these operations
     std::vector<std::size_t> first_;        ///< index of each stream's first operation, and the end
 };
 
@@ -94,10 +94,10 @@ struct Solving {
     std::vector<Ran> ran;  ///< of each operation
     StreamOrder order;
     std::vector<TraceIndex> targets;  ///< for each wait: the operation it waited for
-    /// The begin of the wait, for operations whose own calls waited for them.
+    /// For operations whose own calls waited for them: the begin of that wait.
     std::unordered_map<TraceIndex, Moment> waited_within;
-    std::vector<Needs> needs;   ///< of each operation that ran
-    Moment begin = 0, end = 0;  ///< of the whole picture
+    std::vector<Needs> needs;   ///< the dependencies of each operation that ran
+    Moment begin = 0, end = 0;  ///< begin and end of the whole picture
 };
 
 /// Fills `targets` and `needs`.

@@ -138,9 +138,9 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
 
 /// Numbers of operations without times, by reason.
 struct Missing {
-    std::uint64_t pending = 0;  ///< had not run when the recording ended
-    std::uint64_t unkept = 0;   ///< ran, but there was no room for their times
-    std::uint64_t dropped = 0;  ///< dropped because their streams had failed
+    std::uint64_t pending = 0;  ///< operations that had not run when the recording ended
+    std::uint64_t unkept = 0;   ///< operations that ran, but there was no room for their times
+    std::uint64_t dropped = 0;  ///< operations dropped because their streams had failed
     std::uint64_t failed = 0;
     TraceIndex failure = no_index;  ///< the first operation that failed
 };

@@ -41,9 +41,9 @@ private:
 };
 
 /// Follows the streams in order. For each place, notes the operation that ended last among those
-/// that are ordered before the place. A wait needs this of another stream up to some place, so that
-/// stream is followed first. A damaged trace may contain a cycle of waits: one of them then uses an
-/// incomplete result.
+/// that are ordered before the place. A wait needs this result of another stream up to some place,
+/// so that stream is followed first. A damaged trace may contain a cycle of waits: one of them then
+/// uses an incomplete result.
 class Follower {
 public:
     explicit Follower(Solving& solving)

@@ -53,7 +53,7 @@ std::string duration_text(Moment ns) {
     if (ns < 0) return "-" + duration_text(ns == unknown_moment ? 0 : -ns);
     if (ns < 1000) return formatted("{} ns", ns);
     const auto number = static_cast<double>(ns);
-    // The first unit of which the number is at least 1 after rounding.
+    // Selects the first unit in which the number is at least 1 after rounding.
     const auto* const unit =
         std::ranges::find_if(units, [&](const TimeUnit& one) { return number >= 0.9995 * one.ns; });
     return three_digits(number / unit->ns) + " " + unit->name;

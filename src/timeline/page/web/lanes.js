@@ -1,7 +1,7 @@
 'use strict';
 
-// Rows and their lanes. Bars of a lane are in order of time and do not overlap. Sums are of
-// lengths.
+// Rows and their lanes. Bars of a lane are in order of time and do not overlap. Sums are sums of
+// the bars' lengths.
 
 const laneHeights = {stream: 26, thread: 16};
 const rowGap = 10, headHeight = 30;

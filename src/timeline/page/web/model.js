@@ -69,8 +69,8 @@ function barLook(model, bar) {
     return node < 0 ? model.siteClass[model.opSite[model.barOp[bar]]] : model.nodeClass[node];
 }
 
-/// Finds the bar of each operation: of the whole operation, or of its first node. -1 if it has
-/// none.
+/// Finds the bar of each operation: of the whole operation, or of its first node. An operation
+/// without a bar gets -1.
 function addBarsOfOps(model) {
     model.opBar = new Int32Array(model.opSite.length).fill(-1);
     for (let bar = model.barOp.length - 1; bar >= 0; --bar) {
