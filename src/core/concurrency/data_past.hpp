@@ -16,12 +16,12 @@ struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
     /// Null if there is no user, or if it is one of the order_by_data's own streams or has ended.
     StreamState* stream = nullptr;
-    std::uint64_t submissions = 0;  ///< its submissions that are ordered before work on `lanes`
+    std::uint64_t submissions = 0;  ///< number of its submissions ordered before work on `lanes`
     std::uint64_t lanes = 0;        ///< a bit for each lane
 };
 
-/// The past accesses to one block. Each is a lane and a position in it (data_lanes.hpp); position 0
-/// means that there is none.
+/// The past of one block: the accesses to it. Each access is a lane and a position in that lane
+/// (data_lanes.hpp); position 0 means that there is none.
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 

@@ -141,7 +141,7 @@ private:
     ThreadActivity* activity_ = nullptr;
 };
 
-/// Marks this thread as waiting, from begin() to the destruction.
+/// Marks this thread as waiting, from begin() to end() or the destruction.
 class WaitMark {
 public:
     WaitMark() noexcept = default;

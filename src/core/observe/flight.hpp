@@ -24,8 +24,8 @@ struct FlightNote {
     /// For waits and records.
     EventPoint event = {};
     OpMode mode = OpMode::run;
-    /// For operations of a collective: a part of the collective's id (see OpInfo), which suffices
-    /// to compare two.
+    /// For operations of a collective: its id (see OpInfo). Only the lower half is stored, which
+    /// suffices to compare two.
     std::uint64_t collective = 0;
     std::uint32_t share = 0;
 };

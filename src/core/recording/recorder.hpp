@@ -62,13 +62,14 @@ public:
     struct Participant {
         StreamRecord* stream = nullptr;  ///< null after it has left
         std::uint64_t stream_id = 0;
-        /// Its submissions when it joined, or when the tape was last submitted.
+        /// The stream's submissions when it joined, or when the tape was last submitted.
         std::uint64_t given = 0;
         Point at;               ///< the dependencies of its next operation
-        StreamPart::Past past;  ///< batches: its earlier work, as far as it may fail
-        /// Its newest operation, or -1 if a dependent kernel must not overlap that.
+        StreamPart::Past past;  ///< batches: the stream's earlier work that may fail
+        /// Index of the stream's newest operation, or -1 if a dependent kernel must not overlap it.
         std::int64_t own = -1;
-        /// The operation before a programmatic event that its next kernel waits for, or -1.
+        /// Index of the operation before a programmatic event that the stream's next kernel waits
+        /// for, or -1.
         std::int64_t primary = -1;
         std::string name;  ///< captures: for messages after the stream was destroyed
         /// The recorder that recorded the stream before and resumes afterwards, or null.
@@ -79,12 +80,13 @@ public:
         /// none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        bool external = false;  ///< others may enqueue natively on it; captured natively
-        bool leaves = false;    ///< batches: it leaves once its work has been submitted
+        /// Other code may enqueue natively on the stream; it is captured natively.
+        bool external = false;
+        bool leaves = false;  ///< batches: it leaves once its work has been submitted
     };
     /// An event's newest record.
     struct Mark {
-        EventState* event;  ///< null if it has been recorded elsewhere since, or destroyed
+        EventState* event;  ///< null if the event has been recorded elsewhere since, or destroyed
         Point at;
         std::int64_t op = -1;    ///< the operation that records it, or -1 if there is none
         std::uint32_t node = 0;  ///< batches, set by a flush: `op`, or the operation added for it
@@ -112,8 +114,8 @@ public:
     }
     TapeOwner tape;
     std::vector<Participant> participants;
-    /// The operations that directly depend on a participant's work from before the tape. Others
-    /// depend on them.
+    /// The operations that directly depend on a participant's work from before the tape. Other
+    /// operations depend on such work only through these.
     std::vector<PartBegin> begins;
     std::vector<Mark> marks;
 
@@ -127,7 +129,7 @@ public:
     struct Garbage {
         std::vector<std::shared_ptr<void>> objects;
         std::vector<StreamPart::Past> pasts;  ///< may hold the last reference to a failure
-        Block* blocks = nullptr;              ///< to be freed; linked by Block::next_kept
+        Block* blocks = nullptr;              ///< blocks to free; linked by Block::next_kept
         const Recorder* sent = nullptr;       ///< the batch that submitted all their recorded uses
 
         Garbage() = default;
@@ -156,16 +158,16 @@ public:
         apart,     ///< memory of two GPUs without access to each other's
         graph,     ///< a graph launch
     };
-    /// Called before an operation of the stream is added. Returns false if it cannot be recorded:
-    /// then the tape has been submitted, and the stream has left (a batch's first one stays).
-    /// Throws UsageError if a capture refuses it.
+    /// Called before an operation of the stream is added. Returns false if the operation cannot be
+    /// recorded: then the tape has been submitted, and the stream has left (a batch's first stream
+    /// stays). Throws UsageError if a capture refuses it.
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
     /// Notes that the stream's operation, which is the newest one, uses the block.
     void use(StreamRecord& stream, Block& block, bool writes);
     /// Makes the stream a participant whose next operation is ordered after `point`. Returns false
-    /// if it must not join: then the caller enqueues a native wait. Throws UsageError if a capture
-    /// refuses it.
+    /// if the stream must not join: the caller then enqueues a native wait. Throws UsageError if a
+    /// capture refuses it.
     virtual bool join(StreamRecord& stream, const Point& point, const char* call,
                       const SourceLocation& where) = 0;
     /// Makes a participant wait for `point`: on the tape, or by submitting it.
@@ -175,7 +177,8 @@ public:
     /// work is still on the tape and none has been enqueued. Has no effect on captures.
     virtual void flush(const SourceLocation& where) = 0;
     /// Called before work is natively enqueued on a participant, so that it follows the recorded
-    /// work. Flushes, and the stream leaves (a batch's first one stays). Has no effect on captures.
+    /// work. Flushes, and the stream leaves (a batch's first stream stays). Has no effect on
+    /// captures.
     virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Removes a participant that is being closed. Its work stays recorded, or is submitted.
     virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }

@@ -239,7 +239,8 @@ bool Tape::equals(const Tape& other) const noexcept {
     if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_ ||
         options_ != other.options_)
         return false;
-    // All chunks: one that was too small for the next payload stays empty, and others follow it.
+    // Compares all chunks: a chunk that was too small for the next payload stays empty, and others
+    // follow it.
     const std::size_t chunks = std::max(chunks_.size(), other.chunks_.size());
     for (std::size_t i = 0; i < chunks; ++i) {
         const std::uint32_t used = i < chunks_.size() ? chunks_[i].used : 0;
@@ -344,7 +345,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
     const std::uint64_t* serial = tape->all_serials().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        // Moved out of the tape: the node will own closures that own the tape.
+        // The node is moved out of the tape, because it will own closures that own the tape.
         std::shared_ptr<NodeData> made = tape->take_node(op);
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());

@@ -25,10 +25,11 @@ struct TapeOp {
     std::uint32_t chunk;    ///< chunk with the payload
     std::uint32_t payload;  ///< offset in the chunk
     std::uint32_t payload_size;
-    std::uint32_t dependencies : 24;  ///< number; consecutive in all_dependencies()
-    /// Which dependency is a kernel that it may overlap, counted from 1; 0 if there is none.
+    std::uint32_t dependencies : 24;  ///< number of dependencies; consecutive in all_dependencies()
+    /// Number of the dependency, counted from 1, that is a kernel and may be overlapped; 0 if there
+    /// is none.
     std::uint32_t early : 8;
-    std::uint16_t blocks;   ///< number; consecutive in all_blocks()
+    std::uint16_t blocks;   ///< number of blocks; consecutive in all_blocks()
     std::uint16_t options;  ///< index of launch options, counted from 1; 0 if there are none
     std::uint8_t is_node;   ///< `count` is an index into the tape's nodes
     std::uint8_t device;
@@ -145,7 +146,7 @@ private:
     std::vector<SourceLocation> where_;
     std::vector<std::uint32_t> participants_;  ///< captures
     std::vector<Chunk> chunks_;
-    std::size_t chunk_ = 0;  ///< the one being filled
+    std::size_t chunk_ = 0;  ///< index of the chunk being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;
     std::vector<EventOwner> events_;
     std::vector<LaunchOptions> options_;
@@ -155,7 +156,8 @@ private:
     };
     std::vector<Noted> accesses_;  ///< ascending by `op`
     std::uint64_t shape_ = 0;
-    bool comparable_ = true;  ///< as bytes: no nodes, no closures with a move or destructor
+    /// Can be compared as bytes: no nodes, no closures with a move or destructor.
+    bool comparable_ = true;
 };
 
 /// The only owner of a tape's contents: the recorder that adds to it or, once its graph has been

@@ -49,7 +49,7 @@ inline bool is_on_cuda(const Place& place) noexcept {
 /// row, the pitch is `bytes`.
 struct Piece : MemoryRange {
     Place place{};
-    /// The array that contains it, if known. Nodes and tapes list theirs elsewhere.
+    /// The array that contains the memory, if known. Nodes and tapes list their arrays elsewhere.
     Block* owner = nullptr;
 };
 
@@ -69,7 +69,8 @@ struct SharedMemory {
 /// Memory that a backend allocated.
 struct Allocated {
     void* data;
-    /// From a cache of the backend's own. All uses before its last free have completed.
+    /// Whether the memory is from the backend's own cache. All uses before its last free have
+    /// completed.
     bool is_reused = false;
 };
 
@@ -177,8 +178,8 @@ public:
     /// `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
-    // For streams that the caller does not own: open, being closed, or ended. Work that is being
-    // captured natively does not count.
+    // The next three functions are for streams that the caller does not own: open, being closed, or
+    // ended. Work that is being captured natively does not count.
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
     /// completed. Never blocks. If it throws, for lack of memory, `done` will not complete.
@@ -194,8 +195,8 @@ public:
     /// enqueuing work without having seen the flag: the stream must not join now. If it returns
     /// true, all such work has been counted (docs/adr/0060).
     virtual bool finish_enqueues(StreamRecord& stream) noexcept {
-        // In this order: a submission that is announced later has seen the flag, and is not counted
-        // before it has called make_way().
+        // Reads `announced` first: a submission that is announced later has seen the flag, and is
+        // not counted before it has called make_way().
         const std::uint64_t announced = stream.announced.load();
         return stream.submissions.load(std::memory_order_acquire) == announced;
     }

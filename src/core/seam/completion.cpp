@@ -28,7 +28,7 @@ struct BlockedThread : Waiter {
             auto& thread = static_cast<BlockedThread&>(self);
             const std::lock_guard lock(thread.mutex);
             thread.done = true;
-            // With the lock held: once it is released, the thread may destroy this object.
+            // Called with the lock held: once it is released, the thread may destroy this object.
             thread.woken.notify_one();
         };
     }

@@ -57,13 +57,14 @@ public:
         }
     }
 
-    /// Returns whether it is pending and has waiters.
+    /// Returns whether the completion is pending and has waiters.
     bool is_awaited() const noexcept {
         const Waiter* const head = head_.load(std::memory_order_acquire);
         return head != nullptr && head != done_mark();
     }
 
-    /// Adds a waiter. Returns false if it has completed already; the waiter is then not called.
+    /// Adds a waiter. Returns false if the completion is complete already; the waiter is then not
+    /// called.
     bool add(Waiter& waiter) noexcept {
         Waiter* head = head_.load(std::memory_order_acquire);
         do {
@@ -74,13 +75,14 @@ public:
         return true;
     }
 
-    /// Notes the CPU stream that will complete it, and the lower half of the stream's operation
-    /// count at that point. Call it before other threads can wait for the completion.
+    /// Notes the CPU stream that will complete this completion, and the lower half of the stream's
+    /// operation count at that point. Call it before other threads can wait for the completion.
     void promise(StreamRecord& by, std::uint64_t at) noexcept {
         promised_at_.store(static_cast<std::uint32_t>(at), std::memory_order_relaxed);
         promised_by_.store(&by, std::memory_order_release);
     }
-    /// Returns null if no CPU stream completes it, or the stream is unknown.
+    /// Returns the stream passed to promise(). Returns null if no CPU stream completes the
+    /// completion, or if the stream is unknown.
     StreamRecord* promised_by() const noexcept {
         return promised_by_.load(std::memory_order_acquire);
     }
@@ -180,8 +182,8 @@ void block_until(Completion& done);
 /// Work that a thread does while it is blocked.
 class WhileBlocked {
 public:
-    /// Does some of the work. Returns how long it then has nothing to do. It is called again after
-    /// that time.
+    /// Does some of the work. Returns the time after which run() is called again: until then there
+    /// is no more to do.
     virtual std::chrono::milliseconds run() noexcept = 0;
 
 protected:

@@ -63,7 +63,7 @@ struct alignas(64) StreamRecord : FallibleStream {
 
     // Owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
-    /// CUDA: submissions that `cached_event` covers at least. Kept while the process is watched.
+    /// CUDA: `cached_event` covers at least so many submissions. Set while the process is watched.
     std::atomic<std::uint64_t> cached_at{0};
     /// Completes with the last work of a closed stream; null once that has completed. CUDA: a
     /// cudaEvent_t. CPU: a CompletionRef*. Guarded by `life`.
@@ -83,7 +83,7 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// Number of its operations that were reported to observers. It never falls, even when the
     /// record becomes another stream's.
     std::atomic<std::uint64_t> noted{0};
-    /// Its last operations. Null unless the process was watched while it got some; never freed.
+    /// Its last operations. Null if none was enqueued while the process was watched; never freed.
     std::atomic<FlightRing*> flight{nullptr};
     /// `noted` when the record became this stream: earlier operations are another stream's.
     std::atomic<std::uint64_t> noted_before{0};
@@ -130,11 +130,11 @@ struct EventState {
     bool recorded = false;
     bool owns_native = true;  ///< false for wrapped and imported events
     std::atomic<bool> handed_out{
-        false};             ///< others may record it: the fields below may be out of date
+        false};  ///< code outside heddle may record the event: the fields below may be out of date
     bool in_graph = false;  ///< CUDA: graph nodes have used `native`; launches may record it
-    /// The stream's submission count covered all of its work at the record.
+    /// Whether the stream's submission count covered all of its work at the record.
     bool countable = false;
-    StreamRecord* stream = nullptr;  ///< of the newest record
+    StreamRecord* stream = nullptr;  ///< the stream of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;  ///< the stream's submission count at the record
     /// CUDA: that stream's fate, if work before the record may have failed; else null.

@@ -13,16 +13,17 @@ namespace heddle::detail {
 /// A stream's progress.
 struct StreamCounts {
     std::uint64_t pushed = 0;  ///< steps enqueued so far, including signals
-    std::uint64_t done = 0;    ///< of these
+    std::uint64_t done = 0;    ///< number of these steps that are done
 };
 
 /// The state of a stream.
 enum class StreamAt : std::uint8_t {
-    idle,     ///< it has no pending work
-    ready,    ///< its next operation waits for a worker
-    work,     ///< its next operation runs, or is about to
-    between,  ///< a GPU's: at one of `pending` operations, which one is unknown
-    wait,     ///< it waits for a completion
+    idle,   ///< it has no pending work
+    ready,  ///< its next operation waits for a worker
+    work,   ///< its next operation runs, or is about to
+    /// For a GPU's stream: it is at one of `pending` operations, but which one is unknown.
+    between,
+    wait,  ///< it waits for a completion
 };
 
 /// A stream's pending work. Completions are addresses here: they may have been destroyed.
@@ -42,7 +43,7 @@ struct StreamLook {
         std::size_t after;  ///< number of operations and waits before it
     };
     std::vector<Promise> promises = {};
-    bool is_whole = true;  ///< false if there is more than was read
+    bool is_whole = true;  ///< false if the stream has more pending work than was read
 
     /// The run of a graph that it waits for.
     struct Graph {

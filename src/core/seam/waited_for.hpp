@@ -26,7 +26,7 @@ private:
     /// A seqlock. Versions only grow: a reader that finds its first version again has read no word
     /// of another write.
     struct Entry {
-        Atomic<std::uint64_t> version{0};  // odd: being written
+        Atomic<std::uint64_t> version{0};  // odd while being written
         Atomic<std::uint64_t> stream_id{0};
         Atomic<std::uint64_t> submissions{0};
     };

@@ -11,13 +11,13 @@
 namespace heddle::detail {
 
 namespace {
-/// Stored in the thread, not in the Elsewhere: an Elsewhere that ends on another thread leaves no
-/// dangling pointer. Streams' states are never freed.
+/// This is stored in the thread, not in the Elsewhere: an Elsewhere that ends on another thread
+/// leaves no dangling pointer. Streams' states are never freed.
 struct Lookout {
     std::uint64_t serial = 0;  ///< unique in this process
     StreamRecord* stream = nullptr;
-    StreamRecord* other = nullptr;     ///< the first one that received work
-    std::uint64_t id = 0, before = 0;  ///< its id, and its submissions before that work
+    StreamRecord* other = nullptr;     ///< the first stream that received work
+    std::uint64_t id = 0, before = 0;  ///< the id of `other`, and its submissions before that work
 };
 /// With more nested lookouts than this, the outermost ones see nothing.
 constinit thread_local std::array<Lookout, 8> kept{};

@@ -1,5 +1,5 @@
-// Finds work that a thread enqueues on other streams during its own recording: on streams that take
-// no part in it.
+// Finds work that a thread enqueues, during its own recording, on streams that take no part in the
+// recording.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// A bit for each recording of this thread that has an Elsewhere.
+/// One bit for each recording of this thread that has an Elsewhere.
 inline constinit thread_local std::uint32_t lookouts = 0;
 /// Notes that this thread enqueues something on the stream, which runs it at once.
 [[gnu::cold]] void note_elsewhere(StreamState& stream) noexcept;

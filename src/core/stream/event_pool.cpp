@@ -69,7 +69,8 @@ void give_event(EventState& event) noexcept {
 void release_event(EventState& event) noexcept {
     if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
-        // Others may still use the native event, so it must not be reused.
+        // Other processes, or code outside heddle, may still use the native event: it must not be
+        // reused.
         if (event.options.interprocess && !event.owns_native) forget_import(event.uid);
         event.backend->close_event(event);
         delete &event;

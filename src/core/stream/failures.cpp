@@ -83,7 +83,8 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     for (Found& one : all) {
         const Failure known = failure_of(one);
         if (known == nullptr) continue;
-        // Made before the failure is cleared: if memory runs out here, the failure is not lost.
+        // The exception is made before the failure is cleared: if memory runs out here, the failure
+        // is not lost.
         std::exception_ptr error = to_be_told(known, one.stream);
         const Failure failure = backend.reset_failure(*one.stream, one.submissions, where);
         if (failure == nullptr) continue;
@@ -158,7 +159,7 @@ std::vector<PoisonedStream> clear_errors(Where where) try {
         }
     }
     if (lost != nullptr) {
-        // The caller gets no list, and these failures are forgotten.
+        // The exception leaves the caller without the list, so these failures are reported here.
         for (const PoisonedStream& one : cleared) detail::report(one.failure);
         std::rethrow_exception(lost);
     }

@@ -86,7 +86,7 @@ public:
     enum class For : std::uint8_t {
         /// the stream's earlier operations
         earlier,
-        own,  ///< those, and the operation that this call enqueues
+        own,  ///< the stream's earlier operations, and the one that this call enqueues
     };
     BlockedSpan(const char* name, StreamRecord& stream, For target, WaitReason reason,
                 const SourceLocation& where) noexcept

@@ -18,8 +18,8 @@ struct WaitCause {
     WaitReason reason;
 };
 
-// The functions that differ between the targets of a wait: their names, the work of their
-// recorders, and how the wait is enqueued.
+// The functions that differ between the kinds of targets of a wait: the target's name, its recorded
+// work, and how the wait is enqueued.
 
 /// Whether a wait had to be enqueued.
 enum class Enqueued : bool { nothing, wait };

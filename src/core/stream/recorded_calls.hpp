@@ -101,27 +101,28 @@ void leave_batch_when_sent(StreamRecord& stream) noexcept;
 /// Call it when the stream's failure has been cleared. Earlier work, including work that its open
 /// batch has submitted, then does not fail its later work in that batch.
 void forget_past_failure(StreamRecord& stream) noexcept;
-/// Returns whether a recorder, of any thread, has the stream.
+/// Returns whether a recorder, of any thread, records the stream.
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;
 }
 /// Cancels leave_batch_when_sent() if a batch of the calling thread has the stream: it stays in the
-/// batch. Returns false if a recorder of another thread has it.
+/// batch. Returns false if a recorder of another thread records it.
 bool stay_in_own_batch(StreamRecord& stream) noexcept;
 
 // For the watch.
 
 /// The work that a stream's recorder holds back. Read without waiting for the recorder's lock.
 struct RecordingLook {
-    bool is_there = false;    ///< a recorder has the stream
+    bool is_there = false;    ///< a recorder records the stream
     bool is_locked = false;   ///< its lock is held: the members after `id` are unknown
-    bool is_capture = false;  ///< else it is a batch
+    bool is_capture = false;  ///< true for a capture, false for a batch
     std::uint64_t id = 0;     ///< the recorder's id, as returned by recorder_id()
     std::thread::id owner = {};
     SourceLocation began_at = {};
-    /// Recorded operations of the stream. A batch's count for its first stream.
+    /// Number of recorded operations of the stream. In a batch, all operations count for the first
+    /// stream, and the other streams have 0.
     std::size_t operations = 0;
-    const OpType* first = nullptr;  ///< type of the first operation; null if it is no work
+    const OpType* first = nullptr;  ///< type of the first operation; null if that is no work
     SourceLocation first_where = {};
 };
 RecordingLook look_at_recording(StreamRecord& stream) noexcept;

@@ -68,7 +68,8 @@ StreamRecord& take_record(Device device) {
     Registry::Records& records = records_of(device);
     if (records.closed > least_closed) {
         --records.closed;
-        return *std::exchange(records.first, records.first->next_free);  // never the last one
+        // Never the last record in the list.
+        return *std::exchange(records.first, records.first->next_free);
     }
     if (records.fresh == nullptr) add_slab(records, device);
     return *std::exchange(records.fresh, records.fresh->next_free);
@@ -86,7 +87,7 @@ void give_record(StreamRecord& record) noexcept {
 }  // namespace
 
 namespace {
-constinit MadeOnce<StreamRecord> null_record;  // dead, as made
+constinit MadeOnce<StreamRecord> null_record;  // dead, as every new record is
 [[maybe_unused]] const StreamRecord& made_at_load = null_record.get();
 }  // namespace
 StreamState& null_stream() noexcept { return null_record.get(); }
@@ -122,7 +123,7 @@ void name_stream(StreamRecord& stream, std::string name) noexcept {
     // the second.
     const std::lock_guard lock(stream.failure_mutex);
     const std::lock_guard life(stream.life);
-    stream.name = std::move(name);  // a short one keeps the memory of the one before
+    stream.name = std::move(name);  // a short name reuses the memory of the previous one
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name,
@@ -181,7 +182,8 @@ bool has_ended(std::uint64_t key) noexcept {
     const StreamUse use = use_of(key);
     const bool ended =
         use.stream->has(stream_flag::ended) ||
-        !use.is_same();  // in this order: the flag is cleared after the id has changed
+        // Checked in this order, because the flag is cleared after the id has changed.
+        !use.is_same();
     if (ended) tsan::acquire(use.stream->end_of_work());
     return ended;
 }

@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Makes a record for a stream of `device`, without a native stream. It has a new id and only the
-/// flag `dead`, which the caller clears once the stream is usable.
+/// Makes a record for a stream of `device`, without a native stream. The record has a new id and
+/// only the flag `dead`, which the caller clears once the stream is usable.
 StreamRecord& new_stream_record(Device device);
 enum class Naming : bool { as_given, with_id };
 /// Opens a stream: a record and its native stream. The record owns `name`.

@@ -57,7 +57,7 @@ ScopeOwner* ScopeOwner::take() noexcept {
 
 void ScopeOwner::begin(ThreadState& thread) noexcept {
     ScopeOwner* const own = take();
-    if (own == nullptr) return;  // serial numbers count from 1: those of no owner
+    if (own == nullptr) return;  // serial numbers without an owner count from 1
     at_end_of_thread.is_needed = true;
     own->thread_.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
     thread.last_serial = own->since_.load(std::memory_order_relaxed);

@@ -31,7 +31,7 @@ public:
     /// Returns the owner that made the serial number. Returns null if there was no memory for an
     /// owner.
     static ScopeOwner* of(std::uint64_t serial) noexcept;
-    /// Assigns an owner to a state of the calling thread, and sets its first serial number.
+    /// Assigns an owner to a state of the calling thread, and sets the state's first serial number.
     static void begin(ThreadState& thread) noexcept;
     /// Passes a scope to its own thread. Returns false, and does not take the scope, if that thread
     /// has ended. Lock-free.
@@ -49,7 +49,7 @@ private:
     static LeftScope* ended() noexcept;
 
     std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended() if the thread has ended
-    std::atomic<std::uint64_t> since_{0};    ///< its thread's serial numbers are greater
+    std::atomic<std::uint64_t> since_{0};  ///< the serial numbers of the owner's thread are greater
     std::atomic<int> thread_{0};
     std::atomic<bool> is_taken_{true};
 };

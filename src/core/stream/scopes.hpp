@@ -9,7 +9,8 @@ namespace heddle::detail {
 
 /// A scope that was entered, or a set_stream(), without a wait.
 struct UnwaitedScope {
-    const char* call = nullptr;  ///< "ScopedStream" or "set_stream"; null if there is none
+    /// "ScopedStream" or "set_stream"; null if no such scope was found.
+    const char* call = nullptr;
     SourceLocation where = {};
 };
 

@@ -132,7 +132,8 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     stream.backend->synchronize(stream, where);
     wait.end();
     const detail::Failure known = stream.known_failure();
-    // Made before the failure is cleared: if memory runs out here, the failure is not lost.
+    // The exception is made before the failure is cleared: if memory runs out here, the failure is
+    // not lost.
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
     const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
     if (failure == nullptr) return nullptr;

@@ -18,7 +18,7 @@ void throw_known_failure(StreamRecord& stream);
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
 /// Calls check_usable(), and throws DeviceLost if the stream's device is lost.
 void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// Throws UsageError for a stream that is dead.
+/// Throws UsageError, because the stream is dead.
 [[noreturn]] void throw_dead(const char* call, const SourceLocation& where);
 /// Throws UsageError for a wait for or query of a stream that is being captured.
 [[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,

@@ -94,7 +94,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const StreamUse& use, const SourceLoc
         return plan_of(wait_fact::recorded);
     const std::uint32_t facts = other.has(stream_flag::handed_out) ? wait_fact::uncounted : 0;
     const WaitPlan plan = decide_by_count(waiter, other, use.id, facts);
-    // After the count was read, which may be another stream's.
+    // Checked after the count was read, which may be another stream's.
     return use.is_same() ? plan : plan_of(wait_fact::use_ended);
 }
 

@@ -38,7 +38,7 @@ enum class WaitRuleName : std::uint8_t {
     needed,
 };
 
-/// The known facts about a wait, a bit each. A fact that decides alone is the only one set.
+/// The known facts about a wait, one bit each. If one fact decides alone, only its bit is set.
 namespace wait_fact {
 /// The waiter or the target is dead or belongs to the parent process.
 inline constexpr std::uint32_t unusable = 1u << 0;
@@ -53,14 +53,14 @@ inline constexpr std::uint32_t use_of_parent = 1u << 4;
 /// The branch of a fork_join enqueued nothing, and the waiter has waited for the earlier work of
 /// the branch's stream.
 inline constexpr std::uint32_t empty_branch = 1u << 5;
-/// A recorder has the waiter or the target, and has not been asked.
+/// A recorder records the waiter or the target, and has not been asked.
 inline constexpr std::uint32_t recorded = 1u << 6;
 /// The stream that used the memory has ended: its record belongs to another stream.
 inline constexpr std::uint32_t use_ended = 1u << 7;
 /// The event's newest record was made in a capture of heddle's in which the waiter is not.
 inline constexpr std::uint32_t event_of_capture = 1u << 8;
-/// A capture of heddle's has the waiter, and all work that it would wait for has completed without
-/// a failure.
+/// A capture of heddle's records the waiter, and all work that it would wait for has completed
+/// without a failure.
 inline constexpr std::uint32_t nothing_pending = 1u << 9;
 /// The waiter's device is lost.
 inline constexpr std::uint32_t device_lost = 1u << 10;
@@ -144,8 +144,8 @@ struct WaitVerdict {
     WaitAction action;
     WaitRuleName rule;
 };
-/// Returns the decision of the first rule that applies. Unrolled: a caller that knows most facts at
-/// compile time keeps only the rules that they leave open.
+/// Returns the decision of the first rule that applies. The loop is unrolled: in a caller that
+/// knows most facts at compile time, only the rules remain that those facts leave open.
 template <std::size_t from = 0>
 [[gnu::always_inline]] constexpr WaitVerdict verdict_on(std::uint32_t facts) noexcept {
     constexpr const WaitRule& rule = wait_rules[from];

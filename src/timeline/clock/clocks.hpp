@@ -10,8 +10,8 @@
 // the values that these lines allow. In between it is straight, and is moved where it would violate
 // a bound. The error is half of the allowed range.
 //
-// Contradictory bounds are left out and counted, as few as possible: either they are garbage, or
-// the clock was set. Where the device's clock steps, the map steps too.
+// Of contradictory bounds, as few as possible are left out, and counted: they are garbage, or the
+// clock was set. Where the device's clock steps, the map steps too.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ public:
         : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
           clocks_(tables.clocks), ranges_(tables.ranges) {}
 
-    /// Each throws std::bad_alloc. The whole entry is then missing.
+    /// Each may throw std::bad_alloc. The whole entry is then missing.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
     void add(const ClockReading& reading);
