@@ -64,7 +64,7 @@ struct TraceOp {
     OpKind kind = OpKind::launch;
     OpMode mode = OpMode::run;
     WaitReason reason = WaitReason::user;
-    TraceIndex name = 0, file = 0;  ///< strings
+    TraceIndex name = 0, file = 0;  ///< indices of strings
     std::uint32_t line = 0;         ///< 0: unknown
     TraceIndex thread = no_index;   ///< thread that made the call
     /// no_index for operations of the host alone, such as synchronize_device().

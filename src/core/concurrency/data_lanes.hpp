@@ -62,7 +62,7 @@ private:
     std::deque<Point> points_;  ///< oldest first
 };
 
-/// All streams of one order. Not thread-safe.
+/// All streams of one order_by_data. Not thread-safe.
 class DataLanes {
 public:
     /// Opens `work` streams and, on CUDA devices, those for copies.

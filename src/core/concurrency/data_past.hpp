@@ -28,22 +28,22 @@ struct BlockPast {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
     Block* block = nullptr;      ///< null for all memory that is not heddle's, or for a group
-    std::uint64_t serial = 0;    ///< of the allocation that this past belongs to
+    std::uint64_t serial = 0;    ///< serial of the allocation that this past belongs to
     std::uint32_t group = none;  ///< index of the past that all imports of the same memory share
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< one bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
-    bool is_special = true;  ///< new, or in a group
-    /// Whether the order's own streams may have work on the block that the order has not noted.
+    bool is_special = true;  ///< whether the past is new or in a group
+    /// Whether the order_by_data's own streams may have work on the block that it has not noted.
     bool is_new = true;
     /// Whether the readers may have written. Can be true only before the first noted writer.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
-    /// A bit for each lane whose order after ended streams was reported to observers.
+    /// One bit for each lane whose order after ended streams was reported to observers.
     std::uint64_t told = 0;
-    /// The newest call that uses it, by DataOrder's count, and whether that writes.
+    /// The newest call that uses the block, by DataOrder's count, and whether that call writes it.
     std::uint64_t used_by = 0;
     bool is_written = false;
 };
@@ -79,7 +79,8 @@ public:
     std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
         return readers_[index * lanes_ + lane];
     }
-    /// Forgets the known work of streams outside the order, so that it is queried again.
+    /// Forgets the known work of streams outside the order_by_data, so that the work is queried
+    /// again.
     void forget_outside() noexcept {
         for (BlockPast& past : pasts_)
             for (OutsideUser& user : past.outside) user = {};

@@ -65,7 +65,7 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
     return {&stream, stream.id.load(std::memory_order_relaxed)};
 }
 
-/// Returns `device`. Throws UsageError in a host function, before the order is constructed.
+/// Returns `device`. Throws UsageError in a host function, before the order_by_data is constructed.
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)
         usage_error({"order_by_data", where, device},
@@ -136,8 +136,8 @@ void DataOrder::use_address(const void* address) {
     found_.push_back(block);
 }
 
-// An array that a task made has work on the order's own streams that no operation has declared. The
-// newest task of such a stream, or one before it, may have written it.
+// An array that a task made has work on the order_by_data's own streams that no operation has
+// declared. The newest task of such a stream, or one before it, may have written it.
 void DataOrder::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
@@ -402,7 +402,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // For the order's own streams the positions matter, and have been waited for.
+        // For the order_by_data's own streams the positions matter, and have been waited for.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }

@@ -39,7 +39,7 @@ struct PipelineCore::State {
     Device device;
     std::size_t in_size, out_size;  ///< bytes of one element
     PipelineOptions options;
-    std::size_t piece, out_piece;  ///< elements
+    std::size_t piece, out_piece;  ///< number of elements
     bool in_place;
     bool out_as_in;  ///< a piece has room for as many outputs as inputs
     Stream copy_in, work, copy_out;

@@ -46,7 +46,7 @@ struct NodeData {
 
     Work work;                     ///< kernels and host functions; all kinds use its `blocks`
     Piece to{}, from{};            ///< copies and fills
-    std::vector<std::byte> value;  ///< fills
+    std::vector<std::byte> value;  ///< for a fill: the value
     EventOwner event;
     std::shared_ptr<GraphData> child;
     /// For a child graph's node: the child graph's own node, in the same graph; else null.
@@ -58,10 +58,10 @@ struct NodeData {
     std::vector<BlockOwner> owned;   ///< memory that lives as long as the node
     std::vector<BlockUse> declared;  ///< uses that the user declared with used_on()
     bool is_given = false;  ///< for a memory node: a node already frees or reuses the memory
-    int priority = 0;       ///< kernels
+    int priority = 0;       ///< for a kernel
 
     GraphData* graph = nullptr;
-    std::size_t index = 0;  ///< in the graph
+    std::size_t index = 0;  ///< index in the graph's nodes
     enum class Visit : std::uint8_t {
         none,
         on_path,

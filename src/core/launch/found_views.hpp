@@ -32,7 +32,7 @@ struct Undeclared {
     static constexpr std::size_t most_kept = 8;
 
     std::size_t pointers = 0;          ///< number of words that may be addresses
-    const void* kept[most_kept] = {};  ///< the first ones
+    const void* kept[most_kept] = {};  ///< the first of these words
     /// Whether there is a view, with an owner, whose elements others may poll.
     bool is_watched = false;
 

@@ -27,7 +27,8 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
 /// Reports to observers that a stream of an order_by_data is ordered after all uses of the block by
-/// streams outside the order. A null stream means the host. `first` is the order's first stream.
+/// streams outside the order_by_data. A null stream means the host. `first` is the order_by_data's
+/// first stream.
 void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
                          const SourceLocation& where) noexcept;
 /// Reports to observers that a stream belongs to the order_by_data that has this first stream.

@@ -1,5 +1,5 @@
 // Arrays and events that this process has imported from others. The watch needs them, because the
-// other process may have ended. Orders by data need them, because two imports may be the same
+// other process may have ended. An order_by_data needs them, because two imports may be the same
 // memory.
 #pragma once
 

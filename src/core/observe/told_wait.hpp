@@ -7,8 +7,8 @@
 namespace heddle::detail {
 
 struct ToldWait {
-    /// The id of the stream that is waited for: it may have been destroyed, and OpInfo::other then
-    /// does not identify it. 0 if OpInfo::other does.
+    /// The id of the stream that is waited for, if OpInfo::other does not identify it, because the
+    /// stream may have been destroyed. Otherwise 0.
     std::uint64_t other = 0;
     /// Whether no wait was enqueued, because all work that it covers had completed. It orders later
     /// work on its stream, but it is no submission: a later wait for the stream may be elided.

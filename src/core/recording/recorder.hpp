@@ -52,7 +52,7 @@ class Recorder {
 public:
     /// A point in the recording: the work that a waiter must be ordered after.
     struct Point {
-        std::vector<std::uint32_t> tail;  ///< operations
+        std::vector<std::uint32_t> tail;  ///< indices of operations
         /// Batches: participants, by index, whose work from before the tape is included.
         std::vector<std::uint32_t> begins;
         /// Batches: memory that the first stream has allocated in its own order is included.

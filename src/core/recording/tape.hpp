@@ -41,7 +41,7 @@ static_assert(sizeof(TapeOp) == 48);
 /// The payload of copies and fills. A fill's value follows it.
 struct PiecePair {
     Piece to;
-    Piece from;  ///< copies
+    Piece from;  ///< for a copy: the source
 };
 
 class Tape {
@@ -142,9 +142,9 @@ private:
     std::vector<TapeOp> ops_;
     std::vector<std::uint32_t> dependencies_;
     std::vector<Block*> blocks_;
-    std::vector<std::uint64_t> serials_;  ///< of `blocks_`
+    std::vector<std::uint64_t> serials_;  ///< serials of `blocks_`
     std::vector<SourceLocation> where_;
-    std::vector<std::uint32_t> participants_;  ///< captures
+    std::vector<std::uint32_t> participants_;  ///< for captures: see set_participant()
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< index of the chunk being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;

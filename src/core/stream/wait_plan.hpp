@@ -55,8 +55,8 @@ struct BranchEnd {
 
 // Each decides about a wait of `waiter` for the target. They enqueue nothing and notify no
 // observer. For a wait that is not allowed they return a plan with WaitAction::refuse, and do not
-// throw UsageError. They may query the driver, which may fail, and store the answer in flags
-// `capturing` and `poisoned`. Thread-safe.
+// throw. They may query the driver, which may fail, and store the answer in flags `capturing` and
+// `poisoned`. Thread-safe.
 
 WaitPlan decide_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                      Recorders recorders = Recorders::to_ask);

@@ -14,7 +14,7 @@ enum class WaitAction : std::uint8_t {
     elide,    ///< enqueue nothing: the order exists already; reported to observers
     nothing,  ///< enqueue and report nothing
     record,   ///< let the recorders put the wait on a tape; if none does, decide again
-    refuse,   ///< throw
+    refuse,   ///< throw an error
 };
 
 /// The reason: the name of a rule below.

@@ -62,7 +62,7 @@ private:
     };
     double base_;
     std::vector<Line> corners_;
-    std::vector<Line> kept_;  ///< scratch
+    std::vector<Line> kept_;  ///< scratch memory
 };
 
 /// Returns for each bound whether to leave it out, so that some line is within all others. These

@@ -98,7 +98,7 @@ private:
 
     std::int64_t resolution_;
     std::vector<Bound> bounds_;
-    std::vector<Second> seconds_;  ///< in order
+    std::vector<Second> seconds_;  ///< in order of time
     std::int64_t origin_ = 0;      ///< on the device's clock
     std::int64_t offset_ = 0;      ///< approximate offset from the device's clock to the host's
     std::uint64_t garbage_ = 0, left_out_ = 0;

@@ -14,7 +14,7 @@ namespace heddle::detail {
 struct HostStretch {
     Moment waiting = 0, calling = 0, own = 0;
     std::uint64_t waits = 0, calls = 0;
-    TraceIndex longest_wait = no_index, longest_call = no_index;  ///< operations
+    TraceIndex longest_wait = no_index, longest_call = no_index;  ///< indices of operations
     /// The longest part in its own code, and the operations of the calls before and after it.
     Moment own_begin = 0, own_end = 0;
     TraceIndex own_after = no_index, own_before = no_index;
