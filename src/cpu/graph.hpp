@@ -120,7 +120,7 @@ public:
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
     void run() noexcept override;  ///< called on a worker that joins the run
-    /// As run(). Returns false if it left tasks because other work takes precedence.
+    /// Like run(), but returns false if it left tasks because other work takes precedence.
     bool take_part() noexcept;
 
     /// Adds to `to` the completions that its tasks wait for.
@@ -181,7 +181,7 @@ private:
         GraphRun* run = nullptr;
         std::uint32_t task = 0;
         bool has_run = false;
-        CompletionRef done;  ///< of the newest pass, under ThreadSanitizer
+        CompletionRef done;  ///< completion of the newest pass; only under ThreadSanitizer
         std::atomic<bool> one_is_done{false};
     };
 

@@ -65,7 +65,7 @@ struct TraceOp {
     OpMode mode = OpMode::run;
     WaitReason reason = WaitReason::user;
     TraceIndex name = 0, file = 0;  ///< indices of strings
-    std::uint32_t line = 0;         ///< 0: unknown
+    std::uint32_t line = 0;         ///< 0 if unknown
     TraceIndex thread = no_index;   ///< thread that made the call
     /// no_index for operations of the host alone, such as synchronize_device().
     TraceIndex stream = no_index;

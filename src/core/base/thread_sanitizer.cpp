@@ -18,8 +18,8 @@ bool is_wanted() noexcept {
 
 #if defined(HEDDLE_THREAD_SANITIZER)
 // libstdc++ counts the owners of an exception in code without instrumentation. ThreadSanitizer does
-// not see that the last owner, which destroys it, is ordered after the others. Weak, so that a
-// program may have suppressions of its own.
+// not see that the last owner, which destroys it, is ordered after the others. The function is
+// weak, so that a program may have suppressions of its own.
 extern "C" [[gnu::weak]] const char* __tsan_default_suppressions();  // NOLINT
 extern "C" const char* __tsan_default_suppressions() {               // NOLINT
     return "race:std::__exception_ptr::exception_ptr::_M_release\n";

@@ -336,7 +336,7 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     call_ = calls_.find(where, bytes_);
     lane_ = lane != any_lane ? lane : choose();
     if (lanes_.count() != 1) {
-        // Before the waits of this operation.
+        // Called before the waits of this operation.
         if (lanes_.records(lane_)) record_newest(lane_, where);
         // For end(), which cannot fail. An allocation adds its memory afterwards.
         newest_uses_[lane_].reserve(uses_.size() + 1);

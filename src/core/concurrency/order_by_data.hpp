@@ -115,8 +115,8 @@ private:
     bool is_in_task_ = false;
     bool had_tasks_ = false;
     std::uint64_t task_id_ = 0;  ///< chosen when the current task began, or the last one
-    std::size_t lane_ = 0;       ///< of the current operation
-    std::size_t bytes_ = 0;      ///< that the operation uses
+    std::size_t lane_ = 0;       ///< the lane of the current operation
+    std::size_t bytes_ = 0;      ///< number of bytes that the operation uses
     std::uint64_t this_call_ = 0;
     ShortCalls::Index call_ = 0;  ///< the call that enqueues it
     ShortCalls calls_;

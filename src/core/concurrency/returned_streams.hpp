@@ -13,7 +13,7 @@ namespace heddle::detail {
 
 struct ReturnedStream {
     StreamRecord* stream = nullptr;
-    std::uint64_t base_id = 0;    ///< of the stream that joined it; 0 if there is none
+    std::uint64_t base_id = 0;    ///< id of the stream that joined it; 0 if there is none
     std::uint64_t joined_at = 0;  ///< that stream's submissions at the join
 };
 

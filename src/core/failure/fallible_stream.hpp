@@ -22,7 +22,7 @@ struct FallibleStream : StreamState {
     /// Reserved for renew_fate(), so that ending a stream takes no memory. Accessed only by the
     /// threads that begin or end the stream.
     std::shared_ptr<Fate> next_fate;
-    std::unique_ptr<LeftFailure> next_left;  ///< likewise for leave_failure()
+    std::unique_ptr<LeftFailure> next_left;  ///< reserved in the same way for leave_failure()
 
     /// The moment (failure.hpp) at which the stream was closed, or returned to a pool or a
     /// fork_join for reuse. 0 while it is in use.

@@ -106,8 +106,8 @@ void give_block(Block& block) noexcept {
     block.offset = 0;
     BlockPool& pool = pool_of(block);
     const std::lock_guard lock(pool.lock);
-    // With the lock held: take_new_blocks() reads it. The address and size remain, so that a view
-    // of the memory can still be recognised.
+    // Written with the lock held, because take_new_blocks() reads it. The address and size remain,
+    // so that a view of the memory can still be recognised.
     block.serial.store(0, std::memory_order_relaxed);
     pool.add_free(block);
 }

@@ -32,7 +32,7 @@ struct SlabTable {
     }
 
     unsigned shift;
-    std::vector<std::atomic<std::uintptr_t>> slots;  ///< 0: free
+    std::vector<std::atomic<std::uintptr_t>> slots;  ///< 0 for a free slot
     std::size_t used = 0;
     /// Other threads may still be reading it.
     std::unique_ptr<SlabTable> smaller;

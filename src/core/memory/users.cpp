@@ -18,7 +18,7 @@ namespace {
 struct UserTable {
     explicit UserTable(std::size_t slots) : keys(slots), uses(slots + Block::inline_users) {}
 
-    std::vector<std::atomic<std::uint64_t>> keys;  ///< 0: free
+    std::vector<std::atomic<std::uint64_t>> keys;  ///< 0 for a free slot
     std::vector<StreamUse> uses;                   ///< room for final_users()
     std::size_t used = 0;
     std::unique_ptr<UserTable> older;

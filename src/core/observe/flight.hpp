@@ -32,7 +32,7 @@ struct FlightNote {
 
 /// A note with its place in the stream.
 struct FlightEntry : FlightNote {
-    /// As OpInfo::position.
+    /// The position in the stream, as OpInfo::position.
     std::uint64_t position = 0;
     /// The stream's submissions when it was noted. For an operation that is a submission, its own
     /// number.

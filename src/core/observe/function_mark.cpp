@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 constinit std::mutex mutex;
-constinit FunctionMark* marks = nullptr;  ///< of all threads; guarded by the mutex
+constinit FunctionMark* marks = nullptr;  ///< the marks of all threads; guarded by the mutex
 const ForkRegistration marks_registered{ForkOrder::function_marks, mutex};
 /// Forgets the marks: the other threads do not exist in the child of a fork.
 void forget_marks() noexcept { marks = nullptr; }

@@ -32,7 +32,7 @@ struct StreamLook {
     StreamAt at = StreamAt::idle;
     /// The type of its next operation; null for a wait, or if there is no known work.
     const OpType* type = nullptr;
-    SourceLocation where = {};      ///< of its next operation
+    SourceLocation where = {};      ///< the place of its next operation
     const void* awaited = nullptr;  ///< the completion that it waits for
     /// The number of its next operation, as counted by StreamState::submissions.
     std::uint64_t next = 0;

@@ -26,7 +26,7 @@ public:
     void end() noexcept;
 
 private:
-    std::uint64_t serial_ = 0;  ///< of the lookout, 0 if there is none
+    std::uint64_t serial_ = 0;  ///< serial of the lookout; 0 if there is none
 };
 
 }  // namespace heddle::detail

@@ -187,9 +187,9 @@ private:
 
     const Trace& trace_;
     const Moment from_, to_;
-    std::vector<Run> runs_;           ///< of each operation
-    std::vector<bool> stays_;         ///< of each operation
-    std::vector<std::size_t> order_;  ///< operations of streams, by stream and position
+    std::vector<Run> runs_;           ///< the run of each operation
+    std::vector<bool> stays_;         ///< for each operation: whether it is kept
+    std::vector<std::size_t> order_;  ///< the operations of streams, by stream and position
 };
 
 }  // namespace

@@ -100,8 +100,8 @@ void on_terminate() {
 
 // The copy ------------------------------------------------------------------------------------
 
-/// Closes all files, because a program that reads this one's output to its end must not wait for
-/// the copy.
+/// Closes all files, because a program that reads this process's output to its end must not wait
+/// for the copy.
 void close_files() noexcept {
     constexpr long close_range = 436;  // the same on all machines, since Linux 5.9
     if (syscall(close_range, 0U, ~0U, 0U) != 0) {

@@ -127,7 +127,7 @@ private:
     const Trace& trace_;
     const HostActivity& host_;
     std::vector<bool> is_one_;                    ///< of each operation: whether it is such a copy
-    std::vector<std::vector<TraceIndex>> calls_;  ///< of each thread, by begin
+    std::vector<std::vector<TraceIndex>> calls_;  ///< the calls of each thread, by begin
     std::unordered_map<TraceIndex, Ran> waited_for_;  ///< copies for which the host was blocked
 };
 

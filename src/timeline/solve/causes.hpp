@@ -14,7 +14,7 @@ struct Cause {
         host_waits,  ///< the host waits before it launches more work
         enqueuing,   ///< enqueuing and starting operations takes over half as long as running them
         pageable_copies,  ///< the host takes part in copies
-        needless_waits,   ///< streams wait for others with which they share no memory
+        needless_waits,   ///< streams wait for other streams with which they share no memory
         broad_waits,      ///< streams wait for more work than they need
         one_stream,       ///< independent operations run one after the other on a stream
         turns,            ///< copies wait for kernels, and kernels for copies, in turns

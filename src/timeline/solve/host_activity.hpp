@@ -70,8 +70,8 @@ private:
 
     const Trace& trace_;
     const OpsById host_functions_;
-    std::vector<std::vector<Call>> calls_;    ///< of each thread, by begin
-    std::vector<std::vector<Range>> ranges_;  ///< of each thread, by begin
+    std::vector<std::vector<Call>> calls_;    ///< the calls of each thread, by begin
+    std::vector<std::vector<Range>> ranges_;  ///< the ranges of each thread, by begin
 };
 
 /// Returns HostActivity::during(gap) for a single gap. Use one HostActivity for several gaps.

@@ -78,7 +78,8 @@ public:
 
 private:
     const Trace& trace_;
-    std::vector<const Bar*> bars_, befores_;  ///< of each operation
+    /// For each operation: its bar, and the bar before it on the stream.
+    std::vector<const Bar*> bars_, befores_;
 };
 
 std::string waiter_text(const Trace& trace, const WaitShare& share) {

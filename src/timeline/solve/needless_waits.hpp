@@ -19,8 +19,8 @@ public:
     /// The result for one wait.
     struct Conflict {
         /// False if the program did not request the wait, or if some operation's memory is unknown.
-        /// Also false if the other stream had itself waited for a third one, or if others may rely
-        /// on the wait.
+        /// Also false if the other stream had itself waited for a third one, or if the host or a
+        /// third stream may rely on the wait.
         bool is_known = false;
         /// The last operation that the wait covers and that conflicts with an operation behind it.
         /// Operations that earlier waits cover do not count. Behind the wait, only operations up to

@@ -1,4 +1,4 @@
-// Finds the times at which operations ran: uses measured times, and deduces the others.
+// Finds the times at which operations ran: uses measured times, and deduces missing ones.
 #include <algorithm>
 #include <tuple>
 

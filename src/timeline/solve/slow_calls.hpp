@@ -33,7 +33,8 @@ private:
     void find_usual_times();
 
     const Trace& trace_;
-    const std::vector<bool> is_pageable_;                ///< of each operation
+    /// For each operation: whether it is a copy of pageable memory.
+    const std::vector<bool> is_pageable_;
     std::unordered_map<std::uint64_t, Kernel> kernels_;  ///< by device and name
     std::vector<Moment> usual_;  ///< by device and kind; negative if unknown
 };

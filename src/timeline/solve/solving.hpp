@@ -91,7 +91,7 @@ struct Solving {
     const Trace& trace;
     const OpsById host_functions;
     std::vector<NodeRun> nodes;
-    std::vector<Ran> ran;  ///< of each operation
+    std::vector<Ran> ran;  ///< the times of each operation
     StreamOrder order;
     std::vector<TraceIndex> targets;  ///< for each wait: the operation it waited for
     /// For operations whose own calls waited for them: the begin of that wait.
