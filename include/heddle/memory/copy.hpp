@@ -121,10 +121,12 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 ///
 /// Stream and order:
 /// - With a stream, the copy runs on it and orders nothing else.
-/// - Without one, it runs on the current stream of a CUDA device: the destination's, else the
-///   source's. If neither is one, it runs on that of the CPU device.
-/// - It is then also ordered after work already enqueued on the current stream of the other side's
-///   device, and before work enqueued there later.
+/// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
+///   device's current stream. Otherwise, if the source is, it runs on the current stream of the
+///   source's device. If neither is, it runs on the current stream of the destination's CPU device,
+///   or of the source's if the destination is host memory.
+/// - Without a stream, it is also ordered after work already enqueued on the current stream of the
+///   other side's device, and before work enqueued there later.
 /// - Pinned memory counts as cpu:0's once work on it has been enqueued on a CPU stream.
 ///
 /// Device and pinned memory are copied asynchronously. Both sides must stay valid until the copy
