@@ -157,8 +157,9 @@ void CheckEngine::abandon(std::uint64_t recording) {
 
 // Collectives --------------------------------------------------------------------------------
 
-/// Adds a share of a collective. Its writes are ordered after the entry of all shares. Shares that
-/// are enqueued later are still unknown, so conflicts of a share are held until they are known.
+/// Adds a share of a collective. Its writes are ordered after the entry of all shares. Later shares
+/// are still unknown, so the conflicts of a share are held until all shares are known or the
+/// collective is abandoned.
 void CheckEngine::share(const Step& step) {
     const CheckOp& op = step.op;
     StreamTrack& stream = *step.stream;

@@ -41,7 +41,8 @@ private:
     struct Kept {
         enum class What : std::uint8_t { op, missing, released, acquired, host_use };
         What what;
-        /// missing: its id. released: the id of the host function.
+        /// For `missing`, the id of the host function that is still being enqueued. For `released`,
+        /// the id of the host function that called released().
         std::uint64_t id = 0;
         std::uint64_t key = 0;
         CheckOp op = {};  ///< acquired: only its site is set

@@ -1,4 +1,4 @@
-// The common bytes of two accesses in rows.
+// Overlap, containment and common bytes of two strided accesses.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A thread as ThreadSanitizer sees it: the work of one CPU stream, whichever worker runs it. So it
-// finds races between streams even if one worker ran both. (docs/adr/0031)
+// Presents the work of each CPU stream to ThreadSanitizer as a thread of its own (a fiber),
+// whichever worker runs it. ThreadSanitizer then finds races between streams even if one worker ran
+// both. (docs/adr/0031)
 #pragma once
 
 #include <cstddef>

@@ -107,7 +107,8 @@ bool Queue::hold_awaited(CompletionRef& to) const noexcept {
 }
 
 namespace {
-/// Lends to one stream. Adds to `to` the completions that the stream waits for.
+/// Lends the priority `level` to the stream that will complete `awaited`. If the loan has an
+/// effect, adds to `to` the completions that this stream waits for.
 void lend(Completion& awaited, int level, std::vector<Completion*>& to) {
     StreamRecord* const by = awaited.promised_by();
     if (by == nullptr || by->has(stream_flag::forked)) return;

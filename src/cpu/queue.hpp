@@ -312,7 +312,7 @@ private:
     bool run_work(Operation& op) noexcept;
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
     bool execute(Operation& op, Failure& failure) noexcept;
-    /// Reports to observers when the timed work ran, and on how many workers.
+    /// Reports the start, the end and the number of workers of the timed work to observers.
     void tell_times() noexcept;
     bool run_many(Operation& op);
     void learn_cost() noexcept;

@@ -18,7 +18,8 @@ public:
     SharedRecord(SharedRecord&&) noexcept;
     /// Withdraws the place if the record has not been made.
     ~SharedRecord();
-    /// Makes it the event's newest record, reached when `done` completes. Call it once.
+    /// Makes this place the event's newest record. The record is reached when `done` completes.
+    /// Call it once.
     void make(const CompletionRef& done) noexcept;
 
 private:

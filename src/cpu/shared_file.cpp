@@ -28,7 +28,7 @@ void* map(int file, std::size_t bytes) noexcept {
 }
 
 constexpr const char* name_of_files = "heddle";
-/// Prevents truncation, which would kill the processes that map the file with SIGBUS.
+/// Prevents truncation, which would cause SIGBUS in processes that map the file.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// Returns whether SharedFile made this file. The other process may have opened any file under that

@@ -168,7 +168,7 @@ private:
             return seconds_ > 0 ? 100 * busy / seconds_ : 0.0;
         };
         const double bytes = static_cast<double>(bytes_);
-        // For less, a rate has no meaning.
+        // Below 1 MB, a rate would be meaningless.
         const bool long_enough = bytes_ >= 1'000'000 && seconds_ > 0;
         fmt::print(
             stderr,

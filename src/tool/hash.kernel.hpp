@@ -1,7 +1,7 @@
 #pragma once
 
-// The only kernel of `heddle digest`: SHA-256 of 4096-byte blocks, of the file and of every level
-// above it.
+// The only kernel of `heddle digest`. It computes the SHA-256 of each 4096-byte block, both of the
+// file and of each level of its hash tree.
 
 #include <cstdint>
 

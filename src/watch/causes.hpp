@@ -20,8 +20,8 @@ struct StuckCause {
 /// Returns the known causes. A stream that has advanced within `least_ns` has no cause.
 std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_ns);
 
-/// Returns whether a stream of the device has not advanced for `least_ns`, nor anything that it
-/// depends on.
+/// Returns whether some stream of the device is stuck: neither the stream nor anything that it
+/// waits for has advanced for `least_ns`.
 bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns);
 /// Returns whether a thread has waited for `least_ns`, and nothing that it waits for has advanced
 /// for as long. `thread`: index into Snapshot::threads.

@@ -124,8 +124,8 @@ const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcep
 }
 
 namespace {
-/// Looks at waits for other processes, and at imports. Their lists are locked briefly, by threads
-/// that call no other code.
+/// Looks at waits for other processes, and at imports. Threads lock these lists only briefly, and
+/// call no other code while they hold the lock.
 void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;

@@ -31,8 +31,8 @@ struct StreamFacts {
     std::vector<FlightEntry> flight = {};
     const FlightEntry* at = nullptr;  ///< entry of the operation that it is at, or null
     std::int64_t still_ns = 0;        ///< how long it has not advanced; 0 if unknown
-    /// The stream did not advance between the first and the second look. So all steady facts were
-    /// true at the same moment.
+    /// Whether the stream did not advance between the first and the second look. So the facts of
+    /// all steady streams were true at one moment between the looks.
     bool is_steady = false;
     bool is_overtaken = false;  ///< meanwhile, more urgent streams completed work and received more
     /// Threads that run its work, as indices into Snapshot::threads.
@@ -74,7 +74,7 @@ struct Snapshot {
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
     /// Returns the stream that will complete this completion. Returns null if there is none.
     const Promised* target_of(const void* completion) const noexcept;
-    /// Returns whether certainly no pending work completes it.
+    /// Returns whether it is certain that no pending work will complete it.
     bool is_lost(const void* completion) const noexcept;
     /// Returns the wait for another process's record that this completion belongs to. Returns null
     /// if there is none.

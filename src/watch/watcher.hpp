@@ -22,8 +22,8 @@ public:
     void stop() noexcept;
     /// Requests a report. Async-signal-safe.
     void ask() noexcept;
-    /// Requests a report before the process ends. Waits until it is written, for at most 2 seconds.
-    /// Async-signal-safe.
+    /// Requests a last report, because the process is about to end. Waits until it is written, for
+    /// at most 2 seconds. Async-signal-safe.
     void ask_at_end() noexcept;
 
     Progress& progress() noexcept { return progress_; }

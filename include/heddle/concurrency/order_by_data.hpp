@@ -87,10 +87,10 @@ struct ByDataStats {
 /// work. Each operation waits for earlier work on other streams that uses the same arrays. Later
 /// work on other streams is not ordered automatically: call join() first, or end the scope.
 ///
-/// A call declares its arrays and views, those that its closure captures, and addresses within
-/// arrays that a kernel captures. References, and memory behind other pointers, are hidden.
-/// Closures that can hold only those do not compile. Larger ones throw UsageError unless they name
-/// memory.
+/// A call declares the arrays and views that it is passed or that its closure captures. A kernel
+/// also declares captured addresses within arrays. References, and memory behind other pointers,
+/// are not detected. Closures that can hold only those do not compile. Larger ones throw UsageError
+/// unless they name memory.
 ///
 /// Errors: if an operation fails, operations that use the memory it should have written are
 /// dropped; others may be dropped too. to_host() and synchronize() throw the failure. The

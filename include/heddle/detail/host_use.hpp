@@ -55,8 +55,8 @@ struct HostIndex {
     SourceLocation where;
 };
 
-/// 0 if nothing is checked. Otherwise incremented whenever a correct use by the host may have
-/// become wrong.
+/// 0 while no check runs. Otherwise changes whenever a host use that was found correct may have
+/// become wrong. Cached answers of the check are then invalid.
 inline constinit std::atomic<std::uint64_t> host_use_epoch{0};
 
 /// Reports a use to the check, unless this thread knows that it is correct.

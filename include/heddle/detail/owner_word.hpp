@@ -13,10 +13,10 @@ namespace heddle::detail {
 struct Block;
 
 /// A word that describes the allocation of a view, so that a search of a closure's bytes finds it.
-/// From the lowest bit on: const (1), a pattern that aligned pointers do not have (4), watched (1),
-/// rectangle (1), the address of the Block, which is a multiple of 128 (41), and the bytes of an
-/// element, or 0xffff for more (16). Without a Block, address and pattern are zero. See
-/// docs/adr/0043.
+/// Its fields from the lowest bit on, with their widths in bits: const (1), a pattern that aligned
+/// pointers do not have (4), watched (1), rectangle (1), the address of the Block, a multiple of
+/// 128 (41), and the size of an element in bytes, at most 0xffff (16). Without a Block, address and
+/// pattern are zero. See docs/adr/0043.
 class OwnerWord {
 public:
     constexpr OwnerWord() noexcept = default;

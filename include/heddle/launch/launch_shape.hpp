@@ -15,7 +15,7 @@ namespace heddle {
 template <class Self> struct LaunchShape {
     /// The call site of dim() or grid(), for errors of the launch.
     SourceLocation where;
-    /// For the library.
+    /// Internal: the options passed to with().
     detail::GivenOptions how{};
 
     /// Returns the same shape with launch options. For a grid, LaunchOptions::block and

@@ -51,8 +51,8 @@ enum class CodeLoadPolicy : std::uint8_t {
 void set_code_load_policy(CodeLoadPolicy policy) noexcept;
 /// Returns the policy of the process, CodeLoadPolicy::count unless it was set. Thread-safe.
 CodeLoadPolicy code_load_policy() noexcept;
-/// Returns how many launches have loaded code while their device was busy (with
-/// CodeLoadPolicy::refuse: would have loaded it).
+/// Returns the number of launches that loaded code while their device was busy. Includes launches
+/// that CodeLoadPolicy::refuse prevented.
 std::uint64_t code_loads_while_busy() noexcept;
 
 }  // namespace heddle

@@ -100,9 +100,9 @@ template <class T>
     return touching(array, {part}, where);
 }
 
-/// Returns the view as an argument for a kernel that orders its accesses to it by itself: by
-/// atomics, or by a flag that others poll. For observers and the checker, such accesses conflict
-/// with all others, but not with each other.
+/// Returns the view as an argument for a kernel that synchronises its own accesses to the view:
+/// with atomics, or with a flag that other kernels poll. For observers and the checker, such
+/// accesses conflict with all others, but not with each other.
 ///
 ///     launch(a, Count{}, dim(n), concurrent(histogram));
 ///     launch(b, Count{}, dim(n), concurrent(histogram));

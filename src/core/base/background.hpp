@@ -1,6 +1,6 @@
-// heddle's own threads for long work that belongs to no stream: compiling, and waiting for idle
-// devices. They end with the process: exit() waits for running jobs and drops those that have not
-// begun.
+// heddle's own threads for long work that belongs to no stream, such as compiling or waiting until
+// a device is idle. They end with the process: exit() waits for running jobs and drops those that
+// have not begun.
 #pragma once
 
 #include <functional>

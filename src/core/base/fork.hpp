@@ -48,8 +48,9 @@ struct ForkLock {
 /// than its parent.
 int forks() noexcept;
 
-/// Registers the lock of an order. Call it before any thread can have locked it (see
-/// ForkRegistration). A second lock with the same order ends the program.
+/// Registers a lock at its position in the order in which fork() acquires locks. Call it before any
+/// thread can have locked it (see ForkRegistration). Terminates the program if another lock has
+/// that position.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.

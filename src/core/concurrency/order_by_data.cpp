@@ -189,10 +189,11 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
     return waits;
 }
 
-// An operation that is shorter than a wait stays on the stream of the previous one, unless that one
-// is long. An operation that depends on the newest one of a stream loses no time there. Otherwise,
-// a short one runs on any stream whose newest operation is not long. All others run where they
-// start first: on the least loaded stream, where a wait counts as some operations.
+// An operation that is shorter than a wait runs on the stream of the previous operation, unless the
+// newest operation there is long. An operation that depends on a stream's newest operation runs on
+// that stream, because it could not start earlier elsewhere. Otherwise, a short one runs on any
+// stream whose newest operation is not long. All others run where they start first: on the least
+// loaded stream, where a wait counts as some operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
@@ -379,7 +380,8 @@ void DataOrder::end_task() noexcept {
     end();
     DataLane& lane = lanes_[lane_];
     lane.newest_task = lane.newest;
-    // Each array has an id. A thread uses its ids in sequence.
+    // Each new array takes the next id of its thread. So if the id after task_id_ is taken, the
+    // task may have made an array.
     if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
     had_tasks_ = true;
 }

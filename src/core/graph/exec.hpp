@@ -21,9 +21,9 @@ public:
     /// after it, on CUDA all that are connected with it. If it throws, nothing has been enqueued.
     virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                               std::span<PartMark> marks, const SourceLocation& where) = 0;
-    /// Applies a node's work, and whether it is enabled, to later launches. If it throws, nothing
-    /// has changed. Returns true if the executable was rebuilt from the whole graph, which includes
-    /// all other changes.
+    /// Updates the executable with the node's current work and enabled flag, for later launches. If
+    /// it throws, nothing has changed. Returns true if the executable was rebuilt from the whole
+    /// graph, which includes all other changes.
     virtual bool update(const NodeData& node, const SourceLocation& where) = 0;
     virtual void upload(StreamRecord& stream, const SourceLocation& where) = 0;
 };

@@ -117,7 +117,8 @@ std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory) {
 }
 
 namespace {
-/// The limit of indices: at 10^12 a second, more than any device does, these take 13 days.
+/// The maximum number of indices of a launch. At 10^12 indices a second, faster than any device,
+/// they would take 13 days.
 constexpr std::size_t most_indices = std::size_t{1} << 60;
 
 [[noreturn, gnu::cold]] void throw_absurd_product(std::span<const std::size_t> extents,

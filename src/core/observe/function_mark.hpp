@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// Chooses the id of this thread's next operation, which may run host functions, if an observer
-/// requests the operations that these enqueue. Construct it before the operation is enqueued, and
-/// destroy it after the report to observers: the host function may run before that report. Costs
-/// one load without observers.
+/// Reserves the id of this thread's next operation, which may run host functions. Does so only if
+/// an observer requests reports of host functions. Construct it before the operation is enqueued,
+/// and destroy it after the report to observers: the host function may run before that report.
+/// Costs one load without observers.
 class FunctionMark {
 public:
     FunctionMark() noexcept {

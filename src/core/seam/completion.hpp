@@ -42,8 +42,8 @@ public:
     /// Whether complete() has to declare to ThreadSanitizer that its caller precedes the waiters.
     enum class Told : std::uint8_t { caller, already };
 
-    /// Completes and wakes the waiters. Call it once. `told`: `already` if the caller completes it
-    /// for a stream and has released order() for it (cpu/fibers.hpp).
+    /// Completes and wakes the waiters. Call it once. Pass Told::already if a fiber of the stream
+    /// has released order() to ThreadSanitizer (cpu/fibers.hpp).
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);

@@ -29,7 +29,8 @@ bool is_kept(OpKind kind) noexcept {
            kind == OpKind::collective;
 }
 
-/// Adds the collective that the operation belongs to, and its share of it.
+/// Returns the note with the id of the operation's collective, and the rank whose share the
+/// operation is. Returns it unchanged if there is no collective.
 FlightNote with_share(FlightNote note) noexcept {
     if (!has_shares.load(std::memory_order_relaxed)) [[likely]]
         return note;

@@ -57,8 +57,8 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
 bool record_event_point(EventState& event, StreamRecord& stream, bool external,
                         const SourceLocation& where);
-/// Lets the stream's next kernel overlap the kernel that the event was recorded after (programmatic
-/// dependent launch). Returns false if it must not.
+/// Lets the stream's next kernel overlap the last kernel before the event's record (programmatic
+/// dependent launch). Returns false if the kernels cannot overlap.
 bool record_primary(StreamRecord& waiter, EventState& event);
 
 /// Flushes the batch that records the stream, if there is one. On return all its recorded work has

@@ -37,7 +37,8 @@ public:
     /// has ended. Lock-free.
     bool hand_over(LeftScope& left) noexcept;
     bool has_left() const noexcept { return left_.load(std::memory_order_acquire) != nullptr; }
-    /// Returns the scopes that were handed over, in the order in which they were left.
+    /// Removes and returns the scopes that were passed to hand_over(), in the order in which they
+    /// were passed.
     LeftScope* take_left() noexcept;
     /// The thread's id, as gettid().
     int thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
@@ -49,7 +50,9 @@ private:
     static LeftScope* ended() noexcept;
 
     std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended() if the thread has ended
-    std::atomic<std::uint64_t> since_{0};  ///< the serial numbers of the owner's thread are greater
+    /// The current thread's scopes have greater serial numbers. Others belong to threads that have
+    /// ended.
+    std::atomic<std::uint64_t> since_{0};
     std::atomic<int> thread_{0};
     std::atomic<bool> is_taken_{true};
 };

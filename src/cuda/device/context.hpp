@@ -44,8 +44,8 @@ inline bool is_default_handle(const void* native) noexcept {
 }
 
 /// Guards driver calls on a stream. Such calls run on the stream's device, with any current context
-/// or none (seen with driver 580 on two GPUs). Only the default streams, which belong to the
-/// current device, need their context.
+/// or none (seen with driver 580 on two GPUs). Only a default stream needs its device's context,
+/// because its handle means the default stream of the current device.
 ///
 /// Copies and runtime calls need InContext instead. Copies of pool memory are refused while another
 /// device's context is current. Runtime calls on a thread without a context would initialise device

@@ -132,8 +132,8 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
-        // Out of memory. Even without a failure, or with some streams not poisoned, every call on
-        // the device still fails.
+        // Out of memory: the failure may be null, and some streams may not be poisoned. Every call
+        // on the device fails nevertheless.
     }
     return failure;  // the watcher passes it to pending notifications
 }

@@ -11,10 +11,11 @@ namespace heddle::detail::cu {
 ///
 /// Some native calls wait for a device's work while they hold a lock that launches, event records
 /// and most other calls need too. (Examples: destroying an executable with conditional nodes, or
-/// freeing memory that does not belong to a pool.) If that work waits for a CPU stream, and a
-/// thread that advances the CPU stream needs such a call, the result is a deadlock. So these calls
-/// are made only while the gate is closed. It can be closed only while no GPU waits for a CPU
-/// stream, because one GPU's work may wait for another's. (docs/adr/0042)
+/// freeing memory that does not belong to a pool.) A deadlock results if that work waits for a CPU
+/// stream, and the thread that advances the CPU stream needs the lock. So the native calls that
+/// wait under the lock are made only while the gate is closed. The gate can be closed only while no
+/// GPU waits for a CPU stream. All GPUs count, because one GPU's work may wait for another's.
+/// (docs/adr/0042)
 class AwaitGate {
 public:
     constexpr AwaitGate() noexcept = default;

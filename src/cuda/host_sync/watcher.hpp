@@ -23,7 +23,9 @@ struct Notification {
     bool owns = true;
     /// Whether `native` belongs to the device's event pool and returns to it.
     bool plain = true;
-    Notifier* notifier = nullptr;  ///< an internal stream that returns to its list
+    /// The internal stream on which `native` was recorded, or null. The destructor returns it to
+    /// Gpu::free_notifiers.
+    Notifier* notifier = nullptr;
     /// The stream whose failure is passed to `done`, or null. Its record is not reused before that.
     StreamRecord* source = nullptr;
     std::uint64_t stream_id = 0;

@@ -73,7 +73,8 @@ struct CopyKernel {
 void make_copy(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
                int processors) noexcept;
 
-/// Prepares a fill of the rectangle with its first `size` bytes. `size` divides to.bytes.
+/// Prepares a kernel that fills the rectangle with copies of its first `size` bytes. to.bytes must
+/// be a multiple of `size`.
 void make_repeat(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                  int processors) noexcept;
 

@@ -198,7 +198,7 @@ void DeviceTimes::start_polling() noexcept try {
     poll_in_background([this] { return poll(); });
     is_polled_ = true;
 } catch (...) {
-    // Out of memory or no thread: tell_timed_ops() reports.
+    // Out of memory, or no thread could be created: tell_timed_ops() reports the times instead.
 }
 
 bool DeviceTimes::poll() noexcept {

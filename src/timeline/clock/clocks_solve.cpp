@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 /// Bounds are garbage if their offset differs from the median by more than this (over a week).
 constexpr std::int64_t most_offset = 1'000'000'000'000'000;
-/// Seconds further apart do not limit each other's drift.
+/// If two adjacent seconds begin further apart than this, they do not constrain each other's lines.
 constexpr std::int64_t most_apart = 4 * second_ns;
 /// Up to this many violated bounds count as garbage, not as a sign that the clock was set.
 constexpr std::ptrdiff_t few = 3;
@@ -139,7 +139,8 @@ double ClockMap::distance(std::size_t from, std::size_t to) const {
     return static_cast<double>(seconds_[to].begin - seconds_[from].begin);
 }
 
-/// Returns whether two adjacent seconds limit each other.
+/// Returns whether the bounds of each of two adjacent seconds constrain the lines of the other:
+/// they begin close together, and the clock was not set between them.
 bool ClockMap::are_near(std::size_t a, std::size_t b) const {
     if (std::max(a, b) >= seconds_.size()) return false;
     return std::abs(seconds_[a].begin - seconds_[b].begin) <= most_apart &&

@@ -26,13 +26,13 @@ std::uint64_t bytes_at(std::string_view from, std::size_t at, std::size_t bytes)
     return value;
 }
 
-/// Returns the bytes followed by their check of 4 bytes.
+/// Returns the bytes followed by their checksum of 4 bytes.
 std::string with_check(std::string bytes) {
     put_bytes(bytes, check_of(bytes), 4);
     return bytes;
 }
 
-/// Returns whether the last 4 bytes are the check of the preceding bytes.
+/// Returns whether the last 4 bytes are the checksum of the preceding bytes.
 bool has_check(std::string_view bytes) {
     const std::string_view checked = bytes.substr(0, bytes.size() - 4);
     return bytes_at(bytes, checked.size(), 4) == (check_of(checked) & 0xffffffff);

@@ -253,7 +253,8 @@ void SvgPicture::draw_arrow(const Arrow& arrow, std::size_t from, std::size_t to
                 y1);
 }
 
-/// Draws the arrows. If there are many, only those with gaps that are wide enough to be seen.
+/// Draws the arrows. If there are many, draws only those whose waits caused a gap wide enough to be
+/// visible.
 void SvgPicture::draw_arrows() {
     std::unordered_map<TraceIndex, Moment> held;
     for (const Gap& gap : solution_.gaps)

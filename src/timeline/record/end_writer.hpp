@@ -11,9 +11,9 @@ namespace heddle::detail {
 /// `write` runs in a copy of the process that has only the thread that made the copy. So it may
 /// allocate, fail and hang. The original process does not allocate, takes no lock, and ends as it
 /// would have ended otherwise. It waits for the copy for at most 2 s. A slower copy continues by
-/// itself, and is stopped 20 s after its start. The copy has no open files. The program does not
-/// see its end as the end of a child (wait(), SIGCHLD). Exceptions of `write` are printed to stderr
-/// while the process waits.
+/// itself, and is stopped 20 s after its start. The copy has no open files. When it exits, the
+/// program receives no SIGCHLD, and wait() does not return it. Exceptions of `write` are printed to
+/// stderr while the process waits.
 ///
 /// Under ThreadSanitizer, which does not support such copies, a thread of the process calls
 /// `write`.

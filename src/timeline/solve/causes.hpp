@@ -23,8 +23,9 @@ struct Cause {
     Kind kind = Kind::host_waits;
     Moment time = 0;          ///< time that it costs on the critical path
     std::uint64_t count = 0;  ///< number of occurrences
-    /// The host wait, call, copy or wait at the place that costs most time. For one_stream, one of
-    /// the stream's operations.
+    /// An operation at the place that costs most time. Depending on `kind`, it is a host wait, an
+    /// enqueuing call, a pageable copy or a stream's wait. For one_stream, one of the stream's
+    /// operations.
     TraceIndex op = no_index;
     TraceIndex needed = no_index;  ///< broad waits: the last operation that the stream needs
 };

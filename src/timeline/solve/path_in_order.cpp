@@ -115,8 +115,8 @@ std::string text_of(const Trace& trace, const Line& line) {
     return text + ", " + place;
 }
 
-/// Returns whether each part is shown. The longest parts are, with one line for the parts in
-/// between.
+/// Returns, for each part, whether it is shown. If not all fit, the longest are shown, and one line
+/// stands for each group of hidden parts.
 std::vector<bool> find_shown(const std::vector<Part>& parts) {
     std::size_t lines = 0;
     for (const Part& part : parts) lines += part.shown_lines();

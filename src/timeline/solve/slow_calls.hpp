@@ -13,9 +13,9 @@ namespace heddle::detail {
 /// device. The usual time is the lower tenth of the calls, because most calls block where a queue
 /// stays full.
 ///
-/// A slow call that launches a kernel for the first time on its device loads code. It does not if a
-/// later launch of the same kernel was about as slow. Copies of pageable memory are never slow:
-/// their time depends on their size.
+/// A slow call counts as loading code if it is the first launch of its kernel on the device. It
+/// does not if all later launches of the kernel were about as slow. Copies of pageable memory are
+/// never slow: their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);

@@ -105,9 +105,10 @@ function arrowsNear(model, view) {
 }
 
 /// Returns arrows to draw: {arrow, from, to, isBold, isChosen}, `from` and `to` as {row, lane}.
-/// Thin ones are drawn only if they are few. If there are many arrows, only those with visible gaps
-/// are drawn. Of arrows that coincide, the first is drawn. `isCritical` selects those between
-/// operations on the critical path.
+/// Thin arrows are drawn only if there are at most 24. If more than `fewArrows` arrows are near the
+/// view, bold arrows are drawn only if their gaps are wide enough to be visible. Of arrows that
+/// coincide, the first is drawn. `isCritical` selects those between operations on the critical
+/// path.
 function planArrows(model, view, chosen = [], isCritical = false) {
     const taken = new Set(), bold = [], thin = [];
     const add = (arrow, out, isChosen) => {
