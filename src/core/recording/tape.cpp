@@ -108,7 +108,8 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count,
 }
 
 namespace {
-/// Copies member by member, so that the padding stays zero.
+/// Copies member by member, so that the padding stays zero. The owner stays null: Recorder::use()
+/// notes the arrays.
 void put(Piece& to, const Piece& from) noexcept {
     static_cast<MemoryRange&>(to) = from;
     to.place.device = from.place.device;
