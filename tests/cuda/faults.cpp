@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <heddle/device/device.hpp>
 
@@ -62,6 +63,31 @@ void note(std::string_view call, bool has_failed) {
     }
 }
 
+struct Inside {
+    std::string call;
+    At when{};
+    std::function<int()> function;
+};
+std::atomic<bool> acts_inside{false};
+Inside& inside() {
+    static auto* const instance = new Inside;
+    return *instance;
+}
+
+/// Calls the function of inside_call() if it is for this call. Returns its code, or 0.
+int act_inside(std::string_view call, At when) {
+    if (!acts_inside.load()) return 0;
+    std::function<int()> function;
+    {
+        const std::lock_guard lock(mutex());
+        if (inside().call != call || inside().when != when) return 0;
+        function = std::exchange(inside().function, nullptr);
+        inside().call.clear();
+        acts_inside.store(false);
+    }
+    return function ? function() : 0;
+}
+
 /// Returns whether the call is a guard around other calls. Their results are never checked, so they
 /// never fail on demand.
 bool is_guard(std::string_view call) {
@@ -96,7 +122,9 @@ template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
             do_all_the_same(arguments...);
             return static_cast<R>(code);
         }
+        if (const int code = act_inside(Call::name(), At::begin)) return static_cast<R>(code);
         const R result = Call::in(real)(arguments...);
+        if (const int code = act_inside(Call::name(), At::end)) return static_cast<R>(code);
         if (result == R{}) note(Call::name(), false);
         return result;
     }
@@ -118,6 +146,8 @@ template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
 #define HEDDLE_SHIM_OF_RUNTIME(function) HEDDLE_SHIM(#function, function)
 
 void install_faults() {
+    static std::atomic<bool> is_installed{false};
+    if (is_installed.exchange(true)) return;
     (void)heddle::device_count(heddle::DeviceKind::cuda);  // loads the driver's functions
     real = heddle::detail::cu::api;
     HEDDLE_DRIVER_CALLS(HEDDLE_SHIM_OF_DRIVER)
@@ -139,6 +169,12 @@ void fail_call(std::uint64_t k, int code, OfThread whose) {
 std::string failed_call() {
     const char* const name = failed.load();
     return name != nullptr ? name : "";
+}
+
+void inside_call(std::string name, At when, std::function<int()> function) {
+    const std::lock_guard lock(mutex());
+    inside() = {std::move(name), when, std::move(function)};
+    acts_inside.store(true);
 }
 
 std::map<std::string, long> objects_alive() {

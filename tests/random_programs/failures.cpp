@@ -199,8 +199,10 @@ private:
             // A batch's root may count as a user of all that the batch uses.
             if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
             answer(s, heard);
-            if (hears == Hears::stream || hears == Hears::clone) use(s.from, s.stream, false);
-            else read_for_host(s.from, device_of(s.stream), heard);
+            if (hears == Hears::stream || hears == Hears::clone) {
+                may_use_in_batch(s, s.stream);
+                use(s.from, s.stream, false);
+            } else read_for_host(s.from, device_of(s.stream), heard);
             break;
         }
         default: work(s, s.stream, round);
@@ -239,11 +241,15 @@ private:
             if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
     }
 
+    /// The batch's root and the bases of a branch may count as users of what the stream uses.
+    void may_use_in_batch(const Statement& s, int stream) {
+        if (mode_ != Mode::batch) return;
+        if (root_ != stream) may_use(s, root_);
+        for (int base = at(bases_, stream); base >= 0; base = at(bases_, base)) may_use(s, base);
+    }
+
     void work(const Statement& s, int stream, int round) {
-        if (mode_ == Mode::batch && root_ != stream) may_use(s, root_);
-        if (mode_ == Mode::batch)
-            for (int base = at(bases_, stream); base >= 0; base = at(bases_, base))
-                may_use(s, base);
+        may_use_in_batch(s, stream);
         // used_on() only declares a use; a captured view declares a read.
         use(s.from, stream, s.what == What::host && !s.captures);
         use(s.to, stream, true);

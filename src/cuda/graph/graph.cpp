@@ -125,7 +125,7 @@ void CudaGraphExec::destroy() noexcept {
     doomed_->graph = graph_;
     doomed_->exec = exec_;
     doomed_->nodes = std::move(nodes_);
-    doomed_->shape = natives_ == nullptr && !was_disabled_ ? shape_ : 0;
+    doomed_->shape = natives_ == nullptr && is_reusable_ ? shape_ : 0;
     doomed_->gpus = gpus_;
     doomed_->host_graph = std::move(host_graph_);
     doomed_->has_conditions = has_conditions_;
@@ -247,7 +247,7 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(graph_, other.graph_);
     std::swap(exec_, other.exec_);
     std::swap(shape_, other.shape_);
-    std::swap(was_disabled_, other.was_disabled_);
+    std::swap(is_reusable_, other.is_reusable_);
     std::swap(host_graph_, other.host_graph_);
     std::swap(nodes_, other.nodes_);
     std::swap(hosts_, other.hosts_);
@@ -316,12 +316,25 @@ void CudaGraphExec::push_turns(StreamRecord& stream, std::span<const std::shared
     }
 }
 
-/// Removes the newest turn of the first `count` host nodes.
+/// Removes the newest launch's turn of the first `count` host nodes, where it has not been used.
 void CudaGraphExec::pop_turns(std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-        const std::lock_guard lock(hosts_[i].host->mutex);
-        hosts_[i].host->turns.pop_back();
+        const HostNode& node = hosts_[i];
+        const std::lock_guard lock(node.host->mutex);
+        std::deque<Turn>& turns = node.host->turns;
+        if (!turns.empty() && turns.back().at == node.next.at &&
+            turns.back().stream == node.next.stream)
+            turns.pop_back();
     }
+}
+
+/// Call it after cuGraphLaunch() failed. The driver may have enqueued part of the graph (seen with
+/// driver 580, error 999): host functions of that part may run or have run. So the executable is
+/// destroyed once the stream has completed, and no other graph may reuse it.
+void CudaGraphExec::note_failed_launch(StreamRecord& stream) noexcept {
+    pop_turns(hosts_.size());
+    last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
+    is_reusable_ = false;
 }
 
 void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
@@ -357,8 +370,10 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         stream.set(stream_flag::fallible);
     }
     const CUresult code = api.cuGraphLaunch(exec_, native);
-    if (code != CUDA_SUCCESS) [[unlikely]]
-        pop_turns(hosts_.size());
+    if (code != CUDA_SUCCESS) [[unlikely]] {
+        note_failed_launch(stream);
+        submission.count();
+    }
     check(code, "cuGraphLaunch", stream, where);
     last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
     submission.count();

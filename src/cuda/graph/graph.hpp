@@ -73,6 +73,7 @@ private:
                                                 std::span<const PartBegin> begins) const;
     void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
     void pop_turns(std::size_t count) noexcept;
+    void note_failed_launch(StreamRecord& stream) noexcept;
     void change(const NodeData& node, const SourceLocation& where);
     void set_enabled(const NodeData& node, bool on, const SourceLocation& where);
     cudaGraphNodeType native_type(cudaGraphNode_t node, const SourceLocation& where) const;
@@ -115,8 +116,9 @@ private:
     std::uint64_t shape_ = 0;  ///< of a graph with conditional nodes
     HostGraph host_graph_;
     bool has_conditions_ = false;
-    /// Whether a native node was ever disabled, so that no other graph may reuse the executable.
-    bool was_disabled_ = false;
+    /// Whether another graph may reuse the executable: no native node was ever disabled, and no
+    /// launch failed.
+    bool is_reusable_ = true;
     bool has_events_ = false;
     /// Events of the nodes, not reused while launches may record them or wait for them.
     std::vector<EventOwner> events_;

@@ -141,7 +141,7 @@ void CudaGraphExec::set_enabled(const NodeData& node, bool on, const SourceLocat
     check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], on ? 1 : 0),
                  "cudaGraphNodeSetEnabled", node, where);
     disabled_[node.index] = !on;
-    was_disabled_ = true;
+    is_reusable_ = false;
     if (on) ++active_;
     else --active_;
 }
