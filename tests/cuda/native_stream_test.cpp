@@ -1,10 +1,10 @@
 // Native handles of streams that have been destroyed.
 #include "cuda/device/context.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
 #include "support.hpp"
 
 #include "core/seam/records.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 
 using namespace heddle_test;
 namespace cu = heddle::detail::cu;

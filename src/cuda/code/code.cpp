@@ -9,11 +9,11 @@
 #include "core/base/made_once.hpp"
 #include "core/seam/code_backend.hpp"
 #include "core/stream/registry.hpp"
-#include "cuda/backend.hpp"
 #include "cuda/code/nvrtc.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
 #include <heddle/cuda.hpp>
 
 namespace heddle::detail {

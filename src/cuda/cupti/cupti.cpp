@@ -3,8 +3,8 @@
 
 #include "core/base/background.hpp"
 #include "core/base/made_once.hpp"
-#include "cuda/backend.hpp"
 #include "cuda/cupti/session.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 
 namespace heddle::detail::cu {

@@ -1,6 +1,4 @@
 #include "cuda/device/deferred.hpp"
-#include "cuda/memory/later_frees.hpp"
-#include "cuda/stream/closed_stream.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -44,44 +42,6 @@ void note_chores(Gpu& g) noexcept {
 void defer(Gpu& g, std::function<void()> action) {
     std::lock_guard lock(g.chores_mutex);
     g.deferred.push_back(std::move(action));
-    note_chores(g);
-}
-
-void do_chores_now(Gpu& g) noexcept {
-    constexpr std::size_t at_once = 16;  // each costs a query; no caller should pay for hundreds
-    if (in_callback || is_forked()) return;
-    std::list<Zombie> zombies;
-    std::list<std::function<void()>> actions;
-    std::size_t taken = 0;
-    DoomedGraphs doomed;
-    {
-        const std::lock_guard lock(g.chores_mutex);
-        const auto last = std::next(
-            g.zombies.begin(), static_cast<std::ptrdiff_t>(std::min(at_once, g.zombies.size())));
-        zombies.splice(zombies.end(), g.zombies, g.zombies.begin(), last);
-        g.zombies_in_hand += taken = zombies.size();
-        actions.swap(g.deferred);
-        doomed.take(g.doomed);
-    }
-    RelaxedCapture relaxed;
-    doomed.destroy(g);
-    zombies.remove_if([&](Zombie& z) { return recycle_if_done(g, z); });
-    do_later_frees(g, at_once);
-    std::list<std::function<void()>> again;  // retried because memory ran out
-    while (!actions.empty()) {
-        std::list<std::function<void()>> one;
-        one.splice(one.end(), actions, actions.begin());
-        try {
-            one.front()();
-        } catch (...) {
-            if (is_want_of_memory()) again.splice(again.end(), one);
-            else report(std::current_exception());
-        }
-    }
-    const std::lock_guard lock(g.chores_mutex);
-    g.deferred.splice(g.deferred.end(), again);
-    g.zombies.splice(g.zombies.end(), zombies);
-    g.zombies_in_hand -= taken;
     note_chores(g);
 }
 

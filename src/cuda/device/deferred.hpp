@@ -14,7 +14,7 @@ void defer(Gpu& g, std::function<void()> action);
 /// chores_mutex held, after each change of a list that it guards.
 void note_chores(Gpu& g) noexcept;
 /// Recycles closed streams whose work is done, frees memory whose users are done, and retries
-/// deferred actions.
+/// deferred actions. (process/chores.cpp)
 void do_chores_now(Gpu& g) noexcept;
 inline void do_chores(Gpu& g) noexcept {
     if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]]

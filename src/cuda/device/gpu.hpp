@@ -145,6 +145,9 @@ struct Gpu {
     std::mutex out_of_memory_mutex;
 };
 
+/// Creates the state of a device at its first use. Call with no other first use in progress.
+/// (process/first_use.cpp)
+Gpu* start_gpu(int index, const SourceLocation& where);
 /// Returns the device; initialises it at first use. Throws DeviceLost, ForkedError, or the error of
 /// the initialisation.
 Gpu& gpu(int index, const SourceLocation& where);

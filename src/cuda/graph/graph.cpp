@@ -5,18 +5,19 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
+#include "cuda/device/user_object.hpp"
 #include "cuda/graph/destroy.hpp"
 #include "cuda/graph/node_parameters.hpp"
 #include "cuda/graph/spares.hpp"
-#include "cuda/graph/user_object.hpp"
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/host_sync/signal.hpp"
+#include "cuda/memory/kept_graphs.hpp"
 #include "cuda/observe/cupti.hpp"
 #include "cuda/observe/timing.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -10,7 +10,7 @@
 #include "core/base/made_once.hpp"
 #include "core/base/spin_lock.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/graph/spares.hpp"
+#include "cuda/memory/kept_graphs.hpp"
 
 namespace heddle::detail::cu {
 

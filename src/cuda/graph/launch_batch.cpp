@@ -5,10 +5,11 @@
 #include <numeric>
 
 #include "core/failure/failure.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/graph/graph.hpp"
 #include "cuda/host_sync/host_function.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/stream/event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/launch_options.hpp"
+#include "cuda/memory/access.hpp"
 #include <heddle/detail/launch_nvcc_registry.hpp>
 #include <heddle/stream/scope.hpp>
 

@@ -8,6 +8,7 @@
 #include "core/base/spin_lock.hpp"
 #include "cuda/graph/node_parameters.hpp"
 #include "cuda/host_sync/await_gate.hpp"
+#include "cuda/memory/kept_graphs.hpp"
 
 namespace heddle::detail::cu {
 

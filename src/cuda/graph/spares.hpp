@@ -19,9 +19,5 @@ std::uint64_t shape_of(const GraphData& graph);
 void keep_spare(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest executable of this shape, or null.
 std::unique_ptr<Doomed> take_spare(std::uint64_t shape) noexcept;
-/// Destroys the device's unused executables with conditional nodes, which are kept for other
-/// graphs. Waits for work of the device. Returns false if there were none. Also returns false, and
-/// destroys none, if a GPU currently waits for a CPU stream.
-bool destroy_kept_graphs(int device) noexcept;
 
 }  // namespace heddle::detail::cu

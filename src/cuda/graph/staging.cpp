@@ -7,8 +7,8 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/seam/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/user_object.hpp"
 #include "cuda/graph/node_parameters.hpp"
-#include "cuda/graph/user_object.hpp"
 #include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 

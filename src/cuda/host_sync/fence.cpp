@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/seam/backend.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/await.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

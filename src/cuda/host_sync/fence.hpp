@@ -8,7 +8,7 @@
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
 #include "cuda/device/gpu.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -14,10 +14,10 @@
 #include "core/failure/failure.hpp"
 #include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/graph/user_object.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
+#include "cuda/device/user_object.hpp"
 
 namespace heddle::detail::cu {
 

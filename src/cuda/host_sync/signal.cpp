@@ -9,13 +9,13 @@
 #include "core/base/background.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/signal.hpp"
 #include "cuda/host_sync/watcher.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

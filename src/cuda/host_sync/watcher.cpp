@@ -9,9 +9,9 @@
 
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -8,7 +8,7 @@
 #include "core/base/kernel_name.hpp"
 #include "core/launch/launch.hpp"
 #include "core/stream/submission.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/kernel_form.hpp"
 #include "cuda/launch/launch_options.hpp"

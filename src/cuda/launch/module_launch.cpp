@@ -4,7 +4,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/launch_options.hpp"
 #include <heddle/cuda.hpp>

@@ -14,11 +14,11 @@
 #include "core/launch/launch.hpp"
 #include "core/launch/preload.hpp"
 #include "core/seam/code_backend.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/launch/preload.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail {
 

@@ -3,15 +3,15 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/native_copy.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
 #include "cuda/memory/staging.hpp"
 #include "cuda/observe/timing.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

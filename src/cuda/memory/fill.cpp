@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 #include "cuda/memory/staging.hpp"
 #include "cuda/observe/timing.hpp"
-#include "cuda/stream/native_event.hpp"
 
 #include "core/base/errors.hpp"
 

@@ -16,7 +16,7 @@
 #include "core/base/background.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/host_sync/await_gate.hpp"

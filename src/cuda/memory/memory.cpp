@@ -9,16 +9,17 @@
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/freed_memory.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/graph/spares.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/await.hpp"
 #include "cuda/host_sync/fence.hpp"
+#include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/later_frees.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 #include "cuda/memory/shared_memory.hpp"
-#include "cuda/stream/native_event.hpp"
+#include "cuda/stream/event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -1,13 +1,13 @@
 #include "cuda/memory/native_copy.hpp"
 
 #include "core/base/errors.hpp"
-#include "cuda/backend.hpp"
-#include "cuda/device/access.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/host_function.hpp"
+#include "cuda/memory/access.hpp"
 #include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

@@ -7,7 +7,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 

@@ -19,8 +19,8 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/errors.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/observe/cupti.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 

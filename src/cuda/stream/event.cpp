@@ -1,13 +1,15 @@
-// Native events, and waits between streams.
+// Events, and waits between streams.
+#include "cuda/stream/event.hpp"
+
 #include <cstring>
 
 #include "core/base/report.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/signal.hpp"
 #include "cuda/host_sync/watcher.hpp"
-#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 
@@ -60,23 +62,6 @@ void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
     Submission submission(waiter, where);
     enqueue_wait(waiter, other, where);
     submission.count();
-}
-
-cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where) {
-    unsigned flags = options.timing ? cudaEventDefault : cudaEventDisableTiming;
-    if (options.blocking) flags |= cudaEventBlockingSync;
-    if (options.interprocess) flags |= cudaEventInterprocess;
-    RelaxedCapture relaxed;
-    InContext in(g);
-    cudaEvent_t native = nullptr;
-    check(api.cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
-    return native;
-}
-
-void destroy_event(Gpu& g, cudaEvent_t event) noexcept {
-    InContext in(g);
-    // Waits already enqueued stay valid.
-    note_failure(api.cudaEventDestroy(event), "cudaEventDestroy", g.index);
 }
 
 void CudaBackend::open_event(EventState& event, const SourceLocation& where) {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include <heddle/recording/capture.hpp>
 

@@ -5,11 +5,11 @@
 #include "core/base/report.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/usable.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/stream/closed_stream.hpp"
-#include "cuda/stream/native_event.hpp"
 #include "cuda/stream/wrapped.hpp"
 
 namespace heddle::detail::cu {

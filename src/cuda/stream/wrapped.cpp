@@ -11,7 +11,7 @@
 #include "core/observe/start.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/signal.hpp"
 #include <heddle/cuda.hpp>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/host_sync/probe.hpp"
+#include "cuda/look/probe.hpp"
 
 namespace heddle::detail::cu {
 

@@ -1,4 +1,4 @@
-#include "cuda/host_sync/probe.hpp"
+#include "cuda/look/probe.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "core/base/made_once.hpp"
 #include "core/stream/registry.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 
 namespace heddle::detail::cu {

@@ -15,14 +15,7 @@ namespace heddle::detail::cu {
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
-/// Returns the event through which others wait for the stream. Creates it at the first call; later
-/// calls cannot fail. (stream/event.cpp)
-cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
-/// Enqueues a wait of `waiter` for all work enqueued on `other`. Does not count a submission.
-/// (stream/event.cpp)
-void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-
-/// Create and destroy events with the user's options. (stream/event.cpp)
+/// Create and destroy events with the user's options.
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);
 void destroy_event(Gpu& g, cudaEvent_t event) noexcept;
 

@@ -1,4 +1,4 @@
-#include "cuda/stream/native_event.hpp"
+#include "cuda/device/native_event.hpp"
 
 #include "cuda/device/context.hpp"
 
@@ -14,6 +14,23 @@ cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
 }
 
 void give_event(Gpu& g, cudaEvent_t event) noexcept { g.events.give(event); }
+
+cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where) {
+    unsigned flags = options.timing ? cudaEventDefault : cudaEventDisableTiming;
+    if (options.blocking) flags |= cudaEventBlockingSync;
+    if (options.interprocess) flags |= cudaEventInterprocess;
+    RelaxedCapture relaxed;
+    InContext in(g);
+    cudaEvent_t native = nullptr;
+    check(api.cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
+    return native;
+}
+
+void destroy_event(Gpu& g, cudaEvent_t event) noexcept {
+    InContext in(g);
+    // Waits already enqueued stay valid.
+    note_failure(api.cudaEventDestroy(event), "cudaEventDestroy", g.index);
+}
 
 bool is_reached(Gpu& g, cudaEvent_t event) noexcept {
     if (g.lost.load(std::memory_order_acquire)) return true;

@@ -12,7 +12,7 @@ namespace heddle::detail::cu {
 
 class CudaBackend final : public Backend {
 public:
-    // device/device.cpp, device/access.cpp, stream/stream.cpp (reserve_streams), launch/preload.cpp
+    // process/devices.cpp, process/synchronize_device.cpp
     int device_count() noexcept override;
     std::string unavailable_reason() override;
     DeviceInfo describe(int device) override;
@@ -20,9 +20,14 @@ public:
     bool can_access_peer(int device, int other) override;
     bool can_access_pool(int device, int other) override;
     int concurrent_queues(int device) override;
-    void reserve_streams(int device, std::size_t count, const SourceLocation& where) override;
+    void synchronize_device(int device, const SourceLocation& where) override;
+    // process/fork_and_exit.cpp
+    void poll_outstanding() noexcept override;
+    bool help_at_exit(const Completion& done) noexcept override;
+    void after_fork() noexcept override;
+
+    // memory/access.cpp
     bool peer_reachable(int device, int memory_device) noexcept override;
-    void preload(int device, const void* tag, const SourceLocation& where) override;
     void set_access(AccessKind kind, int device, int peer, bool on,
                     const SourceLocation& where) override;
     bool has_access(AccessKind kind, int device, int peer) noexcept override;
@@ -32,16 +37,15 @@ public:
     void set_pool_release_threshold(int device, std::size_t bytes,
                                     const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
-    void poll_outstanding() noexcept override;
+
+    // observe/records.cpp
     void tell_ended_runs() noexcept override;
     std::string begin_records() override;
     void end_records() noexcept override;
     RecordCounts record_counts() noexcept override;
-    bool help_at_exit(const Completion& done) noexcept override;
-    void after_fork() noexcept override;
 
     // stream/stream.cpp
+    void reserve_streams(int device, std::size_t count, const SourceLocation& where) override;
     void open_stream(StreamRecord& stream, const SourceLocation& where) override;
     void close_stream(StreamRecord& stream) noexcept override;
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
@@ -50,7 +54,7 @@ public:
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;
 
-    // stream/look.cpp
+    // look/look.cpp
     bool count_steps(StreamRecord& stream, StreamCounts& to) noexcept override;
     Looked look(StreamRecord& stream, StreamLook& to) override;
     std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds patience) noexcept override;
@@ -78,7 +82,8 @@ public:
     // host_sync/host_function.cpp, memory/copy.cpp, memory/fill.cpp
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
-    // launch/launch.cpp
+    // launch/launch.cpp, launch/preload.cpp
+    void preload(int device, const void* tag, const SourceLocation& where) override;
     void launch(StreamRecord& stream, const LaunchCall& call) override;
     void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
     void check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,

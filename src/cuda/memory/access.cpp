@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/base/made_once.hpp"
-#include "cuda/backend.hpp"
-#include "cuda/device/access.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/graph/spares.hpp"
+#include "cuda/memory/access.hpp"
+#include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/shared_memory.hpp"
 #include <heddle/device/memory_access.hpp>
 
