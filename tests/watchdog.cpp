@@ -2,7 +2,7 @@
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "watchdog.hpp"
 
-#include "cpu/executor.hpp"
+#include "cpu/executor/executor.hpp"
 #include "support.hpp"
 
 #include <csignal>

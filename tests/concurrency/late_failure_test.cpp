@@ -1,7 +1,7 @@
 // Streams that are kept for reuse, or waited for, and fail late: during a query, or after it.
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
-#include "cpu/backend.hpp"
+#include "cpu/device/backend.hpp"
 #include "support.hpp"
 
 #include <atomic>

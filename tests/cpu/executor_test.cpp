@@ -1,5 +1,5 @@
 // How the executor of CPU devices ends.
-#include "cpu/executor.hpp"
+#include "cpu/executor/executor.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/clock.hpp"
-#include "cpu/slice.hpp"
+#include "cpu/executor/slice.hpp"
 #include "cpu/workers.hpp"
 #include "support.hpp"
 

@@ -1,6 +1,6 @@
 // Arrays that several processes share.
 #include "child.hpp"
-#include "cpu/shared_file.hpp"
+#include "cpu/device/shared_file.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
-#include "cpu/backend.hpp"
+#include "cpu/device/backend.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -3,6 +3,7 @@
 // them there.
 #include "core/recording/recorder.hpp"
 #include "core/stream/submission.hpp"
+#include "cpu/queue/queue.hpp"
 #include "stream/holding_backend.hpp"
 #include "support.hpp"
 

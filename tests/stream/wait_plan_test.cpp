@@ -10,7 +10,7 @@
 
 #include "core/failure/failure.hpp"
 #include "core/recording/recorder.hpp"
-#include "cpu/backend.hpp"
+#include "cpu/device/backend.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

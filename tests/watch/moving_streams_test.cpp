@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "child.hpp"
-#include "cpu/backend.hpp"
-#include "cpu/look.hpp"
+#include "cpu/device/backend.hpp"
+#include "cpu/host_sync/help.hpp"
+#include "cpu/look/look.hpp"
+#include "cpu/queue/queue.hpp"
 #include "watch/held.hpp"
 
 using namespace heddle_test;

@@ -43,7 +43,7 @@ public:
     enum class Told : std::uint8_t { caller, already };
 
     /// Completes and wakes the waiters. Call it once. Pass Told::already if a fiber of the stream
-    /// has released order() to ThreadSanitizer (cpu/fibers.hpp).
+    /// has released order() to ThreadSanitizer (cpu/executor/fibers.hpp).
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);

@@ -77,7 +77,7 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CUDA: submissions known to have completed: if the device is lost, only later ones fail, and
     /// the message names streams that have some. CPU: not 0 while the stream is at rest.
     std::atomic<std::uint64_t> seen_complete{0};
-    /// CPU: its current urgency, including urgency lent by other streams (cpu/loans.hpp).
+    /// CPU: its current urgency, including urgency lent by other streams (cpu/queue/loans.hpp).
     std::atomic<int> level{0};
 
     /// Number of its operations that were reported to observers. It never falls, even when the
