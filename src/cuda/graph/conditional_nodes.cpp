@@ -42,7 +42,7 @@ cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nod
 /// Adds a body's nodes to the graph that CUDA made for it. Returns the nodes without successors.
 Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
                const NodeData& conditional, Gpu& g, const SourceLocation& where) {
-    Nodes made;
+    std::vector<NativeNode> made;
     std::vector<bool> is_end(body.nodes.size(), true);
     made.reserve(body.nodes.size());
     for (std::size_t i = 0; i < body.nodes.size(); ++i) {
@@ -52,14 +52,14 @@ Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
         const Nodes& after = before.nodes;
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // An empty node replaces a disabled one, because nodes of a body cannot be enabled later.
-        if (node.conditional != nullptr)
-            made.push_back(add_conditional(graph, keeper, node, after, where));
-        else if (!node.enabled) made.push_back(add_empty_node(graph, after, g, where));
-        else made.push_back(add_device_node(graph, keeper, node, before, g, where));
+        cudaGraphNode_t& one = made.emplace_back().native;
+        if (node.conditional != nullptr) one = add_conditional(graph, keeper, node, after, where);
+        else if (!node.enabled) one = add_empty_node(graph, after, g, where);
+        else one = add_device_node(graph, keeper, node, before, g, where);
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)
-        if (is_end[i]) ends.push_back(made[i]);
+        if (is_end[i]) ends.push_back(made[i].native);
     return ends;
 }
 

@@ -42,9 +42,9 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;
     if (!is_done(*one)) return false;
-    one->events.clear();
-    one->replaced_events.clear();
-    if (one->has_conditions && one->exec != nullptr) keep_spare(std::move(one));
+    for (NativeNode& node : one->native.nodes) node.event = {};
+    one->native.replaced.clear();
+    if (one->native.has_conditions && one->native.exec != nullptr) keep_spare(std::move(one));
     else destroy_now(std::move(one));
     return true;
 }
@@ -52,12 +52,8 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
 }  // namespace
 
 void destroy_now(std::unique_ptr<Doomed> one) noexcept {
-    const RelaxedCapture relaxed;
-    const InContext in(*one->gpu);
-    if (one->exec != nullptr)
-        note_failure(api.cudaGraphExecDestroy(one->exec), "cudaGraphExecDestroy", one->gpu->index);
-    if (one->graph != nullptr)
-        note_failure(api.cudaGraphDestroy(one->graph), "cudaGraphDestroy", one->gpu->index);
+    one->native.exec.reset();
+    one->native.graph.reset();
 }
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {

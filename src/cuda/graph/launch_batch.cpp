@@ -2,7 +2,6 @@
 // with it. Each connected component of the graph has its own fate in each launch.
 #include <algorithm>
 #include <exception>
-#include <numeric>
 
 #include "core/failure/failure.hpp"
 #include "cuda/device/backend.hpp"
@@ -12,25 +11,6 @@
 #include "cuda/stream/event.hpp"
 
 namespace heddle::detail::cu {
-
-void CudaGraphExec::find_components(const GraphData& graph) {
-    std::vector<std::uint32_t> root(graph.nodes.size());
-    std::iota(root.begin(), root.end(), 0u);
-    const auto root_of = [&](std::uint32_t node) {
-        while (root[node] != node) node = root[node] = root[root[node]];
-        return node;
-    };
-    for (std::uint32_t i = 0; i < root.size(); ++i)
-        for (const std::uint32_t before : graph.dependencies[i]) {
-            const std::uint32_t one = root_of(before), other = root_of(i);
-            root[std::max(one, other)] = std::min(one, other);
-        }
-    components_.resize(root.size());
-    component_count_ = 0;
-    for (std::uint32_t i = 0; i < root.size(); ++i)
-        components_[i] = root_of(i) == i ? static_cast<std::uint32_t>(component_count_++)
-                                         : components_[root_of(i)];
-}
 
 namespace {
 /// Returns whether the stream has failed, or has work whose failure becomes known late, such as a
@@ -56,13 +36,13 @@ std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
     const bool fails = std::ranges::any_of(parts, [](const StreamPart& one) {
         return (one.stream != nullptr && is_fallible(*one.stream)) || one.past->fate != nullptr;
     });
-    if (hosts_.empty() && !fails) return fates;
-    fates.resize(component_count_);
+    if (native_.hosts.empty() && !fails) return fates;
+    fates.resize(native_.component_count);
     for (auto& fate : fates) fate = std::make_shared<Fate>();
     for (const PartBegin& one : begins) {
         const StreamPart::Past past = past_of(parts, one.part);
         if (past.fate != nullptr)
-            fates[components_[one.node]]->depend_on(past.fate, past.submissions, 0);
+            fates[native_.nodes[one.node].component]->depend_on(past.fate, past.submissions, 0);
     }
     return fates;
 }
@@ -91,7 +71,7 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
             }
             if (fates.empty()) continue;
             for (const std::uint32_t node : parts[i].tail)
-                stream->depend_on(fates[components_[node]], fate_work);
+                stream->depend_on(fates[native_.nodes[node].component], fate_work);
             for (const std::uint32_t one : parts[i].begins)
                 if (one != i && pasts[one].fate != nullptr)
                     stream->depend_on(pasts[one].fate, pasts[one].submissions);
@@ -102,7 +82,7 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
         }
     }
     if (!fates.empty())
-        for (PartMark& mark : marks) mark.fate = fates[components_[mark.node]];
+        for (PartMark& mark : marks) mark.fate = fates[native_.nodes[mark.node].component];
 }
 
 }  // namespace heddle::detail::cu

@@ -77,10 +77,9 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
                       label_of(node), from, to);
 }
 
-Before::Before(const GraphData& graph, const NodeData& node,
-               const std::vector<cudaGraphNode_t>& made) {
+Before::Before(const GraphData& graph, const NodeData& node, std::span<const NativeNode> made) {
     const auto& dependencies = graph.dependencies[node.index];
-    for (const std::uint32_t first : dependencies) nodes.push_back(made[first]);
+    for (const std::uint32_t first : dependencies) nodes.push_back(made[first].native);
     if (node.primaries.empty() || node.device.is_cpu() || node.device.info().compute_major < 9)
         return;
     for (const std::uint32_t first : dependencies) {

@@ -1,12 +1,14 @@
 // Parameters of native graph nodes, and functions that add such nodes.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <cuda_runtime_api.h>
 
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/graph/native_node.hpp"
 #include "cuda/launch/kernel_form.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 
@@ -67,13 +69,9 @@ struct Before {
     /// Which of them are kernels whose end the node need not wait for. Empty if none is.
     std::vector<bool> early;
 
-    /// `made[i]` is the native node of the graph's node i.
-    Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made);
+    /// `made[i]` is the graph's node i.
+    Before(const GraphData& graph, const NodeData& node, std::span<const NativeNode> made);
 };
-
-/// Returns whether the node is a host node: a host function, or a kernel of a CPU device. CUDA
-/// cannot disable those. (graph.cpp)
-bool is_host(const NodeData& node) noexcept;
 
 /// Adds the native node of a kernel on a CUDA device, of a copy or of a fill. All other kinds
 /// become empty nodes. `keeper` is the graph that owns the node's memory: `graph`, or the outermost

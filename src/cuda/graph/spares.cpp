@@ -129,11 +129,11 @@ void keep_spare(List one) noexcept {
 
 List take_spare(std::uint64_t shape) noexcept {
     const std::lock_guard lock(spares().lock);
-    return take_if(spares(), [&](const Doomed& one) { return one.shape == shape; });
+    return take_if(spares(), [&](const Doomed& one) { return one.native.shape == shape; });
 }
 
 bool destroy_kept_graphs(int device) noexcept {
-    const auto is_there = [&](const Doomed& one) { return (one.gpus >> device & 1) != 0; };
+    const auto is_there = [&](const Doomed& one) { return (one.native.gpus >> device & 1) != 0; };
     bool any = false;
     if (!await_gate.close()) return false;
     while (true) {

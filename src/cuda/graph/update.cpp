@@ -11,10 +11,10 @@
 
 namespace heddle::detail::cu {
 
-void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeData& node,
-                                 const SourceLocation& where) {
+void NativeGraph::check_update(cudaError_t code, const char* call, const NodeData& node,
+                               const SourceLocation& where) {
     if (code == cudaSuccess) return;
-    if (is_sticky(code)) check(code, call, gpu_.index, where);
+    if (is_sticky(code)) check(code, call, gpu->index, where);
     cudaGetLastError();
     unsupported_error(
         with_native({call, where, node.device}, code),
@@ -24,70 +24,72 @@ void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeD
 
 /// Calls the driver, which takes 0.2 µs; the runtime takes 0.35 µs. The driver crashes on a thread
 /// without a context (seen with driver 580).
-void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& where) {
+void NativeGraph::update_kernel(const NodeData& node, const SourceLocation& where) {
+    NativeNode& one = nodes[node.index];
     const KernelForm form = form_of(node, addresses_, where);
-    InContext in(gpu(node.device.index(), where));
+    InContext in(cu::gpu(node.device.index(), where));
     CUDA_KERNEL_NODE_PARAMS p = kernel_parameters(form);
     if (!form.is_loaded) {
-        if (symbols_[node.index] != form.function) {
+        if (one.symbol != form.function) {
             cudaFunction_t function = nullptr;
             check_update(api.cudaGetFuncBySymbol(&function, form.function), "cudaGetFuncBySymbol",
                          node, where);
-            functions_[node.index] = function;
-            symbols_[node.index] = form.function;
+            one.function = function;
+            one.symbol = form.function;
         }
-        p.func = functions_[node.index];
+        p.func = one.function;
     }
-    check_update(as_runtime(api.cuGraphExecKernelNodeSetParams(exec_, nodes_[node.index], &p)),
+    check_update(as_runtime(api.cuGraphExecKernelNodeSetParams(exec.get(), one.native, &p)),
                  "cuGraphExecKernelNodeSetParams", node, where);
 }
 
-cudaGraphNodeType CudaGraphExec::native_type(cudaGraphNode_t node,
-                                             const SourceLocation& where) const {
+cudaGraphNodeType NativeGraph::native_type(const NativeNode& node,
+                                           const SourceLocation& where) const {
     cudaGraphNodeType type{};
-    check(api.cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType", gpu_.index, where);
+    check(api.cudaGraphNodeGetType(node.native, &type), "cudaGraphNodeGetType", gpu->index, where);
     return type;
 }
 
-bool CudaGraphExec::is_memset(const NodeData& node, const SourceLocation& where) const {
+bool NativeGraph::is_memset(const NodeData& node, const SourceLocation& where) const {
     return node.kind == NodeKind::fill &&
-           native_type(nodes_[node.index], where) == cudaGraphNodeTypeMemset;
+           native_type(nodes[node.index], where) == cudaGraphNodeTypeMemset;
 }
 
-void CudaGraphExec::keep_event(const NodeData& node) {
-    if (events_[node.index] == node.event) return;
-    replaced_.push_back(std::exchange(events_[node.index], node.event));
+void NativeGraph::keep_event(const NodeData& node) {
+    NativeNode& one = nodes[node.index];
+    if (one.event == node.event) return;
+    replaced.push_back(std::exchange(one.event, node.event));
 }
 
-void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& where) {
-    cudaGraphNode_t native = nodes_[node.index];
+void NativeGraph::update_other(const NodeData& node, const SourceLocation& where) {
+    cudaGraphNode_t native = nodes[node.index].native;
     switch (node.kind) {
     case NodeKind::copy: {
         ensure_access(node, where);
-        Gpu& g = gpu_of_memory(node, gpu_, where);
+        Gpu& g = gpu_of_memory(node, *gpu, where);
         InContext in(g);
         const CUDA_MEMCPY3D p = copy_parameters(node.to, node.from);
         return check_update(
-            as_runtime(api.cuGraphExecMemcpyNodeSetParams(exec_, native, &p, g.context)),
+            as_runtime(api.cuGraphExecMemcpyNodeSetParams(exec.get(), native, &p, g.context)),
             "cuGraphExecMemcpyNodeSetParams", node, where);
     }
     case NodeKind::fill: {
-        Gpu& g = gpu_of_memory(node, gpu_, where);
+        Gpu& g = gpu_of_memory(node, *gpu, where);
         InContext in(g);
         const FillParameters p(node, g, node.was_disabled && !is_memset(node, where));
         if (p.is_kernel)
-            return check_update(api.cudaGraphExecKernelNodeSetParams(exec_, native, &p.kernel),
+            return check_update(api.cudaGraphExecKernelNodeSetParams(exec.get(), native, &p.kernel),
                                 "cudaGraphExecKernelNodeSetParams (fill)", node, where);
-        return check_update(api.cudaGraphExecMemsetNodeSetParams(exec_, native, &p.memset),
+        return check_update(api.cudaGraphExecMemsetNodeSetParams(exec.get(), native, &p.memset),
                             "cudaGraphExecMemsetNodeSetParams", node, where);
     }
     case NodeKind::record_event:
-        check_update(api.cudaGraphExecEventRecordNodeSetEvent(exec_, native,
+        check_update(api.cudaGraphExecEventRecordNodeSetEvent(exec.get(), native,
                                                               native_for_graph(*node.event, where)),
                      "cudaGraphExecEventRecordNodeSetEvent", node, where);
         return keep_event(node);
     case NodeKind::wait_event:
-        check_update(api.cudaGraphExecEventWaitNodeSetEvent(exec_, native,
+        check_update(api.cudaGraphExecEventWaitNodeSetEvent(exec.get(), native,
                                                             native_for_graph(*node.event, where)),
                      "cudaGraphExecEventWaitNodeSetEvent", node, where);
         return keep_event(node);
@@ -95,17 +97,45 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
     }
 }
 
+/// Changes a node in place. Throws Unsupported if CUDA cannot.
+void NativeGraph::change(const NodeData& node, const SourceLocation& where) {
+    const bool disabled = !node.enabled || node.has_no_work();
+    if (node.kind == NodeKind::kernel && !disabled) {
+        update_kernel(node, where);
+        if (!nodes[node.index].is_disabled) return;
+    }
+    RelaxedCapture relaxed;
+    InContext in(cu::gpu(node.device.is_cuda() ? node.device.index() : gpu->index, where));
+    if (!disabled && node.kind != NodeKind::kernel) update_other(node, where);
+    if (disabled != nodes[node.index].is_disabled) set_enabled(node, !disabled, where);
+}
+
+/// Enables or disables a node. Throws Unsupported for a memset node: after one is disabled,
+/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A fill that was ever
+/// disabled is a kernel node, so its graph is rebuilt once.
+void NativeGraph::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
+    if (is_memset(node, where))
+        unsupported_error({"update", where, node.device}, "{} is a memset node", label_of(node));
+    check_update(api.cudaGraphNodeSetEnabled(exec.get(), nodes[node.index].native, on ? 1 : 0),
+                 "cudaGraphNodeSetEnabled", node, where);
+    nodes[node.index].is_disabled = !on;
+    is_reusable = false;
+    if (on) ++active;
+    else --active;
+}
+
 bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
     if (is_host(node)) {
-        const auto host =
-            std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });
-        if (host != hosts_.end()) host->next = turn_of(node);
+        const auto host = std::ranges::find_if(
+            native_.hosts, [&](const HostNode& h) { return h.node == node.index; });
+        if (host != native_.hosts.end()) host->next = turn_of(node);
         return false;
     }
-    bool in_place = node.conditional == nullptr && !staged_[node.index] && !is_staged(node);
+    bool in_place =
+        node.conditional == nullptr && !native_.nodes[node.index].is_staged && !is_staged(node);
     if (in_place) {
         try {
-            change(node, where);
+            native_.change(node, where);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::unsupported || node.graph == nullptr) throw;
             in_place = false;
@@ -117,33 +147,6 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
                           "{} cannot be changed in a graph that is instantiated", label_of(node));
     make_anew(*node.graph, where);
     return true;
-}
-
-/// Changes a node in place. Throws Unsupported if CUDA cannot.
-void CudaGraphExec::change(const NodeData& node, const SourceLocation& where) {
-    const bool disabled = !node.enabled || node.has_no_work();
-    if (node.kind == NodeKind::kernel && !disabled) {
-        update_kernel(node, where);
-        if (!disabled_[node.index]) return;
-    }
-    RelaxedCapture relaxed;
-    InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
-    if (!disabled && node.kind != NodeKind::kernel) update_other(node, where);
-    if (disabled != disabled_[node.index]) set_enabled(node, !disabled, where);
-}
-
-/// Enables or disables a node. Throws Unsupported for a memset node: after one is disabled,
-/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A fill that was ever
-/// disabled is a kernel node, so its graph is rebuilt once.
-void CudaGraphExec::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
-    if (is_memset(node, where))
-        unsupported_error({"update", where, node.device}, "{} is a memset node", label_of(node));
-    check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], on ? 1 : 0),
-                 "cudaGraphNodeSetEnabled", node, where);
-    disabled_[node.index] = !on;
-    is_reusable_ = false;
-    if (on) ++active_;
-    else --active_;
 }
 
 }  // namespace heddle::detail::cu

@@ -1,0 +1,214 @@
+#include "cuda/graph/native_graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/errors.hpp"
+#include "core/base/report.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/device/user_object.hpp"
+#include "cuda/graph/destroy.hpp"
+#include "cuda/graph/node_parameters.hpp"
+#include "cuda/graph/spares.hpp"
+#include "cuda/host_sync/signal.hpp"
+#include "cuda/memory/kept_graphs.hpp"
+
+namespace heddle::detail::cu {
+
+void DestroyNatively::operator()(cudaGraph_t graph) const noexcept {
+    if (is_forked()) return;
+    const RelaxedCapture relaxed;
+    const InContext in(*gpu);
+    note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu->index);
+}
+
+void DestroyNatively::operator()(cudaGraphExec_t exec) const noexcept {
+    if (is_forked()) return;
+    const RelaxedCapture relaxed;
+    const InContext in(*gpu);
+    note_failure(api.cudaGraphExecDestroy(exec), "cudaGraphExecDestroy", gpu->index);
+}
+
+void NativeGraph::build(const GraphData& data, Gpu& of_graph, StreamRecord* captured,
+                        const SourceLocation& where) {
+    gpu = &of_graph;
+    gpus = data.gpus | gpu_bit(data.device);
+    cudaGraph_t made = nullptr;
+    check(api.cudaGraphCreate(&made, 0), "cudaGraphCreate", gpu->index, where);
+    graph = {made, DestroyNatively{gpu}};
+    nodes.resize(data.nodes.size());
+    for (const auto& node : data.nodes) add(data, *node, captured, where);
+    find_components(data);
+    for (const NativeNode& node : nodes)
+        if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active;
+    is_careful = has_conditions || !hosts.empty() || has_staged_nodes();
+}
+
+bool NativeGraph::has_staged_nodes() const noexcept {
+    return std::ranges::any_of(nodes, &NativeNode::is_staged);
+}
+
+void NativeGraph::add_host(const NodeData& node, StreamRecord* captured,
+                           const std::vector<cudaGraphNode_t>& after, const SourceLocation& where) {
+    auto host = std::make_unique<HostTurns>();
+    if (captured != nullptr) {
+        host->turns.push_back(turn_of(node));
+        host->turns.back().stream = captured;
+        host->turns.back().at = captured->submissions.load(std::memory_order_acquire) + 1;
+    }
+    HostTurns* const place = &give_to_graph(graph.get(), std::move(host), gpu->index, where);
+    const cudaHostNodeParams p{captured != nullptr ? &HostTurns::run_always : &HostTurns::run,
+                               place};
+    check(api.cudaGraphAddHostNode(&nodes[node.index].native, graph.get(), after.data(),
+                                   after.size(), &p),
+          "cudaGraphAddHostNode", gpu->index, where);
+    hosts.push_back({node.index, place, turn_of(node)});
+}
+
+void NativeGraph::add(const GraphData& data, const NodeData& node, StreamRecord* captured,
+                      const SourceLocation& where) {
+    const Before before(data, node, nodes);
+    const std::vector<cudaGraphNode_t>& after = before.nodes;
+    if (natives != nullptr) natives->begin_node(static_cast<std::uint32_t>(node.index));
+    NativeNode& one = nodes[node.index];
+    cudaGraphNode_t& made = one.native;
+    one.is_staged = is_staged(node);
+    if (!node.enabled && (one.is_staged || captured != nullptr)) {
+        one.is_disabled = true;
+        made = add_empty_node(graph.get(), after, *gpu, where);
+        return;
+    }
+    const auto checked = [&](cudaError_t code, const char* call) {
+        check(code, call, gpu->index, where);
+    };
+    if (node.event != nullptr) {
+        one.event = node.event;
+        has_events = true;
+    }
+    // A host node runs on one thread, because the driver keeps the graph's order.
+    if (is_host(node)) return add_host(node, captured, after, where);
+    switch (node.kind) {
+    case NodeKind::other:
+        return checked(api.cudaGraphAddChildGraphNode(&made, graph.get(), after.data(),
+                                                      after.size(),
+                                                      static_cast<cudaGraph_t>(node.foreign.get())),
+                       "cudaGraphAddChildGraphNode");
+    case NodeKind::conditional:
+        has_conditions = true;
+        made = add_conditional(graph.get(), graph.get(), node, after, where);
+        return;
+    case NodeKind::record_event:
+        if (node.device.is_cpu()) break;
+        return checked(api.cudaGraphAddEventRecordNode(&made, graph.get(), after.data(),
+                                                       after.size(),
+                                                       native_for_graph(*node.event, where)),
+                       "cudaGraphAddEventRecordNode");
+    case NodeKind::wait_event:
+        if (node.device.is_cpu()) break;
+        return checked(api.cudaGraphAddEventWaitNode(&made, graph.get(), after.data(), after.size(),
+                                                     native_for_graph(*node.event, where)),
+                       "cudaGraphAddEventWaitNode");
+    default: break;
+    }
+    if (node.device.is_cpu() && node.event != nullptr)
+        unsupported_error({"instantiate", where},
+                          "{} is about an event of {}, and the graph is of a CUDA device: wait for "
+                          "it on the stream instead",
+                          label_of(node), node.device);
+    made = add_device_node(graph.get(), graph.get(), node, before, *gpu, where);
+    // CUDA cannot disable an empty node.
+    if (node.has_no_work()) one.is_disabled = true;
+}
+
+void NativeGraph::find_components(const GraphData& data) {
+    std::vector<std::uint32_t> root(data.nodes.size());
+    std::iota(root.begin(), root.end(), 0u);
+    const auto root_of = [&](std::uint32_t node) {
+        while (root[node] != node) node = root[node] = root[root[node]];
+        return node;
+    };
+    for (std::uint32_t i = 0; i < root.size(); ++i)
+        for (const std::uint32_t before : data.dependencies[i]) {
+            const std::uint32_t one = root_of(before), other = root_of(i);
+            root[std::max(one, other)] = std::min(one, other);
+        }
+    component_count = 0;
+    for (std::uint32_t i = 0; i < root.size(); ++i)
+        nodes[i].component = root_of(i) == i ? static_cast<std::uint32_t>(component_count++)
+                                             : nodes[root_of(i)].component;
+}
+
+/// Reuses a kept executable of the same shape, if there is one. It then keeps the objects owned by
+/// host nodes of the new graph. Its nodes remain those of the graph that it was instantiated from:
+/// later changes are made through them.
+bool NativeGraph::take_over(const SourceLocation& where) {
+    std::unique_ptr<Doomed> spare = take_spare(shape);
+    if (spare == nullptr) return false;
+    NativeGraph& old = spare->native;
+    cudaGraphExecUpdateResultInfo info{};
+    const cudaError_t code = api.cudaGraphExecUpdate(old.exec.get(), graph.get(), &info);
+    if (code != cudaSuccess) {
+        old.shape = 0;
+        keep_spare(std::move(spare));
+        if (is_sticky(code)) check(code, "cudaGraphExecUpdate", gpu->index, where);
+        cudaGetLastError();
+        return false;
+    }
+    exec = std::move(old.exec);
+    std::swap(graph, old.graph);
+    const std::size_t count = std::min(nodes.size(), old.nodes.size());
+    for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
+    host_graph = std::move(old.host_graph);
+    destroy_now(std::move(spare));  // destroys the new graph only
+    return true;
+}
+
+void NativeGraph::instantiate(const GraphData& data, const SourceLocation& where) {
+    if (has_conditions && natives == nullptr) {
+        shape = shape_of(data);
+        if (take_over(where)) return;
+    }
+    if (!hosts.empty() || has_staged_nodes()) host_graph = HostGraph(data, where);
+    const unsigned long long flags =
+        has_priorities(data) ? cudaGraphInstantiateFlagUseNodePriority : 0;
+    cudaGraphExec_t made = nullptr;
+    cudaError_t code = api.cudaGraphInstantiate(&made, graph.get(), flags);
+    if (code == cudaErrorMemoryAllocation && destroy_kept_graphs(gpu->index)) {
+        cudaGetLastError();
+        code = api.cudaGraphInstantiate(&made, graph.get(), flags);
+    }
+    check(code, "cudaGraphInstantiate", gpu->index, where);
+    exec = {made, DestroyNatively{gpu}};
+}
+
+void NativeGraph::push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates) {
+    const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
+    std::size_t pushed = 0;
+    try {
+        for (HostNode& host : hosts) {
+            host.next.stream = &stream;
+            host.next.at = at;
+            host.next.fate = fates.empty() ? nullptr : fates[nodes[host.node].component];
+            const std::lock_guard lock(host.host->mutex);
+            host.host->turns.push_back(host.next);
+            ++pushed;
+        }
+    } catch (...) {
+        pop_turns(pushed);
+        throw;
+    }
+}
+
+void NativeGraph::pop_turns(std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        const HostNode& node = hosts[i];
+        const std::lock_guard lock(node.host->mutex);
+        std::deque<Turn>& turns = node.host->turns;
+        if (!turns.empty() && turns.back().at == node.next.at &&
+            turns.back().stream == node.next.stream)
+            turns.pop_back();
+    }
+}
+
+}  // namespace heddle::detail::cu
