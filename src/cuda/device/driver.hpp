@@ -17,6 +17,16 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
+// Functions whose plain names have other parameters in CUDA 12, which spells those of CUDA 13 like
+// this. heddle calls only the first two now.
+#if CUDART_VERSION < 13000
+#define cudaGraphAddNode cudaGraphAddNode_v2
+#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
+#define cudaGraphGetEdges cudaGraphGetEdges_v2
+#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#endif
+
 namespace heddle::detail::cu {
 
 /// Driver functions. The number selects the signature as of that CUDA version: 12030 is CUDA 12.3.
@@ -34,10 +44,10 @@ namespace heddle::detail::cu {
     F(cuFuncGetParamInfo, 12040)                                                                   \
     F(cuFuncLoad, 12040)                                                                           \
     F(cuFuncSetAttribute, 9000)                                                                    \
-    F(cuGraphAddKernelNode, 12000)                                                                 \
-    F(cuGraphAddMemcpyNode, 10000)                                                                 \
+    F(cuGraphAddNode, 12030)                                                                       \
     F(cuGraphExecKernelNodeSetParams, 12000)                                                       \
     F(cuGraphExecMemcpyNodeSetParams, 10020)                                                       \
+    F(cuGraphExecNodeSetParams, 12020)                                                             \
     F(cuGraphLaunch, 10000)                                                                        \
     F(cuLaunchHostFunc, 10000)                                                                     \
     F(cuLaunchKernel, 4000)                                                                        \
@@ -94,23 +104,13 @@ namespace heddle::detail::cu {
     F(cudaGetDeviceProperties)                                                                     \
     F(cudaGetDriverEntryPointByVersion)                                                            \
     F(cudaGetFuncBySymbol)                                                                         \
-    F(cudaGraphAddChildGraphNode)                                                                  \
-    F(cudaGraphAddEmptyNode)                                                                       \
-    F(cudaGraphAddEventRecordNode)                                                                 \
-    F(cudaGraphAddEventWaitNode)                                                                   \
-    F(cudaGraphAddHostNode)                                                                        \
-    F(cudaGraphAddKernelNode)                                                                      \
-    F(cudaGraphAddMemsetNode)                                                                      \
     F(cudaGraphAddNode)                                                                            \
     F(cudaGraphConditionalHandleCreate)                                                            \
     F(cudaGraphCreate)                                                                             \
     F(cudaGraphDestroy)                                                                            \
     F(cudaGraphExecDestroy)                                                                        \
+    F(cudaGraphExecNodeSetParams)                                                                  \
     F(cudaGraphExecUpdate)                                                                         \
-    F(cudaGraphExecEventRecordNodeSetEvent)                                                        \
-    F(cudaGraphExecEventWaitNodeSetEvent)                                                          \
-    F(cudaGraphExecKernelNodeSetParams)                                                            \
-    F(cudaGraphExecMemsetNodeSetParams)                                                            \
     F(cudaGraphGetNodes)                                                                           \
     F(cudaGraphInstantiate)                                                                        \
     F(cudaGraphKernelNodeSetAttribute)                                                             \

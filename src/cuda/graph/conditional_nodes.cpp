@@ -12,8 +12,6 @@ namespace heddle::detail::cu {
 
 namespace {
 
-using Nodes = std::vector<cudaGraphNode_t>;
-
 /// Throws Unsupported if CUDA does not allow the node in a body of `conditional`.
 void check_inner(const NodeData& node, const NodeData& conditional, const SourceLocation& where) {
     const char* why = nullptr;
@@ -31,31 +29,22 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
                       label_of(node), why, label_of(conditional), conditional.device);
 }
 
-cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nodes& after,
-                           const Gpu& g, const SourceLocation& where) {
-    cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &setter.native),
-          "cudaGraphAddKernelNode (condition)", g.index, where);
-    return made;
-}
-
 /// Adds a body's nodes to the graph that CUDA made for it. Returns the nodes without successors.
-Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
-               const NodeData& conditional, Gpu& g, const SourceLocation& where) {
+Nodes add_body(const NodeAdder& adder, const GraphData& body, const NodeData& conditional) {
     std::vector<NativeNode> made;
     std::vector<bool> is_end(body.nodes.size(), true);
     made.reserve(body.nodes.size());
     for (std::size_t i = 0; i < body.nodes.size(); ++i) {
         const NodeData& node = *body.nodes[i];
-        check_inner(node, conditional, where);
+        check_inner(node, conditional, adder.where());
         const Before before(body, node, made);
-        const Nodes& after = before.nodes;
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // An empty node replaces a disabled one, because nodes of a body cannot be enabled later.
         cudaGraphNode_t& one = made.emplace_back().native;
-        if (node.conditional != nullptr) one = add_conditional(graph, keeper, node, after, where);
-        else if (!node.enabled) one = add_empty_node(graph, after, g, where);
-        else one = add_device_node(graph, keeper, node, before, g, where);
+        if (node.conditional != nullptr) one = add_conditional(adder, node, before.nodes);
+        else if (!node.enabled) one = adder.add(before.nodes, {});
+        else if (is_staged(node)) one = add_staged_node(adder, node, before.nodes);
+        else one = add_device_node(adder, node, before);
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -74,36 +63,32 @@ cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
 
 }  // namespace
 
-cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const Nodes& after, const SourceLocation& where) {
+cudaGraphNode_t add_conditional(const NodeAdder& adder, const NodeData& node, const Nodes& after) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
     // The handle, the kernels that set it and the bodies must belong to one device. CUDA refuses
     // bodies of another device at instantiation. A kernel of another device that sets the handle
     // ends in cudaErrorIllegalAddress (driver 580).
-    Gpu& g = gpu(node.device.index(), where);
+    Gpu& g = gpu(node.device.index(), adder.where());
     InContext in(g);
     // The handle belongs to the graph that contains the node, not to its bodies.
     cudaGraphConditionalHandle handle = 0;
-    check(api.cudaGraphConditionalHandleCreate(&handle, graph, 0, 0),
-          "cudaGraphConditionalHandleCreate", g.index, where);
+    check(api.cudaGraphConditionalHandleCreate(&handle, adder.graph(), 0, 0),
+          "cudaGraphConditionalHandleCreate", g.index, adder.where());
     ConditionKernel setter(handle, static_cast<const int*>(conditional.value.data),
                            conditional.kind == ConditionalKind::switch_case ? bodies : 0);
-    const cudaGraphNode_t set = add_setter(graph, setter, after, g, where);
+    const NodeParameters set(setter.native);
+    constexpr char call[] = "cudaGraphAddNode (condition)";
 
-    cudaGraphNodeParams parameters{};
-    parameters.type = cudaGraphNodeTypeConditional;
-    parameters.conditional.handle = handle;
-    parameters.conditional.type = type_of(conditional.kind);
-    parameters.conditional.size = bodies;
-    cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddNode(&made, graph, &set, nullptr, 1, &parameters),
-          "cudaGraphAddNode (conditional)", g.index, where);
+    cudaConditionalNodeParams parameters{};
+    parameters.handle = handle;
+    parameters.type = type_of(conditional.kind);
+    parameters.size = bodies;
+    const cudaGraphNode_t made = adder.add_conditional(adder.add(after, set, call), parameters);
     for (unsigned i = 0; i < bodies; ++i) {
-        const cudaGraph_t inner = parameters.conditional.phGraph_out[i];
-        const Nodes ends = add_body(inner, keeper, *conditional.bodies[i], node, g, where);
-        if (conditional.kind == ConditionalKind::while_loop)
-            add_setter(inner, setter, ends, g, where);
+        const NodeAdder inner(parameters.phGraph_out[i], adder.keeper(), g, adder.where());
+        const Nodes ends = add_body(inner, *conditional.bodies[i], node);
+        if (conditional.kind == ConditionalKind::while_loop) inner.add(ends, set, call);
     }
     return made;
 }

@@ -181,8 +181,9 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
           "cuStreamGetCaptureInfo", stream, where);
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw_invalid_capture(stream, "launch", where);
     cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddChildGraphNode(&made, graph, after, count, nodes.native_.graph.get()),
-          "cudaGraphAddChildGraphNode", stream, where);
+    check(add_node(made, graph, {after, count},
+                   NodeParameters::child_graph(nodes.native_.graph.get())),
+          "cudaGraphAddNode (child graph)", stream, where);
     check(api.cudaStreamUpdateCaptureDependencies(native, &made, nullptr, 1,
                                                   cudaStreamSetCaptureDependencies),
           "cudaStreamUpdateCaptureDependencies", stream, where);

@@ -38,7 +38,8 @@ void NativeGraph::build(const GraphData& data, Gpu& of_graph, StreamRecord* capt
     check(api.cudaGraphCreate(&made, 0), "cudaGraphCreate", gpu->index, where);
     graph = {made, DestroyNatively{gpu}};
     nodes.resize(data.nodes.size());
-    for (const auto& node : data.nodes) add(data, *node, captured, where);
+    const NodeAdder adder(graph.get(), graph.get(), *gpu, where);
+    for (const auto& node : data.nodes) add(adder, data, *node, captured);
     find_components(data);
     for (const NativeNode& node : nodes)
         if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active;
@@ -49,76 +50,69 @@ bool NativeGraph::has_staged_nodes() const noexcept {
     return std::ranges::any_of(nodes, &NativeNode::is_staged);
 }
 
-void NativeGraph::add_host(const NodeData& node, StreamRecord* captured,
-                           const std::vector<cudaGraphNode_t>& after, const SourceLocation& where) {
+cudaGraphNode_t NativeGraph::add_host(const NodeAdder& adder, const NodeData& node,
+                                      StreamRecord* captured, const Nodes& after) {
+    Turn turn = turn_of(node);
     auto host = std::make_unique<HostTurns>();
     if (captured != nullptr) {
-        host->turns.push_back(turn_of(node));
+        host->turns.push_back(turn);
         host->turns.back().stream = captured;
         host->turns.back().at = captured->submissions.load(std::memory_order_acquire) + 1;
     }
-    HostTurns* const place = &give_to_graph(graph.get(), std::move(host), gpu->index, where);
-    const cudaHostNodeParams p{captured != nullptr ? &HostTurns::run_always : &HostTurns::run,
-                               place};
-    check(api.cudaGraphAddHostNode(&nodes[node.index].native, graph.get(), after.data(),
-                                   after.size(), &p),
-          "cudaGraphAddHostNode", gpu->index, where);
-    hosts.push_back({node.index, place, turn_of(node)});
+    HostTurns* const place =
+        &give_to_graph(graph.get(), std::move(host), gpu->index, adder.where());
+    const cudaHostFn_t run = captured != nullptr ? &HostTurns::run_always : &HostTurns::run;
+    const cudaGraphNode_t made = adder.add(after, {run, place}, "cudaGraphAddNode (host)");
+    hosts.push_back({node.index, place, std::move(turn)});
+    return made;
 }
 
-void NativeGraph::add(const GraphData& data, const NodeData& node, StreamRecord* captured,
-                      const SourceLocation& where) {
+/// Adds the node of a record of an event, or of a wait for one.
+cudaGraphNode_t NativeGraph::add_event(const NodeAdder& adder, const NodeData& node,
+                                       const Nodes& after) {
+    if (node.device.is_cpu())
+        unsupported_error({"instantiate", adder.where()},
+                          "{} is about an event of {}, and the graph is of a CUDA device: wait for "
+                          "it on the stream instead",
+                          label_of(node), node.device);
+    return adder.add(after, event_parameters(node, adder.where()), "cudaGraphAddNode (event)");
+}
+
+void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeData& node,
+                      StreamRecord* captured) {
     const Before before(data, node, nodes);
-    const std::vector<cudaGraphNode_t>& after = before.nodes;
     if (natives != nullptr) natives->begin_node(static_cast<std::uint32_t>(node.index));
     NativeNode& one = nodes[node.index];
-    cudaGraphNode_t& made = one.native;
     one.is_staged = is_staged(node);
-    if (!node.enabled && (one.is_staged || captured != nullptr)) {
-        one.is_disabled = true;
-        made = add_empty_node(graph.get(), after, *gpu, where);
+    // CUDA cannot disable an empty node.
+    one.is_disabled = !node.enabled && (one.is_staged || captured != nullptr);
+    if (one.is_disabled) {
+        one.native = adder.add(before.nodes, {});
         return;
     }
-    const auto checked = [&](cudaError_t code, const char* call) {
-        check(code, call, gpu->index, where);
-    };
     if (node.event != nullptr) {
         one.event = node.event;
         has_events = true;
     }
-    // A host node runs on one thread, because the driver keeps the graph's order.
-    if (is_host(node)) return add_host(node, captured, after, where);
-    switch (node.kind) {
-    case NodeKind::other:
-        return checked(api.cudaGraphAddChildGraphNode(&made, graph.get(), after.data(),
-                                                      after.size(),
-                                                      static_cast<cudaGraph_t>(node.foreign.get())),
-                       "cudaGraphAddChildGraphNode");
-    case NodeKind::conditional:
+    const Nodes& after = before.nodes;
+    if (one.is_staged) {
+        one.native = add_staged_node(adder, node, after);
+    } else if (is_host(node)) {
+        // A host node runs on one thread, because the driver keeps the graph's order.
+        one.native = add_host(adder, node, captured, after);
+    } else if (node.kind == NodeKind::other) {
+        const auto child = static_cast<cudaGraph_t>(node.foreign.get());
+        one.native =
+            adder.add(after, NodeParameters::child_graph(child), "cudaGraphAddNode (child graph)");
+    } else if (node.kind == NodeKind::conditional) {
         has_conditions = true;
-        made = add_conditional(graph.get(), graph.get(), node, after, where);
-        return;
-    case NodeKind::record_event:
-        if (node.device.is_cpu()) break;
-        return checked(api.cudaGraphAddEventRecordNode(&made, graph.get(), after.data(),
-                                                       after.size(),
-                                                       native_for_graph(*node.event, where)),
-                       "cudaGraphAddEventRecordNode");
-    case NodeKind::wait_event:
-        if (node.device.is_cpu()) break;
-        return checked(api.cudaGraphAddEventWaitNode(&made, graph.get(), after.data(), after.size(),
-                                                     native_for_graph(*node.event, where)),
-                       "cudaGraphAddEventWaitNode");
-    default: break;
+        one.native = add_conditional(adder, node, after);
+    } else if (node.event != nullptr) {
+        one.native = add_event(adder, node, after);
+    } else {
+        one.native = add_device_node(adder, node, before);
+        one.is_disabled = node.has_no_work();
     }
-    if (node.device.is_cpu() && node.event != nullptr)
-        unsupported_error({"instantiate", where},
-                          "{} is about an event of {}, and the graph is of a CUDA device: wait for "
-                          "it on the stream instead",
-                          label_of(node), node.device);
-    made = add_device_node(graph.get(), graph.get(), node, before, *gpu, where);
-    // CUDA cannot disable an empty node.
-    if (node.has_no_work()) one.is_disabled = true;
 }
 
 void NativeGraph::find_components(const GraphData& data) {

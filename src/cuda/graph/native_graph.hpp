@@ -12,6 +12,7 @@
 #include "cuda/graph/host_graphs.hpp"
 #include "cuda/graph/host_node.hpp"
 #include "cuda/graph/native_node.hpp"
+#include "cuda/graph/node_calls.hpp"
 #include "cuda/observe/native_nodes.hpp"
 
 namespace heddle::detail::cu {
@@ -72,10 +73,12 @@ struct NativeGraph {
     std::vector<EventOwner> replaced;  ///< replaced events that launches in progress may still use
 
 private:
-    void add(const GraphData& data, const NodeData& node, StreamRecord* captured,
-             const SourceLocation& where);
-    void add_host(const NodeData& node, StreamRecord* captured,
-                  const std::vector<cudaGraphNode_t>& after, const SourceLocation& where);
+    void add(const NodeAdder& adder, const GraphData& data, const NodeData& node,
+             StreamRecord* captured);
+    cudaGraphNode_t add_host(const NodeAdder& adder, const NodeData& node, StreamRecord* captured,
+                             const NodeAdder::Nodes& after);
+    cudaGraphNode_t add_event(const NodeAdder& adder, const NodeData& node,
+                              const NodeAdder::Nodes& after);
     void find_components(const GraphData& data);
     bool take_over(const SourceLocation& where);
     cudaGraphNodeType native_type(const NativeNode& node, const SourceLocation& where) const;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/device/context.hpp"
+#include "cuda/host_sync/signal.hpp"
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/memory/access.hpp"
 #include <heddle/detail/launch_nvcc_registry.hpp>
@@ -14,8 +15,6 @@
 
 namespace heddle::detail::cu {
 
-using Nodes = std::vector<cudaGraphNode_t>;
-
 namespace {
 
 LaunchOptions options_of(const NodeData& node) {
@@ -24,43 +23,20 @@ LaunchOptions options_of(const NodeData& node) {
     return options;
 }
 
-void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g,
-                    const SourceLocation& where) {
-    cudaLaunchAttribute attributes[6];
-    const unsigned count =
-        attributes_of(Access::state(default_stream(node.device)), options_of(node), attributes);
-    for (unsigned i = 0; i < count; ++i)
-        check(api.cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
-              "cudaGraphKernelNodeSetAttribute", g.index, where);
-}
-
-/// Adds a kernel that may start before some of its dependencies have finished.
-cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p,
-                                     const Before& before, const Gpu& g,
-                                     const SourceLocation& where) {
-    std::vector<cudaGraphEdgeData> edges(before.nodes.size());
+/// Returns the edges of a kernel that may start before some of its dependencies have finished.
+std::vector<cudaGraphEdgeData> early_edges(const Before& before, const NodeAdder& adder) {
+    std::vector<cudaGraphEdgeData> edges(before.early.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (!before.early[i]) continue;
         cudaGraphNodeType type{};
-        check(api.cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index,
-              where);
+        check(api.cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType",
+              adder.gpu().index, adder.where());
         // A kernel without indices is an empty node.
         if (type != cudaGraphNodeTypeKernel) continue;
         edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
         edges[i].type = cudaGraphDependencyTypeProgrammatic;
     }
-    cudaGraphNodeParams params{};
-    params.type = cudaGraphNodeTypeKernel;
-    params.kernel.func = p.native.func;
-    params.kernel.gridDim = p.native.gridDim;
-    params.kernel.blockDim = p.native.blockDim;
-    params.kernel.sharedMemBytes = p.native.sharedMemBytes;
-    params.kernel.kernelParams = p.native.kernelParams;
-    cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddNode(&made, graph, before.nodes.data(), edges.data(), edges.size(),
-                               &params),
-          "cudaGraphAddNode", g.index, where);
-    return made;
+    return edges;
 }
 
 }  // namespace
@@ -100,14 +76,18 @@ KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
                    static_cast<unsigned>(g.limits.processors), node.work.options, where);
 }
 
-KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where)
-    : form(form_of(node, addresses, where)) {
-    native.func = const_cast<void*>(form.function);
-    native.gridDim = form.grid;
-    native.blockDim = form.block;
-    native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
-    native.kernelParams = form.arguments;
+namespace {
+/// Converts the form of a kernel to the runtime's parameters.
+cudaKernelNodeParams runtime_parameters(const KernelForm& form) noexcept {
+    cudaKernelNodeParams p{};
+    p.func = const_cast<void*>(form.function);
+    p.gridDim = form.grid;
+    p.blockDim = form.block;
+    p.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    p.kernelParams = form.arguments;
+    return p;
 }
+}  // namespace
 
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept {
     CUDA_KERNEL_NODE_PARAMS p{};
@@ -140,6 +120,12 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     is_kernel = true;
     make_fill(fill, to, node.value.data(), size > max_pattern ? word : size, g.limits.processors);
     kernel = node_parameters(fill);
+}
+
+NodeParameters event_parameters(const NodeData& node, const SourceLocation& where) {
+    const cudaEvent_t event = native_for_graph(*node.event, where);
+    return node.kind == NodeKind::record_event ? NodeParameters::record_event(event)
+                                               : NodeParameters::wait_event(event);
 }
 
 CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
@@ -180,97 +166,81 @@ bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
            device != g.index;
 }
 
-cudaGraphNode_t add_copy_kernel(cudaGraph_t graph, const Nodes& after, const Piece& to,
-                                const Piece& from, const Gpu& g, const SourceLocation& where) {
-    CopyKernel copy;
-    make_copy(copy, to, from, g.limits.processors);
-    const cudaKernelNodeParams p = node_parameters(copy);
-    cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p),
-          "cudaGraphAddKernelNode (copy)", g.index, where);
-    return made;
-}
-
 }  // namespace
 
-cudaGraphNode_t add_copy_node(cudaGraph_t graph, bool in_body, const Nodes& after, const Piece& to,
-                              const Piece& from, const Gpu& g, const SourceLocation& where) {
+cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
+                              const Piece& from, const Gpu& g) {
     InContext in(g);
-    if (in_body && (is_pinned_with_another(to, g) || is_pinned_with_another(from, g)))
-        return add_copy_kernel(graph, after, to, from, g, where);
-    const CUDA_MEMCPY3D p = copy_parameters(to, from);
-    cudaGraphNode_t made = nullptr;
-    check(api.cuGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &p, g.context),
-          "cuGraphAddMemcpyNode", g.index, where);
-    return made;
+    if (!adder.is_body() || !(is_pinned_with_another(to, g) || is_pinned_with_another(from, g)))
+        return adder.about(g).add(after, {copy_parameters(to, from), g.context},
+                                  "cuGraphAddNode (copy)");
+    CopyKernel copy;
+    make_copy(copy, to, from, g.limits.processors);
+    return adder.about(g).add(after, NodeParameters(node_parameters(copy)),
+                              "cudaGraphAddNode (copy)");
 }
 
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
     return node.device.is_cuda() ? gpu(node.device.index(), where) : of_graph;
 }
 
-cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
-                               const Gpu& of_graph, const SourceLocation& where) {
+namespace {
+
+/// Sets the options of a kernel node.
+void set_options(cudaGraphNode_t made, StreamState& stream, const LaunchOptions& options,
+                 const NodeAdder& adder) {
+    cudaLaunchAttribute attributes[6];
+    const unsigned count = attributes_of(stream, options, attributes);
+    for (unsigned i = 0; i < count; ++i)
+        check(api.cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
+              "cudaGraphKernelNodeSetAttribute", adder.gpu().index, adder.where());
+}
+
+cudaGraphNode_t add_kernel(const NodeAdder& adder, const NodeData& node, const Before& before) {
+    std::vector<void*> addresses;
+    const KernelForm form = form_of(node, addresses, adder.where());
+    const LaunchOptions options = options_of(node);
+    StreamState* const stream =
+        options != LaunchOptions() ? &Access::state(default_stream(node.device)) : nullptr;
     cudaGraphNode_t made = nullptr;
-    check(api.cudaGraphAddEmptyNode(&made, graph, after.data(), after.size()),
-          "cudaGraphAddEmptyNode", of_graph.index, where);
+    if (form.is_loaded) {  // its options were checked when the node was made
+        made = adder.add(before.nodes, NodeParameters(kernel_parameters(form)),
+                         "cuGraphAddNode (kernel)");
+    } else {
+        if (stream != nullptr)
+            check_options(*stream, form.function, form.grid, form.block, form.shared_bytes, options,
+                          adder.where());
+        const std::vector<cudaGraphEdgeData> edges = early_edges(before, adder);
+        made = adder.add(before.nodes, NodeParameters(runtime_parameters(form)),
+                         "cudaGraphAddNode (kernel)", edges.empty() ? nullptr : edges.data());
+    }
+    if (stream != nullptr) set_options(made, *stream, options, adder);
     return made;
 }
 
-cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const Before& before, Gpu& of_graph, const SourceLocation& where) {
-    const std::vector<cudaGraphNode_t>& after = before.nodes;
-    if (is_staged(node)) return add_staged_node(graph, keeper, node, after, of_graph, where);
-    if (node.has_no_work()) return add_empty_node(graph, after, of_graph, where);
-    cudaGraphNode_t made = nullptr;
-    Gpu& g = gpu_of_memory(node, of_graph, where);
+cudaGraphNode_t add_fill(const NodeAdder& adder, const NodeData& node, const Nodes& after,
+                         const Gpu& g) {
+    // A body's nodes are not disabled: see add_body().
+    const bool by_kernel = adder.is_body() ? is_pinned_with_another(node.to, g) : node.was_disabled;
+    const FillParameters p(node, g, by_kernel);
+    return p.is_kernel ? adder.add(after, NodeParameters(p.kernel), "cudaGraphAddNode (fill)")
+                       : adder.add(after, NodeParameters(p.memset), "cudaGraphAddNode (memset)");
+}
+
+}  // namespace
+
+cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node,
+                                const Before& before) {
+    const bool is_kernel = node.kind == NodeKind::kernel && node.device.is_cuda();
+    if (node.has_no_work() ||
+        !(is_kernel || node.kind == NodeKind::copy || node.kind == NodeKind::fill))
+        return adder.add(before.nodes, {});
+    Gpu& g = gpu_of_memory(node, adder.gpu(), adder.where());
     InContext in(g);
-    const auto done = [&](cudaError_t code, const char* call) {
-        check(code, call, of_graph.index, where);
-        return made;
-    };
-    switch (node.kind) {
-    case NodeKind::kernel: {
-        if (node.device.is_cpu()) break;
-        KernelParameters p(node, where);
-        const bool has_options = options_of(node) != LaunchOptions();
-        if (p.form.is_loaded) {  // its options were checked when the node was made
-            const CUDA_KERNEL_NODE_PARAMS of_driver = kernel_parameters(p.form);
-            done(as_runtime(api.cuGraphAddKernelNode(&made, graph, after.data(), after.size(),
-                                                     &of_driver)),
-                 "cuGraphAddKernelNode");
-            if (has_options) set_attributes(made, node, g, where);
-            return made;
-        }
-        if (has_options)
-            check_options(Access::state(default_stream(node.device)), p.form.function,
-                          p.native.gridDim, p.native.blockDim, p.form.shared_bytes,
-                          options_of(node), where);
-        if (!before.early.empty()) made = add_dependent_kernel(graph, p, before, g, where);
-        else
-            done(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
-                 "cudaGraphAddKernelNode");
-        if (has_options) set_attributes(made, node, g, where);
-        return made;
-    }
-    case NodeKind::copy:
-        ensure_access(node, where);
-        return add_copy_node(graph, graph != keeper, after, node.to, node.from, g, where);
-    case NodeKind::fill: {
-        // A body's nodes are not disabled: see add_body().
-        const bool in_body = graph != keeper;
-        const FillParameters p(node, g,
-                               in_body ? is_pinned_with_another(node.to, g) : node.was_disabled);
-        if (p.is_kernel)
-            return done(
-                api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),
-                "cudaGraphAddKernelNode (fill)");
-        return done(api.cudaGraphAddMemsetNode(&made, graph, after.data(), after.size(), &p.memset),
-                    "cudaGraphAddMemsetNode");
-    }
-    default: break;
-    }
-    return add_empty_node(graph, after, of_graph, where);
+    if (is_kernel) return add_kernel(adder, node, before);
+    if (node.kind == NodeKind::fill) return add_fill(adder, node, before.nodes, g);
+    ensure_access(node, adder.where());
+    return add_copy_node(adder, before.nodes, node.to, node.from, g);
 }
 
 bool has_priorities(const GraphData& graph) noexcept {

@@ -9,6 +9,7 @@
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
 #include "cuda/graph/native_node.hpp"
+#include "cuda/graph/node_calls.hpp"
 #include "cuda/launch/kernel_form.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 
@@ -18,17 +19,6 @@ namespace heddle::detail::cu {
 /// which it writes the addresses of the closure's parts.
 KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
                    const SourceLocation& where);
-
-/// Parameters of a kernel node. Cannot be moved, because they point into `addresses`.
-struct KernelParameters {
-    std::vector<void*> addresses;
-    KernelForm form;
-    cudaKernelNodeParams native{};
-
-    KernelParameters(const NodeData& node, const SourceLocation& where);
-    KernelParameters(const KernelParameters&) = delete;
-    KernelParameters& operator=(const KernelParameters&) = delete;
-};
 
 /// Converts the form of a kernel to the driver's parameters. Unless the kernel was loaded at run
 /// time, `func` is a runtime symbol and not a CUfunction yet.
@@ -53,6 +43,8 @@ struct FillParameters {
 /// Enables pool access between the two GPUs of a copy, if there are two. Throws Unsupported if they
 /// cannot access each other.
 void ensure_access(const NodeData& node, const SourceLocation& where);
+/// Returns the parameters of a record of an event, or of a wait for one.
+NodeParameters event_parameters(const NodeData& node, const SourceLocation& where);
 CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
 
 /// Returns the GPU of the node's device. For a node of a CPU device, returns the graph's GPU,
@@ -73,15 +65,14 @@ struct Before {
     Before(const GraphData& graph, const NodeData& node, std::span<const NativeNode> made);
 };
 
-/// Adds the native node of a kernel on a CUDA device, of a copy or of a fill. All other kinds
-/// become empty nodes. `keeper` is the graph that owns the node's memory: `graph`, or the outermost
-/// graph if `graph` is a body.
-cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const Before& before, Gpu& of_graph, const SourceLocation& where);
-/// Adds a copy node. `in_body`: whether `graph` is the body of a conditional node.
-cudaGraphNode_t add_copy_node(cudaGraph_t graph, bool in_body,
-                              const std::vector<cudaGraphNode_t>& after, const Piece& to,
-                              const Piece& from, const Gpu& g, const SourceLocation& where);
+using Nodes = NodeAdder::Nodes;
+
+/// Adds the native node of a kernel on a CUDA device, of a copy or of a fill that is not staged.
+/// All other kinds become empty nodes.
+cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node, const Before& before);
+/// Adds a copy node, in the context of `g`.
+cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
+                              const Piece& from, const Gpu& g);
 
 /// Returns whether a copy or fill needs several native nodes. Memory of a CPU device needs them,
 /// because only the host can access it; so do elements too large for a kernel argument. Such a node
@@ -90,16 +81,10 @@ bool is_staged(const NodeData& node) noexcept;
 /// Returns whether one of those native nodes runs on the host.
 bool needs_host(const NodeData& node) noexcept;
 /// Adds those native nodes and returns the last one.
-cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
-                                const SourceLocation& where);
-cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
-                               const Gpu& of_graph, const SourceLocation& where);
+cudaGraphNode_t add_staged_node(const NodeAdder& adder, const NodeData& node, const Nodes& after);
 
 /// Adds a conditional node with its bodies. (conditional_nodes.cpp)
-cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const std::vector<cudaGraphNode_t>& after,
-                                const SourceLocation& where);
+cudaGraphNode_t add_conditional(const NodeAdder& adder, const NodeData& node, const Nodes& after);
 
 /// Returns whether any node has a priority, including nodes of bodies.
 bool has_priorities(const GraphData& graph) noexcept;

@@ -16,8 +16,6 @@ namespace heddle::detail::cu {
 
 namespace {
 
-using Nodes = std::vector<cudaGraphNode_t>;
-
 /// Returns whether the device can access the memory. It cannot access memory of CPU devices, which
 /// the host must read and write in the graph's order.
 bool is_reachable(const Piece& piece) noexcept {
@@ -38,55 +36,48 @@ struct PinnedPiece {
 /// Adds nodes, each ordered after the one before.
 class Chain {
 public:
-    Chain(cudaGraph_t graph, cudaGraph_t keeper, const Nodes& after, Gpu& g,
-          const SourceLocation& where)
-        : graph_(graph), keeper_(keeper), after_(after), g_(g), where_(where) {}
+    /// `g`: the GPU whose memory the nodes use.
+    Chain(const NodeAdder& adder, const Nodes& after, Gpu& g)
+        : adder_(adder.about(g)), after_(after), g_(g) {}
 
     void* pinned(std::size_t bytes) {
-        return give_to_graph(keeper_, std::make_unique<PinnedPiece>(bytes, where_), g_.index,
-                             where_)
+        return give_to_graph(adder_.keeper(), std::make_unique<PinnedPiece>(bytes, adder_.where()),
+                             g_.index, adder_.where())
             .data;
     }
 
     void run(std::function<void()> function) {
         using Function = std::function<void()>;
-        Function& given = give_to_graph(keeper_, std::make_unique<Function>(std::move(function)),
-                                        g_.index, where_);
+        Function& given =
+            give_to_graph(adder_.keeper(), std::make_unique<Function>(std::move(function)),
+                          g_.index, adder_.where());
         const auto run = [](void* data) {
             const InHostFunction marked;
             const InCallback in;
             (*static_cast<Function*>(data))();
         };
-        const cudaHostNodeParams p{run, &given};
         InContext in(g_);
-        cudaGraphNode_t made = nullptr;
-        check(api.cudaGraphAddHostNode(&made, graph_, after_.data(), after_.size(), &p),
-              "cudaGraphAddHostNode", g_.index, where_);
-        after_ = {made};
+        after_ = {adder_.add(after_, {run, &given}, "cudaGraphAddNode (host)")};
     }
 
     void copy(const Piece& to, const Piece& from) {
-        after_ = {add_copy_node(graph_, graph_ != keeper_, after_, to, from, g_, where_)};
+        after_ = {add_copy_node(adder_, after_, to, from, g_)};
     }
 
     void repeat(const MemoryRange& to, std::size_t size) {
         RepeatKernel kernel;
         make_repeat(kernel, to, size, g_.limits.processors);
-        const cudaKernelNodeParams p = node_parameters(kernel);
         InContext in(g_);
-        cudaGraphNode_t made = nullptr;
-        check(api.cudaGraphAddKernelNode(&made, graph_, after_.data(), after_.size(), &p),
-              "cudaGraphAddKernelNode (fill)", g_.index, where_);
-        after_ = {made};
+        after_ = {
+            adder_.add(after_, NodeParameters(node_parameters(kernel)), "cudaGraphAddNode (fill)")};
     }
 
     cudaGraphNode_t last() const noexcept { return after_.front(); }
 
 private:
-    cudaGraph_t graph_, keeper_;
+    NodeAdder adder_;
     Nodes after_;
     Gpu& g_;
-    const SourceLocation& where_;
 };
 
 void add_copy(Chain& chain, Piece to, Piece from) {
@@ -136,9 +127,8 @@ bool is_staged(const NodeData& node) noexcept {
     return word_of(node.to, node.value.data(), node.value.size()) == 0;
 }
 
-cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const Nodes& after, Gpu& of_graph, const SourceLocation& where) {
-    Chain chain(graph, keeper, after, gpu_of_memory(node, of_graph, where), where);
+cudaGraphNode_t add_staged_node(const NodeAdder& adder, const NodeData& node, const Nodes& after) {
+    Chain chain(adder, after, gpu_of_memory(node, adder.gpu(), adder.where()));
     if (node.kind == NodeKind::copy) add_copy(chain, node.to, node.from);
     else add_fill(chain, node.to, node.value);
     return chain.last();

@@ -39,8 +39,8 @@ void NativeGraph::update_kernel(const NodeData& node, const SourceLocation& wher
         }
         p.func = one.function;
     }
-    check_update(as_runtime(api.cuGraphExecKernelNodeSetParams(exec.get(), one.native, &p)),
-                 "cuGraphExecKernelNodeSetParams", node, where);
+    check_update(change_kernel(exec.get(), one.native, p), "cuGraphExecKernelNodeSetParams", node,
+                 where);
 }
 
 cudaGraphNodeType NativeGraph::native_type(const NativeNode& node,
@@ -62,36 +62,29 @@ void NativeGraph::keep_event(const NodeData& node) {
 }
 
 void NativeGraph::update_other(const NodeData& node, const SourceLocation& where) {
-    cudaGraphNode_t native = nodes[node.index].native;
+    const cudaGraphNode_t native = nodes[node.index].native;
     switch (node.kind) {
     case NodeKind::copy: {
         ensure_access(node, where);
         Gpu& g = gpu_of_memory(node, *gpu, where);
         InContext in(g);
-        const CUDA_MEMCPY3D p = copy_parameters(node.to, node.from);
         return check_update(
-            as_runtime(api.cuGraphExecMemcpyNodeSetParams(exec.get(), native, &p, g.context)),
+            change_copy(exec.get(), native, copy_parameters(node.to, node.from), g.context),
             "cuGraphExecMemcpyNodeSetParams", node, where);
     }
     case NodeKind::fill: {
         Gpu& g = gpu_of_memory(node, *gpu, where);
         InContext in(g);
         const FillParameters p(node, g, node.was_disabled && !is_memset(node, where));
-        if (p.is_kernel)
-            return check_update(api.cudaGraphExecKernelNodeSetParams(exec.get(), native, &p.kernel),
-                                "cudaGraphExecKernelNodeSetParams (fill)", node, where);
-        return check_update(api.cudaGraphExecMemsetNodeSetParams(exec.get(), native, &p.memset),
-                            "cudaGraphExecMemsetNodeSetParams", node, where);
+        return check_update(
+            change_node(exec.get(), native,
+                        p.is_kernel ? NodeParameters(p.kernel) : NodeParameters(p.memset)),
+            "cudaGraphExecNodeSetParams (fill)", node, where);
     }
     case NodeKind::record_event:
-        check_update(api.cudaGraphExecEventRecordNodeSetEvent(exec.get(), native,
-                                                              native_for_graph(*node.event, where)),
-                     "cudaGraphExecEventRecordNodeSetEvent", node, where);
-        return keep_event(node);
     case NodeKind::wait_event:
-        check_update(api.cudaGraphExecEventWaitNodeSetEvent(exec.get(), native,
-                                                            native_for_graph(*node.event, where)),
-                     "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        check_update(change_node(exec.get(), native, event_parameters(node, where)),
+                     "cudaGraphExecNodeSetParams (event)", node, where);
         return keep_event(node);
     default: return;
     }
