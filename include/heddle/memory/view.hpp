@@ -28,9 +28,9 @@ namespace detail {
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
-/// Returns false for memory of a GPU. Declared `const`, because the answer stays the same while a
-/// view of the block is valid: loops of kernels call it once, and not for each index.
-[[gnu::const]] bool host_reaches(const Block* block) noexcept;
+/// Returns false for memory of a GPU. Declared `pure`, because it only reads the block: calls with
+/// no write between them become one.
+[[gnu::pure]] bool host_reaches(const Block* block) noexcept;
 /// Throws UsageError if the host cannot read the memory.
 inline void check_host_reach(const Block* block, Where where) {
     if (!host_reaches(block)) [[unlikely]]

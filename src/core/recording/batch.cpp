@@ -55,17 +55,39 @@ void BatchRun::Entry::drop(std::vector<std::shared_ptr<void>>& garbage) noexcept
     garbage.push_back(before.release());
 }
 
+/// Takes the newest graph, whose shape is the tape's, and updates it. Leaves `made` without a graph
+/// if another one has to be made.
+void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceLocation& where,
+                     std::vector<std::shared_ptr<void>>& garbage) {
+    if (remembered_ > 1 && entries_.back().before && entries_.back().before->equals(*tape)) {
+        // If arguments alternate between two sets, each set gets a graph.
+        way.why = "arguments that alternate get a graph each";
+        return;
+    }
+    made = std::move(entries_.back());
+    entries_.pop_back();
+    try {
+        way = {BatchResult::How::updated, "the same operations with other arguments",
+               update(made, tape, where)};
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+        made.drop(garbage);
+        made = {};
+        way.why = "an argument could not be changed in the old graph";
+    }
+}
+
 void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                       const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage) {
     using How = BatchResult::How;
     const CallMark mark("batch", where);
     StreamRecord& origin = *what.parts.front().stream;
     const std::size_t operations = tape->size();
-    const auto note = [&](How how, const char* why, std::size_t changed) {
-        last.how = how;
-        last.why = why;
+    const auto note = [&](const Way& way) {
+        last.how = way.how;
+        last.why = way.why;
         last.operations += operations;
-        last.changed += changed;
+        last.changed += way.changed;
         ++last.graphs;
         if (is_noted()) tell_launch(entries_.back(), origin, recording, where);
     };
@@ -75,36 +97,18 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         entries_.back().exec->launch_batch(what.parts, what.begins, what.marks, where);
         // A replayed tape is plain bytes: clearing it calls no destructor of a user's closure.
         tape->clear();
-        return note(How::replayed, "the same as an earlier time", 0);
+        return note({How::replayed, "the same as an earlier time", 0});
     }
     // A graph is remembered only after a launch that matches the remembered tape.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
-    How how = How::instantiated;
-    const char* why = entries_.empty()
-                          ? "the first time"
-                          : "other operations, or in another order, than any remembered time";
-    std::size_t changed = 0;
+    Way way{How::instantiated,
+            entries_.empty() ? "the first time"
+                             : "other operations, or in another order, than any remembered time",
+            0};
     Entry made;
     try {
-        if (is_like && remembered_ > 1 && entries_.back().before &&
-            entries_.back().before->equals(*tape)) {
-            // If arguments alternate between two sets, each set gets a graph.
-            why = "arguments that alternate get a graph each";
-        } else if (is_like) {
-            made = std::move(entries_.back());
-            entries_.pop_back();
-            try {
-                changed = update(made, tape, where);
-                how = How::updated;
-                why = "the same operations with other arguments";
-            } catch (const Error& error) {
-                if (error.code() != ErrorCode::unsupported) throw;
-                made.drop(garbage);
-                made = {};
-                why = "an argument could not be changed in the old graph";
-            }
-        }
+        if (is_like) reuse(made, way, tape, where, garbage);
         if (made.exec == nullptr)
             made.exec =
                 origin.backend->instantiate(*graph_of(tape.shared(), origin.device, where), where);
@@ -117,7 +121,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
             entries_.erase(entries_.begin());
         }
         entries_.push_back(std::move(made));
-        note(how, why, changed);
+        note(way);
     } catch (...) {
         made.drop(garbage);
         throw;

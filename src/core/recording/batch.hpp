@@ -60,6 +60,14 @@ private:
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
+    /// How a launch got its graph.
+    struct Way {
+        BatchResult::How how;
+        const char* why;
+        std::size_t changed;  ///< number of changed operations
+    };
+    void reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceLocation& where,
+               std::vector<std::shared_ptr<void>>& garbage);
     void tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t recording,
                      const SourceLocation& where) noexcept;
     /// Moves the entry that fits best to the end. Returns false if there is none.

@@ -225,6 +225,7 @@ private:
     /// Each runs a task. Returns false if the task is not finished: it continues in pieces, or
     /// later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
+    bool run_many(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
     /// Starts a pass. Returns false if the completion of the pass will continue the node.
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);

@@ -317,11 +317,17 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
         return true;
     }
     if (is_failed(index) && !task.type->is_cleanup) return true;
-    const auto workers = static_cast<std::size_t>(executor().workers());
-    if (task.count == 1 || workers == 1) {
+    if (task.count == 1 || executor().workers() == 1) {
         run_on(own, *task.type, task.self, 0, task.count);
         return true;
     }
+    return run_many(index, from_ns, ready);
+}
+
+bool GraphRun::run_many(std::uint32_t index, std::int64_t from_ns, Ready& ready) {
+    const Plan::Task& task = plan_->tasks[index];
+    Fiber* const own = fiber(index);
+    const auto workers = static_cast<std::size_t>(executor().workers());
     double index_ns = 0;
     const std::size_t done = run_first(own, *task.type, task.self, task.count, index_ns);
     if (done == task.count) return true;
