@@ -40,11 +40,9 @@ Nodes add_body(const NodeAdder& adder, const GraphData& body, const NodeData& co
         const Before before(body, node, made);
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // An empty node replaces a disabled one, because nodes of a body cannot be enabled later.
-        cudaGraphNode_t& one = made.emplace_back().native;
-        if (node.conditional != nullptr) one = add_conditional(adder, node, before.nodes);
-        else if (!node.enabled) one = adder.add(before.nodes, {});
-        else if (is_staged(node)) one = add_staged_node(adder, node, before.nodes);
-        else one = add_device_node(adder, node, before);
+        made.emplace_back().native = node.enabled || node.conditional != nullptr
+                                         ? add_work(adder, node, before)
+                                         : adder.add(before.nodes, {});
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)

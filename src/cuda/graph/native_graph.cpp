@@ -94,24 +94,19 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.event = node.event;
         has_events = true;
     }
-    const Nodes& after = before.nodes;
-    if (one.is_staged) {
-        one.native = add_staged_node(adder, node, after);
-    } else if (is_host(node)) {
-        // A host node runs on one thread, because the driver keeps the graph's order.
-        one.native = add_host(adder, node, captured, after);
+    // A host node runs on one thread, because the driver keeps the graph's order.
+    if (is_host(node)) {
+        one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {
         const auto child = static_cast<cudaGraph_t>(node.foreign.get());
-        one.native =
-            adder.add(after, NodeParameters::child_graph(child), "cudaGraphAddNode (child graph)");
-    } else if (node.kind == NodeKind::conditional) {
-        has_conditions = true;
-        one.native = add_conditional(adder, node, after);
+        one.native = adder.add(before.nodes, NodeParameters::child_graph(child),
+                               "cudaGraphAddNode (child graph)");
     } else if (node.event != nullptr) {
-        one.native = add_event(adder, node, after);
+        one.native = add_event(adder, node, before.nodes);
     } else {
-        one.native = add_device_node(adder, node, before);
-        one.is_disabled = node.has_no_work();
+        has_conditions |= node.conditional != nullptr;
+        one.native = add_work(adder, node, before);
+        one.is_disabled = node.kind != NodeKind::conditional && node.has_no_work();
     }
 }
 

@@ -65,9 +65,8 @@ Before::Before(const GraphData& graph, const NodeData& node, std::span<const Nat
     }
 }
 
-KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
+KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
                    const SourceLocation& where) {
-    const Gpu& g = gpu(node.device.index(), where);
     const WorkType& type = *node.work.type;
     addresses.resize(type.parts());
     if (type.code != nullptr && type.code().registered)  // making a node of it loads the kernel
@@ -196,9 +195,10 @@ void set_options(cudaGraphNode_t made, StreamState& stream, const LaunchOptions&
               "cudaGraphKernelNodeSetAttribute", adder.gpu().index, adder.where());
 }
 
-cudaGraphNode_t add_kernel(const NodeAdder& adder, const NodeData& node, const Before& before) {
+cudaGraphNode_t add_kernel(const NodeAdder& adder, const NodeData& node, const Before& before,
+                           const Gpu& g) {
     std::vector<void*> addresses;
-    const KernelForm form = form_of(node, addresses, adder.where());
+    const KernelForm form = form_of(node, g, addresses, adder.where());
     const LaunchOptions options = options_of(node);
     StreamState* const stream =
         options != LaunchOptions() ? &Access::state(default_stream(node.device)) : nullptr;
@@ -237,10 +237,16 @@ cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node,
         return adder.add(before.nodes, {});
     Gpu& g = gpu_of_memory(node, adder.gpu(), adder.where());
     InContext in(g);
-    if (is_kernel) return add_kernel(adder, node, before);
+    if (is_kernel) return add_kernel(adder, node, before, g);
     if (node.kind == NodeKind::fill) return add_fill(adder, node, before.nodes, g);
     ensure_access(node, adder.where());
     return add_copy_node(adder, before.nodes, node.to, node.from, g);
+}
+
+cudaGraphNode_t add_work(const NodeAdder& adder, const NodeData& node, const Before& before) {
+    if (node.conditional != nullptr) return add_conditional(adder, node, before.nodes);
+    if (is_staged(node)) return add_staged_node(adder, node, before.nodes);
+    return add_device_node(adder, node, before);
 }
 
 bool has_priorities(const GraphData& graph) noexcept {

@@ -15,9 +15,9 @@
 
 namespace heddle::detail::cu {
 
-/// Returns the form of a kernel node's work, for its device. The form refers to `addresses`, to
+/// Returns the form of a kernel node's work, for its device `g`. The form refers to `addresses`, to
 /// which it writes the addresses of the closure's parts.
-KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
+KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
                    const SourceLocation& where);
 
 /// Converts the form of a kernel to the driver's parameters. Unless the kernel was loaded at run
@@ -67,6 +67,9 @@ struct Before {
 
 using Nodes = NodeAdder::Nodes;
 
+/// Adds the native nodes of work that a body of a conditional node may have too: a conditional
+/// node, a kernel, a copy or a fill. Returns the last one.
+cudaGraphNode_t add_work(const NodeAdder& adder, const NodeData& node, const Before& before);
 /// Adds the native node of a kernel on a CUDA device, of a copy or of a fill that is not staged.
 /// All other kinds become empty nodes.
 cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node, const Before& before);

@@ -26,8 +26,9 @@ void NativeGraph::check_update(cudaError_t code, const char* call, const NodeDat
 /// without a context (seen with driver 580).
 void NativeGraph::update_kernel(const NodeData& node, const SourceLocation& where) {
     NativeNode& one = nodes[node.index];
-    const KernelForm form = form_of(node, addresses_, where);
-    InContext in(cu::gpu(node.device.index(), where));
+    const Gpu& g = cu::gpu(node.device.index(), where);
+    const KernelForm form = form_of(node, g, addresses_, where);
+    InContext in(g);
     CUDA_KERNEL_NODE_PARAMS p = kernel_parameters(form);
     if (!form.is_loaded) {
         if (one.symbol != form.function) {
