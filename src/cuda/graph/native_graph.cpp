@@ -84,7 +84,6 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
     if (natives != nullptr) natives->begin_node(static_cast<std::uint32_t>(node.index));
     NativeNode& one = nodes[node.index];
     one.is_staged = is_staged(node);
-    // CUDA cannot disable an empty node.
     one.is_disabled = !node.enabled && (one.is_staged || captured != nullptr);
     if (one.is_disabled) {
         one.native = adder.add(before.nodes, {});
@@ -106,6 +105,7 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
     } else {
         has_conditions |= node.conditional != nullptr;
         one.native = add_work(adder, node, before);
+        // CUDA cannot disable an empty node.
         one.is_disabled = node.kind != NodeKind::conditional && node.has_no_work();
     }
 }
