@@ -42,7 +42,8 @@ struct NativeGraph {
     /// Adds a turn of each host function for a launch on the stream. `fates`: of the components;
     /// may be empty.
     void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
-    /// Removes the newest launch's turn of the first `count` host nodes, where it has not been used.
+    /// Removes the newest launch's turn of the first `count` host nodes, where it has not been
+    /// used.
     void pop_turns(std::size_t count) noexcept;
 
     bool has_staged_nodes() const noexcept;
