@@ -26,8 +26,8 @@ Block& block_at(void* data, const SourceLocation& where) {
     Block* const block = find_block(data);
     if (block == nullptr || block->data != data)
         usage_error({"deallocate", where},
-                    "no memory of heddle begins at {}: deallocate what allocate() returned, once",
-                    data);
+                    "no memory of heddle begins at this address: pass what allocate() returned, "
+                    "once");
     return *block;
 }
 
