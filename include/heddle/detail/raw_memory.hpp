@@ -23,8 +23,8 @@ void deallocate_raw(void* data, Where where) noexcept;
 
 // The others are in builds with CUDA only.
 
-/// Throws UsageError naming `what` if the device is not a GPU.
-void check_is_gpu(Device device, const char* what, Where where);
+/// Throws UsageError naming `call` if the device is not a GPU.
+void check_is_gpu(Device device, const char* call, Where where);
 /// As allocate_raw(), for a stream that heddle may not know. Throws UsageError if it is not of
 /// `device`.
 void* allocate_native(Device device, CUstream_st* stream, std::size_t bytes, std::size_t alignment);

@@ -150,12 +150,12 @@ public:
         deallocate(stream, data, bytes, alignment);
     }
 
-    /// Resources of one device are equal: each may deallocate what the other allocated.
+    /// Resources of one device are equal: each may deallocate the memory of the other.
     bool operator==(const MemoryResource&) const = default;
     /// Says that kernels can access the memory, and the host cannot.
     friend void get_property(const MemoryResource&, cuda::mr::device_accessible) noexcept {}
 #if CCCL_VERSION >= 3002000
-    /// What a container knows of the memory.
+    /// The properties of the memory, for containers.
     using default_queries = cuda::mr::properties_list<cuda::mr::device_accessible>;
 #endif
 

@@ -37,9 +37,9 @@ void* allocate_raw(StreamRef stream, std::size_t bytes, std::size_t alignment, W
     check_alignment(alignment, where);
     if (bytes == 0) return nullptr;
     Block& block = allocate(stream, bytes, 1, "allocate", where);
-    // The allocation is no use to wait for: whoever has the address has to be ordered after it.
-    // `stream` may be a wrapper that ends now, and with it as a user the memory would not be freed
-    // in the order of one stream. A recording needs to know it, because the memory is its own.
+    // The allocation is not a use to wait for: all users of the address are ordered after it. If
+    // `stream` is a short-lived wrapper, its use would keep the memory from being freed in the
+    // order of one stream. In a recording the memory belongs to the recording, with its users.
     if (!record_of(stream).has(stream_flag::recording)) forget_users(block);
     return block.data;
 }

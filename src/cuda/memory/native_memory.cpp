@@ -8,8 +8,8 @@
 
 namespace heddle::detail {
 
-void check_is_gpu(Device device, const char* what, Where where) {
-    if (!device.is_cuda()) usage_error({what, where}, "{} is not a CUDA device", device);
+void check_is_gpu(Device device, const char* call, Where where) {
+    if (!device.is_cuda()) usage_error({call, where}, "{} is not a CUDA device", device);
 }
 
 void* allocate_native(Device device, CUstream_st* native, std::size_t bytes,
