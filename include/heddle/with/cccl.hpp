@@ -134,17 +134,20 @@ public:
         detail::deallocate_raw(data, SourceLocation());
     }
 
-    /// The names of CCCL 3.0 for the four functions above.
+    /// As allocate_sync(), under the name of CCCL 3.0.
     void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
         return allocate_sync(bytes, alignment);
     }
+    /// As deallocate_sync(), under the name of CCCL 3.0.
     void deallocate(void* data, std::size_t bytes,
                     std::size_t alignment = alignof(std::max_align_t)) noexcept {
         deallocate_sync(data, bytes, alignment);
     }
+    /// As allocate() on a stream, under the name of CCCL 3.0.
     void* allocate_async(std::size_t bytes, std::size_t alignment, cuda::stream_ref stream) {
         return allocate(stream, bytes, alignment);
     }
+    /// As deallocate() on a stream, under the name of CCCL 3.0.
     void deallocate_async(void* data, std::size_t bytes, std::size_t alignment,
                           cuda::stream_ref stream) noexcept {
         deallocate(stream, data, bytes, alignment);
