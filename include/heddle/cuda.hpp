@@ -1,5 +1,6 @@
 // Interoperation with CUDA: native handles, wrapped streams and events, and launches of __global__
-// functions. The only public header that includes CUDA headers; needs a heddle built with CUDA.
+// functions. With those in heddle/with/ the only public header that includes CUDA headers; needs a
+// heddle built with CUDA.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,9 @@ cudaEvent_t native_handle(const Event& event, Where where = {});
 ///
 /// cudaStreamLegacy, cudaStreamPerThread and 0 (the legacy stream) can be wrapped as well. To CUDA
 /// they mean the current device of the launching thread, so use them only where that is `device`.
+///
+/// Streams of green contexts can be wrapped on any thread, with any current context. A default
+/// stream cannot while a green context, or one made by cuCtxCreate, is current.
 ///
 /// Throws UsageError for a CPU device, and NoDevice if there are no CUDA devices.
 Stream wrap_stream(cudaStream_t native, Where where = {});

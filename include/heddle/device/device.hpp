@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/conversion.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/location.hpp>
 
@@ -62,6 +63,11 @@ public:
         : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
     /// Throws NoDevice if the machine has no such device.
     Device(DeviceKind kind, int index, Where where = {});
+    /// Converts another library's device, if the header of heddle/with/ for it is included.
+    template <class From>
+        requires detail::ConvertsTo<From, Device>
+    explicit Device(const From& from, Where where = {})
+        : Device(detail::Conversion<From, Device>::convert(from, where)) {}
     /// Deleted: a number alone does not say of which kind. Write Device("cuda:0").
     template <std::integral Number>
     explicit Device(Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
@@ -94,6 +100,13 @@ public:
     /// Returns whether enable_pool_access() can let this device access memory of `other`'s pool,
     /// which holds heddle's arrays. True for the device itself and between CPU devices.
     bool can_access_pool(Device other) const;
+
+    /// Converts to another library's device, if the header of heddle/with/ for it is included.
+    template <class To>
+        requires detail::ConvertsTo<Device, To>
+    operator To() const {
+        return detail::convert_to<To>(*this);
+    }
 
     /// Orders CPU devices before GPUs, and devices of one kind by number; for sets and maps.
     auto operator<=>(const Device&) const = default;

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/conversion.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/device/device.hpp>
 
@@ -78,6 +79,13 @@ public:
     /// Blocks the calling thread until the newest record is complete. Throws the failure of the
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
     void synchronize(Where where = {}) const;
+
+    /// Converts to another library's event, if the header of heddle/with/ for it is included.
+    template <class To>
+        requires detail::ConvertsTo<Event, To>
+    operator To() const HEDDLE_LIFETIMEBOUND {
+        return detail::convert_to<To>(*this);
+    }
 
     /// Returns whether both are the same object. Moved-from events compare equal.
     friend bool operator==(const Event& a, const Event& b) noexcept { return a.state_ == b.state_; }

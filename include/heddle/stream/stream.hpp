@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/conversion.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/stream_state.hpp>
 #include <heddle/device/device.hpp>
@@ -111,6 +112,12 @@ public:
     /// Deleted: write native_handle(stream) (heddle/cuda.hpp).
     template <std::same_as<CUstream_st*> native_handle_returns_a>
     operator native_handle_returns_a() const = delete;
+    /// Converts to another library's stream, if the header of heddle/with/ for it is included.
+    template <class To>
+        requires detail::ConvertsTo<StreamRef, To>
+    operator To() const {
+        return detail::convert_to<To>(*this);
+    }
 
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
     /// Orders streams in an unspecified way that does not change; for sets and maps.

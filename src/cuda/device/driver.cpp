@@ -7,7 +7,7 @@ constinit Api api;  // runtime functions may be called before main()
 namespace {
 
 // Entry points are requested as of this CUDA version. The types in driver.hpp match it.
-constexpr unsigned version = 12040;
+constexpr unsigned version = 12080;
 
 template <class F> bool look_up(F& function, const char* name) noexcept {
     void* found = nullptr;

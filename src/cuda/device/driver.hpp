@@ -71,7 +71,7 @@ namespace heddle::detail::cu {
     F(cuOccupancyMaxActiveClusters, 11070)                                                         \
     F(cuPointerGetAttributes, 7000)                                                                \
     F(cuStreamGetCaptureInfo, 12030)                                                               \
-    F(cuStreamGetCtx, 9020)                                                                        \
+    F(cuStreamGetDevice, 12080)                                                                    \
     F(cuStreamGetId, 12000)                                                                        \
     F(cuStreamQuery, 2000)                                                                         \
     F(cuStreamSynchronize, 2000)                                                                   \

@@ -62,18 +62,29 @@ int device_of(cudaStream_t native, const SourceLocation& where) {
         coded_error(ErrorCode::no_device, {"wrap_stream", where}, "{}",
                     cuda_backend().unavailable_reason());
     int device = 0;
-    if (is_default_handle(native)) {
+    if (native == nullptr || is_default_handle(native)) {
         check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
         return device;
     }
-    CUcontext context = nullptr;
-    check(api.cuStreamGetCtx(native, &context), "cuStreamGetCtx", -1, where);
-    check(api.cuCtxPushCurrent(context), "cuCtxPushCurrent", -1, where);
+    // Makes no context current: a stream's may be a green one, which is current to at most one
+    // thread.
     CUdevice found = 0;
-    const CUresult code = api.cuCtxGetDevice(&found);
-    api.cuCtxPopCurrent(&context);
-    check(code, "cuCtxGetDevice", -1, where);
+    check(api.cuStreamGetDevice(native, &found), "cuStreamGetDevice", -1, where);
     return found;
+}
+
+/// Throws UsageError if the calling thread's context is another one than heddle's of the device,
+/// because a default handle would mean that context's default stream to the thread, and not to
+/// heddle.
+void refuse_other_context(const Gpu& g, const SourceLocation& where) {
+    CUcontext current = nullptr;
+    CUdevice device = -1;
+    if (api.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr ||
+        current == g.context || api.cuCtxGetDevice(&device) != CUDA_SUCCESS || device != g.index)
+        return;
+    usage_error({"wrap_stream", where, gpu_device(g.index)},
+                "the thread's context is a green one, or made by cuCtxCreate, and its default "
+                "stream cannot be wrapped: wrap a stream created in it");
 }
 
 }  // namespace
@@ -154,6 +165,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     cu::Gpu& g = cu::gpu(device.index(), where);
     if (native == nullptr)
         native = cudaStreamLegacy;  // the same stream, through a handle that all functions accept
+    if (cu::is_default_handle(native)) cu::refuse_other_context(g, where);
     const unsigned long long id = cu::id_of(g, native, where);
     const int priority = cu::priority_of(g, native, where);
     cu::Handles& all = cu::handles();

@@ -1,0 +1,163 @@
+// Memory by address alone, as containers of other libraries have it: in the order of the streams
+// that allocate and deallocate it.
+#include <heddle/detail/raw_memory.hpp>
+
+#include "support.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+using namespace heddle_test;
+using heddle::detail::allocate_raw;
+using heddle::detail::deallocate_raw;
+
+namespace {
+
+constexpr std::size_t n = 1000;
+constexpr std::size_t bytes = n * sizeof(int);
+
+void* allocate(StreamRef s) { return allocate_raw(s, bytes, alignof(int), Where()); }
+void deallocate(StreamRef s, void* data) { deallocate_raw(s, data, Where()); }
+View<int> elements(void* data) { return {static_cast<int*>(data), n}; }
+
+/// Returns whether any of several new allocations on the stream has this address.
+bool is_reused(StreamRef s, const void* data) {
+    std::vector<Array<int>> others;
+    for (int i = 0; i < 4; ++i) others.emplace_back(s, n);
+    return std::ranges::any_of(others, [&](const Array<int>& x) { return x.data() == data; });
+}
+
+}  // namespace
+
+TEST_CASE("raw memory is for work enqueued later on its stream") {
+    const Stream s(test_device());
+    void* const data = allocate(s);
+    CHECK(reinterpret_cast<std::uintptr_t>(data) % 256 == 0);
+    fill(s, elements(data), 7);
+    Array<int> x(s, n);
+    copy(s, x, elements(data));
+    deallocate(s, data);
+    CHECK(to_host(s, x) == Ints(n, 7));
+}
+
+TEST_CASE("raw memory of no bytes is null") {
+    const Stream s(test_device());
+    CHECK(allocate_raw(s, 0, 1, Where()) == nullptr);
+    CHECK(allocate_raw(s.device(), 0, 1, Where()) == nullptr);
+    const Reports reports;
+    deallocate(s, nullptr);
+    deallocate_raw(nullptr, Where());
+    CHECK(reports.count() == 0);
+}
+
+TEST_CASE("raw memory that is deallocated on a busy stream is no other stream's") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    void* const data = allocate(a);
+    a.synchronize();
+    Gate gate;
+    gate.hold(a);
+    fill(a, elements(data), 7);
+    deallocate(a, data);
+    CHECK_FALSE(is_reused(b, data));
+}
+
+TEST_CASE("raw memory is freed after uses that heddle enqueued on other streams") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    void* const data = allocate(a);
+    Array<int> x(b, n);
+    b.wait_stream(a);
+    b.synchronize();
+    Gate gate;
+    gate.hold(b);
+    copy(b, x, elements(data));
+    deallocate(a, data);
+    CHECK_FALSE(is_reused(a, data));
+}
+
+TEST_CASE("raw memory outlives the stream that allocated it") {
+    const Stream last(test_device());
+    std::optional<Stream> first(test_device());
+    void* const data = allocate(*first);
+    fill(*first, elements(data), 7);
+    last.wait_stream(*first);
+    first.reset();
+    Array<int> x(last, n);
+    copy(last, x, elements(data));
+    deallocate(last, data);
+    CHECK(to_host(last, x) == Ints(n, 7));
+}
+
+TEST_CASE("raw memory of a device is for any stream at once") {
+    const Stream s(test_device());
+    void* const data = allocate_raw(test_device(), bytes, alignof(int), Where());
+    fill(s, elements(data), 7);
+    CHECK(to_host(s, elements(data)) == Ints(n, 7));
+    deallocate_raw(data, Where());
+}
+
+TEST_CASE("raw memory of a capture belongs to its graph") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, n);
+    Graph graph = capture(s, [&] {
+        void* const data = allocate(s);
+        fill(s, elements(data), 7);
+        copy(s, x, elements(data));
+        deallocate(s, data);
+    });
+    for (int i = 0; i < 2; ++i) {
+        fill(s, x, 0);
+        graph.launch(s);
+        CHECK(to_host(s, x) == Ints(n, 7));
+    }
+}
+
+TEST_CASE("raw memory of a batch is its own, as if it were made at once") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, n);
+    Batch batch;
+    batch(s, [&] {
+        void* const data = allocate(s);
+        fill(s, elements(data), 7);
+        copy(s, x, elements(data));
+        deallocate(s, data);
+    });
+    CHECK(to_host(s, x) == Ints(n, 7));
+}
+
+TEST_CASE("raw memory has an alignment of a power of two up to 256 bytes") {
+    const Stream s(test_device());
+    for (const std::size_t wrong : std::vector<std::size_t>{0, 3, 512}) {
+        const auto error = error_of([&] { (void)allocate_raw(s, bytes, wrong, Where()); });
+        REQUIRE(error);
+        CHECK(error->code() == ErrorCode::usage);
+    }
+}
+
+TEST_CASE("deallocating what is no raw memory is reported") {
+    const Stream s(test_device());
+    void* const data = allocate(s);
+    const Reports reports;
+    int other = 0;
+    deallocate(s, &other);
+    deallocate(s, static_cast<int*>(data) + 1);
+    deallocate_raw(&other, Where());
+    REQUIRE(reports.count() == 3);
+    CHECK(reports.all().front().code() == ErrorCode::usage);
+    deallocate(s, data);
+    CHECK(reports.count() == 3);
+}
+
+TEST_CASE("deallocating on a stream that is gone is reported, and leaves the memory") {
+    const Stream s(test_device());
+    void* const data = allocate(s);
+    const Reports reports;
+    deallocate(StreamRef(), data);
+    CHECK(reports.count() == 1);
+    CHECK_FALSE(is_reused(s, data));
+    deallocate(s, data);
+    CHECK(reports.count() == 1);
+}
