@@ -272,6 +272,15 @@ void add_global_rows(Report& report, Device device) {
         add("launch, __global__, on the current stream",
             repeat([&] { launch(empty_kernel, grid(1, 1)); }), "cudaLaunchKernel", repeat(by_call));
     }
+    const auto lend = [&] {
+        with_native(s, [&](cudaStream_t native) { empty_kernel<<<1, 1, 0, native>>>(); });
+    };
+    add("<<<>>> in with_native", repeat(lend), "<<<>>>", repeat(by_brackets));
+    add("<<<>>> on borrow(stream)", repeat([&] { empty_kernel<<<1, 1, 0, borrow(s)>>>(); }),
+        "<<<>>>", repeat(by_brackets));
+    constexpr Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};
+    report.compare("with_native of an empty function", device.name(),
+                   {repeat([&] { with_native(s, [](cudaStream_t) {}); }), settle}, {}, host_only);
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ public:
         queue_of(stream).finish_pushes();
         return true;
     }
+    void count_native(StreamRecord& stream) noexcept override {
+        queue_of(stream).count_submission();
+    }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
     void launch(StreamRecord& stream, const LaunchCall& call) override;

@@ -63,7 +63,7 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     Stream copied = s;                           // says: streams_are_moved_and_not_copied
     Stream wrapped(native);                      // says: use_wrap_stream
     copy(native, View<float>(), View<float>());  // says: View
-    takes_native(s);                             // says: native_handle_returns_a
+    takes_native(s);                             // says: with_native_lends_a_handle_and_native_handle_returns_one
     Event of_stream(s);                          // says: use_wait_stream_or_record_event
     Event same = event;                          // says: events_are_moved_and_not_copied
     s.wait_stream(event);                        // says: use_wait_event

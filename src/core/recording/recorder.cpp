@@ -94,7 +94,7 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
         }
     }
     participants.back().given = stream.submissions.load();
-    if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;
+    if (!is_capture() || !stream.has(stream_flag::unseen)) return true;
     try {
         stream.backend->begin_foreign(stream, capture_mode(), where);
     } catch (...) {
@@ -225,7 +225,7 @@ bool is_recorded_here(StreamRecord& stream) noexcept {
 }
 
 bool is_recordable(StreamRecord& stream) noexcept {
-    return !stream.has(stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording));
+    return !stream.has(not_recordable);
 }
 
 }  // namespace heddle::detail
