@@ -11,8 +11,8 @@
 
 namespace heddle_test {
 
-/// Calls function() while the stream is lent. Returns false, and does not call it, if the stream has
-/// failed.
+/// Calls function() while the stream is lent. Returns false, and does not call it, if the stream
+/// has failed.
 template <class F>
 bool lend_with(StreamRef stream, F&& function, std::span<const detail::MemoryArgument> memory,
                const SourceLocation& where) {

@@ -192,8 +192,7 @@ private:
             lend(stream, [&] { enqueue_work(s, stream, round); });
         } else if (stream.device().is_cpu()) {
             lend(
-                stream,
-                [&] { enqueue_natively(stream, HostWork{to, from, n, s.a, b, s.slow}); },
+                stream, [&] { enqueue_natively(stream, HostWork{to, from, n, s.a, b, s.slow}); },
                 reads(from), writes(to));
         } else {
             launch_natively(stream, s.what == What::mix, {from, to, s.a, b, s.slow});

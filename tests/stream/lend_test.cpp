@@ -337,9 +337,8 @@ TEST_CASE("no loan under a condition") {
     const Stream s = cpu_stream();
     const Array<int> flag = full<int>(s, 1, 1);
     std::optional<Error> error;
-    (void)capture(s, [&] {
-        capture_if(s, flag, [&] { error = error_of([&] { lend(s, [] {}); }); });
-    });
+    (void)capture(s,
+                  [&] { capture_if(s, flag, [&] { error = error_of([&] { lend(s, [] {}); }); }); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
     CHECK(lend(s, [] {}));

@@ -526,8 +526,8 @@ TEST_CASE("an empty branch needs no wait if what came before it is covered",
     CHECK(rule(given - 1, given) == WaitRuleName::empty_branch);
     CHECK(rule(given, given) == WaitRuleName::needed);          // not covered
     CHECK(rule(given - 1, given - 1) == WaitRuleName::needed);  // not empty
-    for (const std::uint32_t one : {flag::handed_out, flag::one_loan, flag::fallible,
-                                    flag::recording}) {
+    for (const std::uint32_t one :
+         {flag::handed_out, flag::one_loan, flag::fallible, flag::recording}) {
         branch->set(one);
         CHECK(rule(given - 1, given) != WaitRuleName::empty_branch);
         branch->clear(one);

@@ -2,8 +2,8 @@
 // own for each stream lets two streams, and graphs, use one handle.
 #include "want.hpp"
 
-#include <heddle/heddle.hpp>
 #include <heddle/cuda.hpp>
+#include <heddle/heddle.hpp>
 
 #include <cublas_v2.h>
 

@@ -43,9 +43,9 @@ int main() {
 #if CCCL_VERSION >= 3002000
     fill(s, sum, 0);
     before = stats();
-    check_cuda(cub::DeviceReduce::Sum(x.data(), sum.data(), n,
-                                      environment(s, reads(x), writes(sum))),
-               "cub::DeviceReduce::Sum");
+    check_cuda(
+        cub::DeviceReduce::Sum(x.data(), sum.data(), n, environment(s, reads(x), writes(sum))),
+        "cub::DeviceReduce::Sum");
     want(stats().allocations > before.allocations, "temporaries are arrays of the stream");
     t.wait_stream(s);
     before = stats();

@@ -32,8 +32,7 @@ int main() {
         try {
             with_native(cpu, [&](cudaStream_t) { called = true; });
             want(false, "a CPU stream has no handle");
-        } catch (const UsageError&) {
-        }
+        } catch (const UsageError&) {}
         want(!called, "the function is not called for a CPU stream");
     } catch (...) {
         want(false, "UsageError");
@@ -59,14 +58,17 @@ int main() {
     want(stats().waits_elided == before.waits_elided + 1, "elision goes on after a borrow");
 
     // Inside of the call: who knows of the work waits for it, however often it waited before.
-    with_native(s, [&](cudaStream_t h) {
-        t.wait_stream(s);
-        add<<<4, 256, 0, h>>>(x.data(), n, 1);
-        before = stats();
-        t.wait_stream(s);
-        want(stats().waits_inserted == before.waits_inserted + 1, "a wait inside the call");
-        add<<<4, 256, 0, h>>>(x.data(), n, -1);
-    }, writes(x));
+    with_native(
+        s,
+        [&](cudaStream_t h) {
+            t.wait_stream(s);
+            add<<<4, 256, 0, h>>>(x.data(), n, 1);
+            before = stats();
+            t.wait_stream(s);
+            want(stats().waits_inserted == before.waits_inserted + 1, "a wait inside the call");
+            add<<<4, 256, 0, h>>>(x.data(), n, -1);
+        },
+        writes(x));
     before = stats();
     t.wait_stream(s);
     want(stats().waits_inserted == before.waits_inserted + 1, "what came after that wait");
@@ -95,8 +97,12 @@ int main() {
     // One operation for observers, with its accesses.
     Ops ops;
     add_observer(ops);
-    with_native(s, [&](cudaStream_t h) { add<<<4, 256, 0, h>>>(x.data(), n, 1),
-                                         add<<<4, 256, 0, h>>>(x.data(), n, 1); }, writes(x));
+    with_native(
+        s,
+        [&](cudaStream_t h) {
+            add<<<4, 256, 0, h>>>(x.data(), n, 1), add<<<4, 256, 0, h>>>(x.data(), n, 1);
+        },
+        writes(x));
     remove_observer(ops);
     want(ops.kinds.size() == 1 && ops.accesses == 1, "one operation, one access");
     want(to_host(s, x)[n - 1] == 4.0f, "all ran");
@@ -108,9 +114,11 @@ int main() {
     Stream u{device};
     t.wait_stream(u);
     try {
-        with_native(u, [&](cudaStream_t h) { add<<<4, 256, 0, h>>>(x.data(), n, 1); throw 7; });
-    } catch (int) {
-    }
+        with_native(u, [&](cudaStream_t h) {
+            add<<<4, 256, 0, h>>>(x.data(), n, 1);
+            throw 7;
+        });
+    } catch (int) {}
     before = stats();
     t.wait_stream(u);
     want(stats().waits_inserted == before.waits_inserted + 1, "counted in spite of the exception");
@@ -118,13 +126,14 @@ int main() {
     try {
         with_native(u, [&](cudaStream_t h) { add<<<4, 5000, 0, h>>>(x.data(), n, 1); });
         want(false, "an impossible launch is told");
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
     launch(u, [] HEDDLE_FN(std::size_t i, View<float> v) { v[i] += 1; }, dim(n), x);
 
     // Dropped on a poisoned stream.
     launch_host(u, [] { throw 1; });
-    try { u.synchronize(); } catch (...) {}
+    try {
+        u.synchronize();
+    } catch (...) {}
     bool called = false;
     with_native(u, [&](cudaStream_t) { called = true; });
     want(!called, "dropped on a poisoned stream");
@@ -160,7 +169,8 @@ int main() {
     {
         order_by_data order{device};
         fill(order, y, 1.0f);
-        with_native(order, [&](cudaStream_t h) { add<<<4, 256, 0, h>>>(y.data(), n, 1); }, writes(y));
+        with_native(
+            order, [&](cudaStream_t h) { add<<<4, 256, 0, h>>>(y.data(), n, 1); }, writes(y));
         want(to_host(order, y)[5] == 2.0f, "ordered by data");
     }
     return bad != 0;

@@ -45,8 +45,8 @@ enum class OpKind : std::uint8_t {
     /// The calling thread was blocked within another call, or polled by repeating a query. Orders
     /// no work. Reported only if an observer requests times.
     blocked,
-    /// Work that other code enqueued on a lent native handle: with_native(), borrow(). Any number of
-    /// native operations, reported at the end of the loan.
+    /// Work that other code enqueued on a lent native handle: with_native(), borrow(). Any number
+    /// of native operations, reported at the end of the loan.
     native,
 };
 /// The number of kinds.

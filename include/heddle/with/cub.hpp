@@ -27,9 +27,9 @@ namespace heddle {
 
 namespace detail {
 template <class F>
-concept TakesTemporary = std::invocable<F&, void*, std::size_t&, cudaStream_t> &&
-                         std::same_as<std::invoke_result_t<F&, void*, std::size_t&, cudaStream_t>,
-                                      cudaError_t>;
+concept TakesTemporary =
+    std::invocable<F&, void*, std::size_t&, cudaStream_t> &&
+    std::same_as<std::invoke_result_t<F&, void*, std::size_t&, cudaStream_t>, cudaError_t>;
 }  // namespace detail
 
 /// Calls function(memory, bytes, native) twice, as CUB's device-wide algorithms expect: first with

@@ -224,8 +224,6 @@ bool is_recorded_here(StreamRecord& stream) noexcept {
     return r->is_mine() || (around != nullptr && around->is_mine());
 }
 
-bool is_recordable(StreamRecord& stream) noexcept {
-    return !stream.has(not_recordable);
-}
+bool is_recordable(StreamRecord& stream) noexcept { return !stream.has(not_recordable); }
 
 }  // namespace heddle::detail

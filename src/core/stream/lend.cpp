@@ -32,9 +32,9 @@ void check_memory_of(const OpenLoan& loan, std::span<const MemoryArgument> memor
         accesses.reserve(memory.size());
         for (const MemoryArgument& one : memory)
             if (one.data != nullptr)
-                accesses.push_back(
-                    access_of(one, one.block,
-                              one.writes ? AccessMode::read_write : AccessMode::read, one.element));
+                accesses.push_back(access_of(one, one.block,
+                                             one.writes ? AccessMode::read_write : AccessMode::read,
+                                             one.element));
         op.accesses = accesses;
         op.holds_pointers = memory.empty();
         tell();

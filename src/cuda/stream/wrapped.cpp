@@ -22,8 +22,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles are or were held outside heddle, by device and the driver's stream id: new streams
-/// reuse handles, but not ids.
+/// Streams whose handles are or were held outside heddle, by device and the driver's stream id: new
+/// streams reuse handles, but not ids.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
@@ -105,8 +105,7 @@ namespace {
 void hand_out(StreamRecord& record, const char* call, const SourceLocation& where) {
     record.set(stream_flag::handed_out);
     note_handed_out(record, where);
-    if (is_observed())
-        notify_on(record, {.kind = OpKind::hand_out, .name = call, .where = where});
+    if (is_observed()) notify_on(record, {.kind = OpKind::hand_out, .name = call, .where = where});
 }
 void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
     if (!device.is_cuda())
