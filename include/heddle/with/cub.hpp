@@ -73,7 +73,7 @@ private:
     Temporaries* memory_;
 };
 
-/// What a loan of a stream to CUB owns.
+/// A loan of a stream to CUB, with the memory that CUB allocates.
 struct CubLoan : BorrowedStream {
     CubLoan(StreamRef stream, std::span<const MemoryArgument> memory, const SourceLocation& where)
         : BorrowedStream(stream, memory, "environment", where), temporaries(stream, where) {}

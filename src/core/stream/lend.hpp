@@ -20,11 +20,11 @@ struct OpenLoan {
 };
 
 /// Begins a loan. Until end_lend(), other streams' waits for the stream are neither elided nor
-/// noted, and memory that is freed on it counts as used by the loan's work. `memory`: what that
-/// work uses. Returns false if the stream has failed: no loan is open, and the work is dropped. A
-/// batch that records the stream is flushed. Loans may be nested, and open in several threads at
-/// once. Throws UsageError for dead streams and for memory that the stream cannot access.
-/// Thread-safe.
+/// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the
+/// memory of that work. Returns false if the stream has failed: no loan is open, and the work is
+/// dropped. A batch that records the stream is flushed. Loans may be nested, and open in several
+/// threads at once. Throws UsageError for dead streams and for memory that the stream cannot
+/// access. Thread-safe.
 [[nodiscard]] bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 /// Ends the loan: counts its work as one submission, or lets the stream's capture record it, and
