@@ -248,7 +248,7 @@ public:
     ~CapturedShare() {
         if (has_ended_) return;
         try {
-            close_loan(loan_, {});
+            (void)close_loan(loan_, {});
         } catch (...) {
             report(std::current_exception());
         }
@@ -266,7 +266,7 @@ public:
             memory[used++].writes = true;
         }
         has_ended_ = true;
-        close_loan(loan_, {memory, used});
+        (void)close_loan(loan_, {memory, used});
     }
 
 private:

@@ -32,12 +32,13 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
     return {r->id.load(std::memory_order_relaxed), r->tape->size()};
 }
 
-void end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
+bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                        std::span<const MemoryArgument> memory, const SourceLocation& where) {
     std::exception_ptr failure;
+    bool is_open = false;
     {
         const Recorded r(stream);
-        const bool is_open = r && r->id.load(std::memory_order_relaxed) == loan.recording;
+        is_open = r && r->id.load(std::memory_order_relaxed) == loan.recording;
         if (is_open) {
             try {
                 r->collect_external(r->participant(stream), where);
@@ -57,6 +58,7 @@ void end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
         }
     }
     if (failure != nullptr) std::rethrow_exception(failure);
+    return is_open;
 }
 
 }  // namespace heddle::detail

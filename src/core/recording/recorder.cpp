@@ -85,9 +85,11 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        // Sequentially consistent, as in Submission: of two threads, one sees the other.
-        stream.flags.fetch_or(stream_flag::joined);
-        if (!stream.backend->finish_enqueues(stream)) {
+        // Sequentially consistent, as in Submission and open_loan(): of two threads, one sees the
+        // other.
+        const std::uint32_t before = stream.flags.fetch_or(stream_flag::joined);
+        const bool is_lent = (before & stream_flag::lending) != 0;
+        if (is_lent || !stream.backend->finish_enqueues(stream)) {
             detach(participants.back());
             participants.pop_back();
             return false;

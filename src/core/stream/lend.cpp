@@ -61,20 +61,20 @@ void open_loan(OpenLoan& loan) {
 }
 
 void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
-    close_loan(loan, memory);
-    if (is_noted()) [[unlikely]]
+    if (close_loan(loan, memory) && is_noted()) [[unlikely]]
         tell_loan(loan, memory);
 }
 
-void close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
+bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     // The stream may have ended: then the flags and submissions are another one's.
     if (stream.key.load(std::memory_order_relaxed) != loan.key) [[unlikely]]
-        return;
+        return false;
     if (loan.recorded.recording != 0) [[unlikely]]
         return end_recorded_loan(stream, loan.recorded, memory, loan.where);
     stream.backend->count_native(stream);
     stream.flags.fetch_sub(stream_flag::one_loan, std::memory_order_release);
+    return true;
 }
 
 }  // namespace heddle::detail

@@ -36,6 +36,7 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 /// The parts of both without admission and reports, for work that is admitted and reported
 /// elsewhere (NCCL's collectives).
 void open_loan(OpenLoan& loan);
-void close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);
+/// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
+bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 }  // namespace heddle::detail

@@ -87,8 +87,9 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
                                  const SourceLocation& where);
 /// Ends a loan that a capture has: removes it from the stream's flags, and records the native work
 /// since begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot
-/// be captured; the loan has ended nevertheless. Has no other effect if the capture is over.
-void end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
+/// be captured; the loan has ended nevertheless. Has no other effect, and returns false, if the
+/// capture is over.
+bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                        std::span<const MemoryArgument> memory, const SourceLocation& where);
 
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
