@@ -133,7 +133,8 @@ TEST_CASE("no loan under a condition") {
 
 TEST_CASE("by data, a loan is ordered by the data that it declares") {
     const Drained drained;
-    Array<int> x = zeros<int>(default_stream(cpu_device()), 8), y = zeros<int>(8);
+    const StreamRef maker = default_stream(cpu_device());
+    Array<int> x = zeros<int>(maker, 8), y = zeros<int>(maker, 8);
     synchronize_device(cpu_device());
     order_by_data order(cpu_device(), {.streams = 3, .spread = DataSpread::always});
     for (int i = 0; i < 20; ++i) {

@@ -67,8 +67,9 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
 
 bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
-    // The stream may have ended: then the flags and submissions are another one's.
-    if (stream.key.load(std::memory_order_relaxed) != loan.key) [[unlikely]]
+    // The stream may have ended: then the flags and submissions may be another one's.
+    if (stream.key.load(std::memory_order_relaxed) != loan.key || stream.has(stream_flag::dead))
+        [[unlikely]]
         return false;
     if (loan.recorded.recording != 0) [[unlikely]]
         return end_recorded_loan(stream, loan.recorded, memory, loan.where);
