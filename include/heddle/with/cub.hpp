@@ -11,6 +11,9 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
 
 #include <cub/version.cuh>
 #include <cuda/version>

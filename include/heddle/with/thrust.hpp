@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include <thrust/system/cuda/execution_policy.h>
