@@ -57,6 +57,7 @@ public:
         report_.attempt("queries", [this] { add_queries(); });
         report_.attempt("makers", [this] { add_makers(); });
         report_.attempt("memory", [this] { add_memory(); });
+        report_.attempt("loans", [this] { bench::add_loan_rows(report_, device_); });
     }
 
 private:

@@ -41,12 +41,11 @@ int main(int argc, char** argv) {
     // compile time.
     launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
 
-    // A stream of heddle passed to other code: from now on no wait on it is elided, because heddle
-    // cannot see that code's work. Declare the use of y, so that y is freed after that work.
+    // A stream of heddle lent to other code for a call. Declare the use of y, so that y is freed
+    // after that code's work.
     const Stream side{device};
     side.wait_stream(current_stream());
-    negate_all(native_handle(side), y.data(), n);
-    y.used_on(side);
+    negate_all(borrow(side, writes(y)), y.data(), n);
 
     // Another library's stream, used through heddle.
     cudaStream_t native = nullptr;

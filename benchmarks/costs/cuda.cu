@@ -274,6 +274,30 @@ void add_global_rows(Report& report, Device device) {
     }
 }
 
+/// Loans of a stream's handle, with a launch in each and without.
+void add_native_rows(Report& report, Device device) {
+    const Stream s{device};
+    const auto raw = std::make_shared<Raw>();
+    const Side by_hand{repeat([&] {
+                           empty_kernel<<<1, 1, 0, raw->a>>>();
+                           ok(cudaGetLastError());
+                       }),
+                       [device] { synchronize_device_of(device); }};
+    const auto add = [&](const char* name, std::function<void(int)> run, const Peer& peer,
+                         const Batches& batches) {
+        report.compare(name, device.name(), {std::move(run), by_hand.settle}, peer, batches);
+    };
+    const Batches batches{.calls = 100, .pairs = 4000, .seconds = 2.0};
+    add("<<<>>> in with_native", repeat([&] {
+            with_native(s, [](cudaStream_t native) { empty_kernel<<<1, 1, 0, native>>>(); });
+        }),
+        {"<<<>>>", by_hand}, batches);
+    add("<<<>>> on borrow(stream)", repeat([&] { empty_kernel<<<1, 1, 0, borrow(s)>>>(); }),
+        {"<<<>>>", by_hand}, batches);
+    add("with_native of an empty function", repeat([&] { with_native(s, [](cudaStream_t) {}); }),
+        {}, {.calls = 2000, .pairs = 1000, .seconds = 0.5});
+}
+
 }  // namespace
 
 Peers cuda_peers_of_two(Device near, Device far) {
@@ -321,6 +345,7 @@ Peers cuda_peers_of_two(Device near, Device far) {
 void add_cuda_rows(Report& report, Device device) {
     ok(cudaSetDevice(device.index()));
     report.attempt("__global__ rows", [&] { add_global_rows(report, device); });
+    report.attempt("native rows", [&] { add_native_rows(report, device); });
 }
 
 }  // namespace bench

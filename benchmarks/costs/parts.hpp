@@ -18,6 +18,10 @@ Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
 /// Adds rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
+/// Adds rows of loans of a stream's native handle, without the work that they are for: core's part
+/// alone, which CPU streams have, too (loans.cpp).
+void add_loan_rows(Report& report, heddle::Device device);
+
 /// Returns the equivalents of a program without heddle on the CPU: a queue with a thread, malloc,
 /// memcpy (cpu.cpp).
 Peers cpu_peers();

@@ -11,12 +11,14 @@
 #include <cuda_runtime_api.h>
 
 #include <heddle/heddle.hpp>
+#include <heddle/with/native.hpp>
 
 namespace heddle {
 
-/// Returns the native stream, for use with other libraries. heddle cannot count work enqueued
-/// through it, so waits for this stream are never elided again. Throws UsageError for a stream of a
-/// CPU device or a destroyed one.
+/// Returns the native stream, for libraries that keep it. heddle cannot count work enqueued through
+/// it, so waits for this stream are never elided again; with_native() lends the handle for one call
+/// instead (heddle/with/native.hpp). Throws UsageError for a stream of a CPU device or a destroyed
+/// one.
 cudaStream_t native_handle(StreamRef stream, Where where = {});
 /// Returns the native event of the newest record. Valid while the Event exists. Throws UsageError
 /// for an event of a CPU device.

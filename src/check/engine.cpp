@@ -14,6 +14,7 @@ bool will_run(const CheckOp& op) noexcept { return op.mode != OpMode::captured; 
 bool needs_waits(const CheckOp& op) noexcept {
     switch (op.kind) {
     case OpKind::launch:
+    case OpKind::native:
     case OpKind::fill: return !op.accesses.empty();
     case OpKind::host_function: return true;
     default: return false;

@@ -58,6 +58,7 @@ std::string who(const Side& side) {
     case OpKind::copy: return formatted("the copy {}", side.name);
     case OpKind::fill: return "the fill";
     case OpKind::collective: return formatted("collective '{}'", side.name);
+    case OpKind::native: return formatted("native work in {}()", side.name);
     case OpKind::allocate: return "the allocation";
     case OpKind::free: return "the end of the array";
     default: return formatted("'{}'", side.name);

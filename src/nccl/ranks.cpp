@@ -15,14 +15,13 @@
 #include "core/base/report.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/host_access.hpp"
-#include "core/stream/recorded_calls.hpp"
+#include "core/stream/lend.hpp"
 #include "core/stream/submission.hpp"
 #include "core/stream/submit.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
 #include "cuda/observe/timing.hpp"
 #include "nccl/library.hpp"
-#include <heddle/cuda.hpp>
 #include <heddle/device/memory_access.hpp>
 
 namespace heddle::detail {
@@ -237,16 +236,43 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Records the work in a capture, with its arrays, which the graph must keep alive.
-void capture_share(const NcclShare& share, StreamRecord& stream) {
-    Block* blocks[2];
-    std::size_t used = 0;
-    if (share.call.sends && share.call.send.owner != nullptr)
-        blocks[used++] = share.call.send.owner;
-    if (share.call.receives && share.call.receive.owner != nullptr)
-        blocks[used++] = share.call.receive.owner;
-    record_external(stream, blocks, used, share.call.where);
-}
+/// Lends a captured stream to NCCL. The work becomes one node, with its arrays, which the graph
+/// must keep alive.
+class CapturedShare {
+public:
+    CapturedShare(StreamRecord& stream, const RankCall& call)
+        : loan_{stream, call.call, call.where} {
+        open_loan(loan_);
+    }
+    /// Without end(), the share was not enqueued as a whole. Its group has failed.
+    ~CapturedShare() {
+        if (has_ended_) return;
+        try {
+            (void)close_loan(loan_, {});
+        } catch (...) {
+            report(std::current_exception());
+        }
+    }
+    CapturedShare(const CapturedShare&) = delete;
+    CapturedShare& operator=(const CapturedShare&) = delete;
+
+    bool is_recorded() const noexcept { return loan_.recorded.recording != 0; }
+    void end(const RankCall& call) {
+        MemoryArgument memory[2];
+        std::size_t used = 0;
+        if (call.sends) memory[used++].block = call.send.owner;
+        if (call.receives) {
+            memory[used].block = call.receive.owner;
+            memory[used++].writes = true;
+        }
+        has_ended_ = true;
+        (void)close_loan(loan_, {memory, used});
+    }
+
+private:
+    OpenLoan loan_;
+    bool has_ended_ = false;
+};
 }  // namespace
 
 CommunicatorId nccl_id(const SourceLocation& where) {
@@ -356,16 +382,16 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
-    std::array<std::optional<Submission>, max_ranks> submissions;  // none in captures
+    // One of the two for each share.
+    std::array<std::optional<Submission>, max_ranks> submissions;
+    std::array<std::optional<CapturedShare>, max_ranks> captured;
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
         StreamState& state = Access::state(share.stream);
-        if (!is_captured(record_of(state))) submissions[i].emplace(record_of(state), where);
+        if (is_captured(record_of(state))) captured[i].emplace(record_of(state), share.call);
+        else submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        // In a heddle capture, native_handle() starts a native capture of the stream. The work that
-        // NCCL enqueues becomes one node there.
-        streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
-                                                   : static_cast<cudaStream_t>(state.native);
+        streams[i] = static_cast<cudaStream_t>(state.native);
         if (share.call.sends) note_use(share.call.send.owner, state, false);
         if (share.call.receives) note_use(share.call.receive.owner, state);
     }
@@ -382,8 +408,8 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     const std::uint64_t number = static_cast<Rank*>(shares[0].rank)->next_collective();
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& record = record_of(shares[i].stream);
-        const bool is_recorded = !submissions[i];
-        if (is_recorded) capture_share(shares[i], record);
+        const bool is_recorded = captured[i] && captured[i]->is_recorded();
+        if (captured[i]) captured[i]->end(shares[i].call);
         else submissions[i]->count();
         if (!is_recorded) cu::time_end(record);
         if (is_noted()) tell_share(shares[i], number, is_recorded);

@@ -63,18 +63,18 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     Stream copied = s;                           // says: streams_are_moved_and_not_copied
     Stream wrapped(native);                      // says: use_wrap_stream
     copy(native, View<float>(), View<float>());  // says: View
-    takes_native(s);                             // says: native_handle_returns_a
-    Event of_stream(s);                          // says: use_wait_stream_or_record_event
-    Event same = event;                          // says: events_are_moved_and_not_copied
-    s.wait_stream(event);                        // says: use_wait_event
-    s.wait_event(r);                             // says: use_wait_stream_or_record_event
-    s.wait_stream(device);                       // says: use_current_stream_of_the_device
-    synchronize(s);                              // says: use_synchronize_stream
-    synchronize(device);                         // says: use_synchronize_device
-    ScopedDevice by_text("cuda:0");              // says: write_Device_of_the_name
-    ScopedStream scope{Stream()};                // says: stream_ends_first
-    ScopedStream named_scope("side");            // says: a_name_finds_no_stream
-    ScopedStream leased{pool.lease()};           // says: stream_ends_first
+    takes_native(s);        // says: with_native_lends_a_handle_and_native_handle_returns_one
+    Event of_stream(s);     // says: use_wait_stream_or_record_event
+    Event same = event;     // says: events_are_moved_and_not_copied
+    s.wait_stream(event);   // says: use_wait_event
+    s.wait_event(r);        // says: use_wait_stream_or_record_event
+    s.wait_stream(device);  // says: use_current_stream_of_the_device
+    synchronize(s);         // says: use_synchronize_stream
+    synchronize(device);    // says: use_synchronize_device
+    ScopedDevice by_text("cuda:0");                        // says: write_Device_of_the_name
+    ScopedStream scope{Stream()};                          // says: stream_ends_first
+    ScopedStream named_scope("side");                      // says: a_name_finds_no_stream
+    ScopedStream leased{pool.lease()};                     // says: stream_ends_first
     ScopedStream waits{Stream(), {.wait_on_exit = true}};  // says: stream_ends_first
     ScopedStream located{Stream(), {}, Where()};           // notes: stream_ends_first
     ScopedCapture capturing{Stream()};                     // says: stream_ends_first

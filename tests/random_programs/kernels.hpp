@@ -10,6 +10,10 @@
 #include <string>
 #include <thread>
 
+#if defined(__CUDACC__)
+#include <heddle/cuda.hpp>
+#endif
+
 namespace heddle_test::programs {
 
 /// Spins once per kernel, for about a nanosecond per turn.
@@ -125,6 +129,30 @@ inline GraphNode capturing_node(const Statement& s, Device device, const Capture
         return make([c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); });
     return make([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
 }
+
+/// Launches Scale or Mix past heddle, on a lent stream. Compiled as CUDA only.
+#if defined(__CUDACC__)
+inline constexpr bool can_launch_natively = true;
+template <class K, class... A> __global__ void natively(K kernel, std::size_t n, A... args) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n) kernel(i, args...);
+}
+inline void launch_natively(StreamRef stream, bool mixes, const Captured& c) {
+    const std::size_t n = c.to.size();
+    const auto blocks = static_cast<unsigned>((n + 255) / 256);
+    with_native(
+        stream,
+        [&](cudaStream_t native) {
+            if (mixes)
+                natively<<<blocks, 256, 0, native>>>(Mix{}, n, c.from, c.to, c.a, c.b, c.slow);
+            else natively<<<blocks, 256, 0, native>>>(Scale{}, n, c.to, c.a, c.b, c.slow);
+        },
+        reads(c.from), writes(c.to));
+}
+#else
+inline constexpr bool can_launch_natively = false;
+inline void launch_natively(StreamRef, bool, const Captured&) {}
+#endif
 
 /// Holds a stream for a while.
 struct Sleep {

@@ -125,6 +125,10 @@ inline bool is_by_address(const Statement& s) {
     return may_be && s.id % 3 == 0;
 }
 
+/// Returns whether the statement is a kernel or a host function that is enqueued while its stream
+/// is lent: natively, where that is possible.
+inline bool is_lent(const Statement& s) { return is_function(s) && s.id % 11 == 5; }
+
 using Block = std::vector<Statement>;
 
 /// A part of a program that can be captured or batched several times, and statements that follow

@@ -3,6 +3,7 @@
 #include "asking.hpp"
 #include "dawdling.hpp"
 #include "kernels.hpp"
+#include "lend.hpp"
 #include "pests.hpp"
 
 #include <algorithm>
@@ -171,6 +172,34 @@ private:
     }
 
     void work(const Statement& s, StreamRef stream, int round) {
+        if (is_lent(s) && condition_ < 0) lend_for_work(s, stream, round);
+        else enqueue_work(s, stream, round);
+    }
+
+    /// Enqueues work on a lent stream: natively if it is not captured or its device captures native
+    /// work, and it is not for the host of a CUDA stream.
+    void lend_for_work(const Statement& s, StreamRef stream, int round) {
+        const std::size_t n = extent(program_, s, round);
+        const Word b = added(s, round);
+        const View<int> to = array(s.to).view().first(n);
+        const View<const int> from =
+            s.from >= 0 ? array(s.from).view().first(n) : View<const int>();
+        const auto is_native = [&] {
+            if (stream.device().is_cpu()) return !stream.is_capturing();
+            return can_launch_natively && s.what != What::host;
+        };
+        if (!is_native()) {
+            lend(stream, [&] { enqueue_work(s, stream, round); });
+        } else if (stream.device().is_cpu()) {
+            lend(
+                stream, [&] { enqueue_natively(stream, HostWork{to, from, n, s.a, b, s.slow}); },
+                reads(from), writes(to));
+        } else {
+            launch_natively(stream, s.what == What::mix, {from, to, s.a, b, s.slow});
+        }
+    }
+
+    void enqueue_work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);
         const View<int> to = elements(s, s.to, n);

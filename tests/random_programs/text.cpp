@@ -83,7 +83,7 @@ public:
 
     static std::string note(const Statement& s) {
         return "  // " + std::to_string(s.id) + (is_by_address(s) ? ", by address" : "") +
-               (s.captures ? ", captures" : "");
+               (s.captures ? ", captures" : "") + (is_lent(s) ? ", lent" : "");
     }
 
     void statement(const Statement& s) {

@@ -489,8 +489,28 @@ TEST_CASE("a wait for enqueued work asks only what was enqueued", "[stream][wait
     CHECK(rule() == WaitRuleName::needed);
     waiter->waited.note(other->id, given);
     CHECK(rule() == WaitRuleName::covered);
+    other->set(flag::one_loan);
+    CHECK(rule() == WaitRuleName::needed);
+    other->clear(flag::lending);
+    CHECK(rule() == WaitRuleName::covered);
     other->set(flag::handed_out);
     CHECK(rule() == WaitRuleName::needed);
+}
+
+TEST_CASE("a lent stream is waited for as one whose handle others hold", "[stream][wait_plan]") {
+    World world;
+    const auto waiter = world.stream(State::open), lent = world.stream(State::open),
+               kept = world.stream(State::handed_out);
+    lent->set(flag::lent | 3 * flag::one_loan);
+    for (const bool is_covered : {false, true}) {
+        if (is_covered) waiter->waited.note(lent->id, given), waiter->waited.note(kept->id, given);
+        const auto plan = decide_wait(*waiter, *lent, {}), other = decide_wait(*waiter, *kept, {});
+        CHECK(plan.verdict.rule == other.verdict.rule);
+        CHECK(plan.verdict.rule == WaitRuleName::needed);
+        CHECK_FALSE(plan.counts());
+    }
+    lent->clear(flag::lending);  // the loan has ended; `lent` stays
+    CHECK(decide_wait(*waiter, *lent, {}).verdict.rule == WaitRuleName::covered);
 }
 
 TEST_CASE("an empty branch needs no wait if what came before it is covered",
@@ -506,7 +526,8 @@ TEST_CASE("an empty branch needs no wait if what came before it is covered",
     CHECK(rule(given - 1, given) == WaitRuleName::empty_branch);
     CHECK(rule(given, given) == WaitRuleName::needed);          // not covered
     CHECK(rule(given - 1, given - 1) == WaitRuleName::needed);  // not empty
-    for (const std::uint32_t one : {flag::handed_out, flag::fallible, flag::recording}) {
+    for (const std::uint32_t one :
+         {flag::handed_out, flag::one_loan, flag::fallible, flag::recording}) {
         branch->set(one);
         CHECK(rule(given - 1, given) != WaitRuleName::empty_branch);
         branch->clear(one);

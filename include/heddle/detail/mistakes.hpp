@@ -96,6 +96,7 @@ struct pass_the_stream_itself_and_not_its_address {};
 struct a_size_is_a_whole_number {};
 struct a_name_finds_no_stream_so_pass_the_Stream {};
 struct declare_in_braces_as_task_reads_x_writes_y_f {};
+struct the_function_returns_nothing_or_a_cudaError_t {};
 struct a_Stream_owns_so_use_a_StreamRef_or_set_stream {};
 struct work_takes_stream_View_const_In_View_Out {};
 struct the_number_of_indices_is_dim_of_n {};

@@ -36,8 +36,17 @@ inline constexpr std::uint32_t joined = 1u << 10;
 /// Set with `dead`: no submission is pending.
 inline constexpr std::uint32_t ended = 1u << 9;
 
+/// Code outside heddle has been lent the native handle, so it may wrap it.
+inline constexpr std::uint32_t lent = 1u << 11;
+/// The number of open loans of the native handle, in the upper 16 bits (core/stream/lend.hpp). Work
+/// that has been enqueued during a loan is counted at the end of the loan.
+inline constexpr std::uint32_t one_loan = 1u << 16;
+inline constexpr std::uint32_t lending = ~(one_loan - 1);
+/// The stream may have work that is not counted in `submissions`.
+inline constexpr std::uint32_t unseen = handed_out | lending;
+
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible | recording;
-inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;
+inline constexpr std::uint32_t slow_order = slow_submit | capturing | unseen;
 }  // namespace stream_flag
 
 /// The state of one stream. It has a stable address and is never freed, so that a StreamRef that

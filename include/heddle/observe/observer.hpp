@@ -45,9 +45,12 @@ enum class OpKind : std::uint8_t {
     /// The calling thread was blocked within another call, or polled by repeating a query. Orders
     /// no work. Reported only if an observer requests times.
     blocked,
+    /// Work that other code enqueued on a lent native handle: with_native(), borrow(). Any number
+    /// of native operations, reported at the end of the loan.
+    native,
 };
 /// The number of kinds.
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::blocked) + 1;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::native) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
@@ -172,7 +175,8 @@ struct OpInfo {
     /// memory. Derived from the types of host functions and kernels, and the words in a kernel.
     bool may_signal = false;
     /// For kernels: whether the kernel object or its arguments may hold pointers to memory that
-    /// `accesses` lacks: addresses, references, views of addresses.
+    /// `accesses` lacks: addresses, references, views of addresses. For native work: whether no
+    /// access is declared.
     bool holds_pointers = false;
     /// The first of those possible pointers.
     std::span<const void* const> pointers = {};

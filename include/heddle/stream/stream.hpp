@@ -109,15 +109,16 @@ public:
     /// cleared, and UsageError as synchronize() does.
     std::exception_ptr clear_error(Where where = {}) const;
 
-    /// Deleted: write native_handle(stream) (heddle/cuda.hpp).
-    template <std::same_as<CUstream_st*> native_handle_returns_a>
-    operator native_handle_returns_a() const = delete;
     /// Converts to another library's stream, if the header of heddle/with/ for it is included.
     template <class To>
         requires detail::ConvertsTo<StreamRef, To>
     operator To() const {
         return detail::convert_to<To>(*this);
     }
+    /// Deleted: write with_native(stream, [&](cudaStream_t native) { library_call(native); }), or
+    /// native_handle(stream) for code that keeps the handle (heddle/cuda.hpp).
+    template <std::same_as<CUstream_st*> with_native_lends_a_handle_and_native_handle_returns_one>
+    operator with_native_lends_a_handle_and_native_handle_returns_one() const = delete;
 
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
     /// Orders streams in an unspecified way that does not change; for sets and maps.

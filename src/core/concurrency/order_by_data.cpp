@@ -49,7 +49,7 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
                     "work that is ordered by data cannot be part of this thread's capture or "
                     "batch: make the order_by_data before that begins, and join it or let it end "
                     "before that begins or after it has ended");
-    if (current.has(stream_flag::handed_out | stream_flag::capturing) &&
+    if (current.has(stream_flag::unseen | stream_flag::capturing) &&
         current.backend->capture_id(current) != 0)
         usage_error({call, where, current},
                     "the current stream is being captured natively, and work that is ordered by "

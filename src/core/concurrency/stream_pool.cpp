@@ -64,7 +64,7 @@ struct StreamPoolState {
     /// Returns whether a returned stream must not be leased again. It has failed, its native handle
     /// was handed out, or it still takes part in a capture.
     static bool is_spoilt(StreamRecord& stream) noexcept {
-        return stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out |
+        return stream.has(detail::stream_flag::poisoned | detail::stream_flag::unseen |
                           detail::stream_flag::capturing | detail::stream_flag::captured);
     }
     /// Returns whether work on `stream` would be captured by a capture other than that of the

@@ -179,7 +179,7 @@ namespace {
 void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
     const bool mine = is_captured(stream), theirs = is_captured(other);
     if (mine && !theirs &&
-        !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
+        !other.has(stream_flag::capturing | stream_flag::unseen | stream_flag::poisoned) &&
         is_idle(other, where))
         return;
     if (mine == theirs) return;

@@ -31,7 +31,7 @@ const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()
 /// Returns whether the stream's memory may be cached for it and reused by it.
 bool keeps(StreamRecord& stream) noexcept {
     const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
-    if ((flags & (keeps_none | stream_flag::handed_out)) == 0) [[likely]]
+    if ((flags & (keeps_none | stream_flag::unseen)) == 0) [[likely]]
         return true;
     if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
     try {
@@ -93,7 +93,7 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
 bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
     if (has_ended(piece.key)) return true;
     const StreamUse owner = use_of(piece.key);
-    return !owner.stream->has(stream_flag::handed_out) &&
+    return !owner.stream->has(stream_flag::unseen) &&
            stream.waited.covers(owner.id, piece.submissions);
 }
 
@@ -183,7 +183,9 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
         return Kept::too_much;
     piece.key = key;
-    piece.submissions = stream.submissions.load(std::memory_order_acquire);
+    // During a loan, the work that uses the memory is not counted yet.
+    const bool is_lent = stream.has(stream_flag::lending);
+    piece.submissions = stream.submissions.load(std::memory_order_acquire) + (is_lent ? 1 : 0);
     if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
     kept->put(piece);
     return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;

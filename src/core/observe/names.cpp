@@ -31,6 +31,7 @@ const char* to_string(OpKind kind) noexcept {
     case OpKind::used_on: return "used_on";
     case OpKind::abandon: return "abandon";
     case OpKind::blocked: return "blocked";
+    case OpKind::native: return "native";
     }
     return "?";
 }

@@ -246,7 +246,7 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
     if (stream.has(stream_flag::recording))
         return is_captured(stream) ? "the stream is being captured"
                                    : "the stream is in another batch, which takes it";
-    if (stream.has(stream_flag::handed_out)) return "others hold the stream's native handle";
+    if (stream.has(stream_flag::unseen)) return "others hold the stream's native handle";
     if (stream.has(stream_flag::capturing) && stream.backend->capture_id(stream) != 0)
         return "the stream is being captured";
     if (stream.device.is_cpu() && !on_cpu)

@@ -144,7 +144,9 @@ void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
 
 bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
                            const SourceLocation& where) {
-    if (wants == Wants::nothing && is_clean(stream)) return true;
+    // During a loan, work that is enqueued natively may follow.
+    if (wants == Wants::nothing && is_clean(stream) && !stream.has(stream_flag::lending))
+        return true;
     step_aside(stream, where);
     return false;
 }
@@ -218,9 +220,13 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
 
 void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                                 const SourceLocation& where) {
+    // Only the first stream can be lent and take part. Its work of the loan is not on the tape, but
+    // precedes the tape's, in the order of that stream.
+    const bool is_lent = origin() != nullptr && origin()->has(stream_flag::lending);
     // A flush orders all participants after work that was natively enqueued on any of them.
-    if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
-    else merge(participant(waiter).at, point);
+    const bool is_clean_wait = is_clean(waiter) && (other == nullptr || is_clean(*other));
+    if (is_lent || is_clean_wait) merge(participant(waiter).at, point);
+    if (is_lent || !is_clean_wait) flush(where);
 }
 
 /// Appends the operations to the tape that a launch needs besides the recorded ones.
@@ -333,7 +339,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
     parts_.clear();
     collect_kept();
     forget_left();
-    if (is_recordable(*first)) return;
+    if (!first->has(not_recordable & ~stream_flag::lending)) return;
     // No more work can be recorded, for example because the first stream has failed.
     for (Participant& one : participants) detach(one);
 }

@@ -117,7 +117,7 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 // Exceptions of the body propagate unchanged.
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream);
-    if (record.has(stream_flag::handed_out))
+    if (record.has(stream_flag::unseen))
         unsupported_error(
             {"capture_if or capture_while", where, record},
             "others hold the stream's native handle, and what they give it cannot be captured "

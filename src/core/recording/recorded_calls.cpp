@@ -141,16 +141,6 @@ void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node,
     add_graph_node(*r, stream, node, bodies, where);
 }
 
-void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
-                     const SourceLocation& where) {
-    const Recorded r(stream);
-    if (!r) return;
-    const std::size_t before = r->tape->size();
-    r->collect_external(r->participant(stream), where);
-    if (r->tape->size() == before) return;
-    for (std::size_t i = 0; i < count; ++i) r->use(stream, *blocks[i], true);
-}
-
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where) {
     const Recorded r(stream);
     if (!r || !r->accept(stream, Recorder::Wants::nothing, "wait_external", where)) return;

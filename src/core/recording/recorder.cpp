@@ -85,16 +85,18 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        // Sequentially consistent, as in Submission: of two threads, one sees the other.
-        stream.flags.fetch_or(stream_flag::joined);
-        if (!stream.backend->finish_enqueues(stream)) {
+        // Sequentially consistent, as in Submission and open_loan(): of two threads, one sees the
+        // other.
+        const std::uint32_t before = stream.flags.fetch_or(stream_flag::joined);
+        const bool is_lent = (before & stream_flag::lending) != 0;
+        if (is_lent || !stream.backend->finish_enqueues(stream)) {
             detach(participants.back());
             participants.pop_back();
             return false;
         }
     }
     participants.back().given = stream.submissions.load();
-    if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;
+    if (!is_capture() || !stream.has(stream_flag::unseen)) return true;
     try {
         stream.backend->begin_foreign(stream, capture_mode(), where);
     } catch (...) {
@@ -224,8 +226,6 @@ bool is_recorded_here(StreamRecord& stream) noexcept {
     return r->is_mine() || (around != nullptr && around->is_mine());
 }
 
-bool is_recordable(StreamRecord& stream) noexcept {
-    return !stream.has(stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording));
-}
+bool is_recordable(StreamRecord& stream) noexcept { return !stream.has(not_recordable); }
 
 }  // namespace heddle::detail

@@ -224,6 +224,10 @@ private:
     std::vector<Participant> ended_participants_;
 };
 
+/// Flags of streams that a batch does not record.
+inline constexpr std::uint32_t not_recordable =
+    stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording);
+
 /// Adds `more` to `tail`, sorted and without duplicates.
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
 inline void merge(Recorder::Point& at, const Recorder::Point& more) {

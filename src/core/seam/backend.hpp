@@ -201,6 +201,12 @@ public:
         return stream.submissions.load(std::memory_order_acquire) == announced;
     }
 
+    /// Counts a submission that code outside heddle enqueued on the native stream.
+    virtual void count_native(StreamRecord& stream) noexcept {
+        stream.announced.fetch_add(1);
+        count_submission(stream);
+    }
+
     // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
 
     /// Queries the progress of streams that the backend does not track otherwise. Waits for an

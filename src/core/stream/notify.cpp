@@ -26,7 +26,7 @@ std::uint64_t key_of(StreamRef stream) noexcept {
 /// Returns whether the flight recorder stores operations of this kind: those that streams execute.
 bool is_kept(OpKind kind) noexcept {
     return kind <= OpKind::fill || kind == OpKind::record || kind == OpKind::wait ||
-           kind == OpKind::collective;
+           kind == OpKind::collective || kind == OpKind::native;
 }
 
 /// Returns the note with the id of the operation's collective, and the rank whose share the

@@ -263,7 +263,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
         if (is_noted()) notify_record(stream, event, where, true);
         return;
     }
-    const bool open = !careful || !stream.has(stream_flag::handed_out | stream_flag::capturing);
+    const bool open = !careful || !stream.has(stream_flag::unseen | stream_flag::capturing);
     const std::uint64_t capture = open ? 0 : open_capture_of(stream);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     if (!careful || !is_lost(stream)) [[likely]]

@@ -42,10 +42,6 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
 bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where);
 /// Records a node of a kind that only captures have (conditional nodes).
 void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
-/// Records work that foreign code has just enqueued on a captured stream's native handle, as one
-/// operation that uses these blocks.
-void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
-                     const SourceLocation& where);
 /// Records a wait for the event's newest record at each launch of the graph.
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 
@@ -78,6 +74,24 @@ bool may_query(EventState& event, const SourceLocation& where);
 /// Call it when the stream's native handle is returned to the user. A capture then also captures
 /// native work. A batch is flushed, and the stream leaves it.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
+/// Where a capture has the work of a loan of a stream's native handle.
+struct RecordedLoan {
+    std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
+    std::size_t begin = 0;        ///< the tape's size at the loan's begin
+};
+/// Call it when a loan begins on a recorded stream, once the loan is counted in the stream's flags.
+/// A capture then also captures native work. A batch is flushed, and the stream leaves it (a
+/// batch's first stream stays, and enqueues all its work until the loan ends). Throws UsageError if
+/// the capture refuses native work.
+RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 const SourceLocation& where);
+/// Ends a loan that a capture has: removes it from the stream's flags, and records the native work
+/// since begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot
+/// be captured; the loan has ended nevertheless. Has no other effect, and returns false, if the
+/// capture is over.
+bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
+                       std::span<const MemoryArgument> memory, const SourceLocation& where);
+
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
 /// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
 /// reads the flag again. Returns false if a capture has the stream by now. The backend's work is

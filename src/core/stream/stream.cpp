@@ -108,7 +108,7 @@ bool StreamRef::is_capturing(Where where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_capturing", where);
     if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
-    return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
+    return stream.has(detail::stream_flag::capturing | detail::stream_flag::unseen) &&
            stream.backend->capture_id(stream) != 0;
 } catch (...) {
     detail::rethrow_as_error("is_capturing", where);

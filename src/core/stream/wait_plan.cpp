@@ -37,7 +37,7 @@ std::uint32_t facts_of_captures(StreamRecord& waiter, Target& target, std::uint6
 
 std::uint64_t find_capture_of(StreamRecord& stream) {
     if (stream.has(stream_flag::recording)) return is_captured(stream) ? recorder_id(stream) : 0;
-    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
+    if (!stream.has(stream_flag::capturing | stream_flag::unseen)) return 0;
     const std::uint64_t id = stream.backend->capture_id(stream);
     if (id != 0) stream.set(stream_flag::capturing);
     else if (stream.has(stream_flag::capturing)) stream.clear(stream_flag::capturing);
@@ -56,7 +56,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     // A lost device is not queried for a capture.
     if (facts != 0 && !is_captured(waiter)) return plan_of(facts);
     facts |= facts_of_captures(waiter, other, open_capture_of(other), where);
-    if (other.has(stream_flag::handed_out)) facts |= wait_fact::uncounted;
+    if (other.has(stream_flag::unseen)) facts |= wait_fact::uncounted;
     const WaitPlan plan = decide_by_count(waiter, other, id, facts);
     const bool may_have_failed = (flags & (stream_flag::poisoned | stream_flag::fallible)) != 0;
     if (plan.verdict.rule != WaitRuleName::covered || !may_have_failed ||
@@ -92,7 +92,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     if (recorders == Recorders::to_ask &&
         other.outermost.load(std::memory_order_acquire) != nullptr) [[unlikely]]
         return plan_of(wait_fact::recorded);
-    const std::uint32_t facts = other.has(stream_flag::handed_out) ? wait_fact::uncounted : 0;
+    const std::uint32_t facts = other.has(stream_flag::unseen) ? wait_fact::uncounted : 0;
     const WaitPlan plan = decide_by_count(waiter, other, use.id, facts);
     // Checked after the count was read, which may be another stream's.
     return use.is_same() ? plan : plan_of(wait_fact::use_ended);
@@ -103,7 +103,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const BranchEnd& branch, const Source
     StreamRecord& other = *branch.stream;
     // In a capture empty branches have to be joined too.
     constexpr std::uint32_t not_known = stream_flag::capturing | stream_flag::recording |
-                                        stream_flag::handed_out | stream_flag::fallible;
+                                        stream_flag::unseen | stream_flag::fallible;
     if (recorders == Recorders::to_ask && other.submissions.load() == branch.begun &&
         waiter.waited.covers(other.id.load(), branch.before) && !other.has(not_known))
         return plan_of(wait_fact::empty_branch);
@@ -114,7 +114,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const EnqueuedWork& work, const Sourc
                      Recorders) {
     StreamRecord& other = *work.stream;
     const std::uint64_t id = other.id.load(std::memory_order_relaxed);
-    std::uint32_t facts = other.has(stream_flag::handed_out) ? wait_fact::uncounted : 0;
+    std::uint32_t facts = other.has(stream_flag::unseen) ? wait_fact::uncounted : 0;
     if (work.is_asked_for) {
         if (is_unusable(waiter) || is_unusable(other)) return plan_of(wait_fact::unusable);
         if (is_lost(waiter)) return plan_of(wait_fact::device_lost);

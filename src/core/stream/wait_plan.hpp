@@ -74,7 +74,7 @@ std::uint64_t find_capture_of(StreamRecord& stream);
 /// Returns the id of the capture that the stream takes part in, heddle's or a native one, or 0.
 inline std::uint64_t open_capture_of(StreamRecord& stream) {
     constexpr std::uint32_t maybe =
-        stream_flag::recording | stream_flag::capturing | stream_flag::handed_out;
+        stream_flag::recording | stream_flag::capturing | stream_flag::unseen;
     return stream.has(maybe) ? find_capture_of(stream) : 0;
 }
 
@@ -103,8 +103,9 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     if (&waiter == &other)
         return plan_of(waiter.has(stream_flag::dead) ? wait_fact::unusable
                                                      : wait_fact::same_stream);
+    // Acquire: a thread that finds a loan of the handle ended also finds its work counted.
     const std::uint32_t flags =
-        waiter.flags.load(std::memory_order_relaxed) | other.flags.load(std::memory_order_relaxed);
+        waiter.flags.load(std::memory_order_relaxed) | other.flags.load(std::memory_order_acquire);
     if ((flags & stream_flag::slow_order) != 0) [[unlikely]]
         return in_registers(decide_carefully(waiter, other, where, recorders));
     return decide_by_count(waiter, other, other.id.load(std::memory_order_relaxed));

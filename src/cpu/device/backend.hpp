@@ -46,6 +46,7 @@ public:
     std::uint64_t position(StreamRecord& stream) noexcept override;
     std::uint64_t reached(StreamRecord& stream) noexcept override;
     bool finish_enqueues(StreamRecord& stream) noexcept override;
+    void count_native(StreamRecord& stream) noexcept override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;

@@ -121,6 +121,12 @@ public:
     /// the stream has the flag `joined`.
     bool push_timed_unless_joined(TimeWish wish, const OpType& type, void* self, std::size_t count,
                                   const SourceLocation& where);
+    /// Counts a submission without appending an operation.
+    void count_submission() noexcept {
+        const std::lock_guard lock(lock_);
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_release);
+    }
     /// Blocks until all pushes in progress have ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     /// Marks the queue as closing. Called before any thread can wait for final(), which the queue

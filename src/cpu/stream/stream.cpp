@@ -61,6 +61,10 @@ bool CpuBackend::finish_enqueues(StreamRecord& stream) noexcept {
     return true;
 }
 
+void CpuBackend::count_native(StreamRecord& stream) noexcept {
+    queue_of(stream).count_submission();
+}
+
 // A single step in stream order clears the failure. Work enqueued concurrently is ordered before or
 // after that step, so no failure is half cleared.
 Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const SourceLocation&) {

@@ -45,7 +45,7 @@ inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept
 std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept;
 /// Returns the same for a stream. Queries the driver only if the stream may be capturing.
 inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
-    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) [[likely]]
+    if (!stream.has(stream_flag::capturing | stream_flag::unseen)) [[likely]]
         return 0;
     const auto native = static_cast<cudaStream_t>(stream.native);
     return native != nullptr ? capture_of(gpu_of(stream), native) : 0;

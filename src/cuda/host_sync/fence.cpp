@@ -12,7 +12,7 @@ namespace heddle::detail::cu {
 bool any_capturing(const StreamUse* users, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& user = *users[i].stream;
-        if (!user.device.is_cuda() || !user.has(stream_flag::capturing | stream_flag::handed_out))
+        if (!user.device.is_cuda() || !user.has(stream_flag::capturing | stream_flag::unseen))
             continue;
         std::lock_guard life(user.life);
         if (users[i].is_same() && user.native != nullptr && capture_of(user) != 0) return true;

@@ -52,7 +52,7 @@ void pin(Notification& note, StreamRecord& source) noexcept {
 
 void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where) {
     StreamRecord& stream = *use.stream;
-    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return;
+    if (!stream.has(stream_flag::capturing | stream_flag::unseen)) return;
     {
         std::lock_guard life(stream.life);
         if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;

@@ -36,7 +36,7 @@ bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
 bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept try {
     to = counts_of(stream);
     if (to.pushed == to.done) return true;
-    return to.pushed - to.done == 1 && !stream.has(stream_flag::handed_out) &&
+    return to.pushed - to.done == 1 && !stream.has(stream_flag::unseen) &&
            is_one_operation(stream, to);
 } catch (...) {
     return false;
@@ -44,7 +44,7 @@ bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept t
 
 Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
     // The driver is not asked whether such a stream has pending work.
-    if (stream.has(stream_flag::handed_out)) return Looked::refused;
+    if (stream.has(stream_flag::unseen)) return Looked::refused;
     to.counts = counts_of(stream);
     to.pending = to.counts.pushed - to.counts.done;
     to.next = to.counts.done + 1;

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 bool is_to_be_asked(const StreamRecord& stream) noexcept {
     return stream.device.is_cuda() && !is_known_complete(stream) &&
            !stream.has(stream_flag::forked | stream_flag::ended | stream_flag::recording |
-                       stream_flag::capturing | stream_flag::handed_out);
+                       stream_flag::capturing | stream_flag::unseen);
 }
 
 void ask_about(StreamRecord& stream) noexcept {

@@ -33,8 +33,8 @@ void handle_loss(StreamRecord& stream, CUresult code, const char* call,
 /// destroyed, else null. Has no effect if it throws because no event can be created.
 cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
     cudaEvent_t event = nullptr;
-    const bool may_have_work = stream.submissions.load(std::memory_order_acquire) != 0 ||
-                               stream.has(stream_flag::handed_out);
+    const bool may_have_work =
+        stream.submissions.load(std::memory_order_acquire) != 0 || stream.has(stream_flag::unseen);
     if (may_have_work && !captured && !g.lost.load(std::memory_order_acquire))
         event = take_event(g, {});
     const auto native = static_cast<cudaStream_t>(stream.native);

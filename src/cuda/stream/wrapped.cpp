@@ -22,8 +22,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles are held outside heddle, by device and the driver's stream id: new streams
-/// reuse handles, but not ids.
+/// Streams whose handles are or were held outside heddle, by device and the driver's stream id: new
+/// streams reuse handles, but not ids.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
@@ -98,7 +98,7 @@ void remember_handle(StreamRecord& stream, const SourceLocation& where) {
 }
 
 void forget_handle(StreamRecord& stream) noexcept {
-    if (!stream.has(stream_flag::handed_out)) return;
+    if (!stream.has(stream_flag::handed_out | stream_flag::lent)) return;
     Handles& all = handles();
     std::lock_guard lock(all.mutex);
     std::erase_if(all.records, [&](const auto& entry) { return entry.second == &stream; });
@@ -111,6 +111,12 @@ using namespace detail;
 namespace {
 [[noreturn]] void throw_no_handle(const ErrorSite& site, const char* what) {
     usage_error(site, "{} of a CPU device has no CUDA handle", what);
+}
+/// Notes that code outside heddle may keep the handle.
+void hand_out(StreamRecord& record, const char* call, const SourceLocation& where) {
+    record.set(stream_flag::handed_out);
+    note_handed_out(record, where);
+    if (is_observed()) notify_on(record, {.kind = OpKind::hand_out, .name = call, .where = where});
 }
 void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
     if (!device.is_cuda())
@@ -127,11 +133,8 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
     if (!record.device.is_cuda()) throw_no_handle({"native_handle", where, record}, "a stream");
     cu::refuse_forked("native_handle", where);
     if (!record.has(stream_flag::handed_out)) {
-        cu::remember_handle(record, where);
-        record.set(stream_flag::handed_out);
-        note_handed_out(record, where);
-        if (is_observed())
-            notify_on(record, {.kind = OpKind::hand_out, .name = "native_handle", .where = where});
+        if (!record.has(stream_flag::lent)) cu::remember_handle(record, where);
+        hand_out(record, "native_handle", where);
     }
     return cu::native_of(record);
 }
@@ -169,9 +172,15 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     const unsigned long long id = cu::id_of(g, native, where);
     const int priority = cu::priority_of(g, native, where);
     cu::Handles& all = cu::handles();
-    std::lock_guard lock(all.mutex);
+    std::unique_lock lock(all.mutex);
     StreamRecord*& known = all.records[{g.index, id}];
-    if (known != nullptr && cu::share(*known)) return Access::make<Stream>(*known);
+    if (known != nullptr && cu::share(*known)) {
+        StreamRecord& found = *known;
+        lock.unlock();
+        Stream same = Access::make<Stream>(found);
+        if (!found.has(stream_flag::handed_out)) hand_out(found, "wrap_stream", where);
+        return same;
+    }
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
     name_stream(record, {});  // the record's previous stream has left a name

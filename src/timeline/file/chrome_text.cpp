@@ -35,6 +35,7 @@ std::string_view chrome_category(OpKind kind) noexcept {
     case OpKind::allocate:
     case OpKind::free: return "memory";
     case OpKind::collective: return "collective";
+    case OpKind::native: return "native";
     default: return "other";
     }
 }

@@ -68,6 +68,7 @@ std::string look_variables() {
 
 BarClass class_of(OpKind kind, std::string_view name) noexcept {
     switch (kind) {
+    case OpKind::native:
     case OpKind::launch: return BarClass::kernel;
     case OpKind::graph_launch: return BarClass::graph;
     case OpKind::host_function:

@@ -18,6 +18,7 @@ bool uses_memory(OpKind kind) noexcept {
     case OpKind::host_function:
     case OpKind::copy:
     case OpKind::fill:
+    case OpKind::native:
     case OpKind::collective: return true;
     default: return false;
     }

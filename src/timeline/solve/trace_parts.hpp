@@ -47,6 +47,7 @@ inline bool is_work(const TraceOp& op) noexcept {
     case OpKind::host_function:
     case OpKind::copy:
     case OpKind::fill:
+    case OpKind::native:
     case OpKind::collective: return true;
     case OpKind::allocate:
     case OpKind::free: return is_known(op.start) || is_known(op.end);

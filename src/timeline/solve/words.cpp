@@ -98,6 +98,7 @@ std::string name_text(const Trace& trace, const TraceOp& op) {
     case OpKind::host_function: return name.empty() ? "host function" : "host function " + name;
     case OpKind::graph_launch: return is_batch ? "batch" : "graph";
     case OpKind::collective: return name.empty() ? "collective" : name;
+    case OpKind::native: return name.empty() ? "native work" : name;
     default: return to_string(op.kind);
     }
 }

@@ -1,0 +1,163 @@
+// Lends a stream's native handle to other code, for the duration of a call. Included by
+// <heddle/cuda.hpp>.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <heddle/observe/host_access.hpp>
+
+namespace heddle {
+
+class order_by_data;
+
+namespace detail {
+/// Functions that may be lent a handle.
+template <class F>
+concept TakesHandle = std::invocable<F&, cudaStream_t> &&
+                      (std::is_void_v<std::invoke_result_t<F&, cudaStream_t>> ||
+                       std::same_as<std::invoke_result_t<F&, cudaStream_t>, cudaError_t>);
+
+/// Returns an error that has become the thread's last one since `before`, and clears it.
+inline cudaError_t take_new_error(cudaError_t before) noexcept {
+    const cudaError_t after = cudaPeekAtLastError();
+    if (after == before) return cudaSuccess;
+    return cudaGetLastError();
+}
+
+/// Calls a function of type F. Returns its error, or one that it has left behind.
+template <class F> cudaError_t call_with_handle(void* function, cudaStream_t native) {
+    F& f = *static_cast<F*>(function);
+    const cudaError_t before = cudaPeekAtLastError();
+    cudaError_t code = cudaSuccess;
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, cudaStream_t>>) std::invoke(f, native);
+    else code = std::invoke(f, native);
+    const cudaError_t left = take_new_error(before);
+    return code != cudaSuccess ? code : left;
+}
+
+/// Implements with_native(), with the function behind `call`.
+void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStream_t native),
+                 void* function, std::span<const MemoryArgument> memory,
+                 const SourceLocation& where);
+
+template <class F>
+void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memory,
+             const SourceLocation& where) {
+    const void* const address = std::addressof(function);
+    lend_native(stream, &call_with_handle<F>, const_cast<void*>(address), memory, where);
+}
+}  // namespace detail
+
+/// Calls function(native) at once, with the stream's native handle. The function enqueues work on
+/// it by any library, before it returns:
+///
+///     with_native(stream, [&](cudaStream_t native) {
+///         scale<<<4, 256, 0, native>>>(x.data(), n, 2.0f);
+///     }, writes(x));
+///
+/// The work is one operation, as a launch is. Unlike after native_handle(), waits for the stream
+/// are elided afterwards, and the checker knows the operation. reads() and writes() declare its
+/// arrays and views. The function may call heddle, and may lend this stream again.
+///
+/// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when
+/// the function has returned. In a capture it is recorded, as one node between heddle's own calls;
+/// a native capture that the function begins must end in it. A batch is flushed first.
+///
+/// Lifetime: the handle is valid during the call. Code that keeps it needs native_handle().
+///
+/// Errors: the function returns nothing, or a cudaError_t, which is checked. An error that it
+/// leaves as the thread's last error is thrown too; an older one stays. Its exceptions propagate,
+/// and work enqueued before that counts. If the stream has failed, the function is not called.
+/// Throws UsageError for a stream of a CPU device, in host functions, and for memory that the
+/// stream cannot access; Unsupported under a condition (capture_if()).
+///
+/// Thread-safe: several threads may lend one stream at once; one that is captured, only with
+/// CaptureMode::relaxed.
+template <detail::TakesHandle F>
+void with_native(StreamRef stream, F&& function, Where where = {}) {
+    detail::lend_to(stream, function, {}, where);
+}
+template <detail::TakesHandle F, std::derived_from<DeclaredAccess>... A>
+void with_native(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
+    const detail::DeclaredMemory memory(first, more...);
+    detail::lend_to(stream, function, memory, first.where());
+}
+/// Does the same for an operation that is ordered by the declared data, as order_by_data::task()
+/// (heddle/by_data.hpp).
+template <std::same_as<order_by_data> Order, detail::TakesHandle F,
+          std::derived_from<DeclaredAccess>... A>
+void with_native(Order& order, F&& function, const DeclaredAccess& first, const A&... more) {
+    const auto lend = [&](StreamRef stream) { with_native(stream, function, first, more...); };
+    order.task(std::initializer_list<DeclaredAccess>{first, more...}, lend, first.where());
+}
+/// Deleted: the function returns nothing or a cudaError_t. Check other results in it.
+template <class Why = mistake::the_function_returns_nothing_or_a_cudaError_t, class F, class... A>
+    requires(std::invocable<F&, cudaStream_t> && !detail::TakesHandle<F>)
+Why with_native(StreamRef, F&&, const A&...) = delete;
+
+/// A native handle, lent until the end of the full expression. Made by borrow().
+class BorrowedStream {
+public:
+    /// Returns the handle. Not for a named object: its loan would end late.
+    operator cudaStream_t() && noexcept { return native_; }
+
+    BorrowedStream(StreamRef stream, std::span<const detail::MemoryArgument> memory,
+                   const char* call, const SourceLocation& where)
+        : before_(cudaPeekAtLastError()) {
+        begin(stream, memory, call, where);
+    }
+    /// Ends the loan. Passes errors to the report hook. Leaves the thread's last error as it is.
+    ~BorrowedStream() {
+        const cudaError_t after = cudaPeekAtLastError();
+        end(after == before_ ? cudaSuccess : after);
+    }
+    BorrowedStream(const BorrowedStream&) = delete;
+    BorrowedStream& operator=(const BorrowedStream&) = delete;
+
+protected:
+    cudaStream_t native_ = nullptr;  ///< for classes that lend the handle longer than one call
+
+private:
+    void begin(StreamRef stream, std::span<const detail::MemoryArgument> memory, const char* call,
+               const SourceLocation& where);
+    void end(cudaError_t code) noexcept;
+
+    cudaError_t before_;
+    detail::StreamState* state_ = nullptr;
+    const char* call_ = "";
+    SourceLocation where_;
+    std::uint64_t key_ = 0, recording_ = 0;
+    std::size_t recorded_from_ = 0;
+    /// The memory, if a capture or an observer will ask for it.
+    std::vector<detail::MemoryArgument> memory_;
+};
+
+/// Lends the native handle for one expression, such as a launch or the call of a library:
+///
+///     scale<<<4, 256, 0, borrow(stream, writes(x))>>>(x.data(), n, 2.0f);
+///
+/// The same as with_native(), but since the call cannot be left out, it throws the stream's failure
+/// if the stream has failed. A new error of the expression is reported by the report hook, and
+/// stays the thread's last error. Do not keep the object.
+[[nodiscard]] inline BorrowedStream borrow(StreamRef stream, Where where = {}) {
+    return {stream, {}, "borrow", where};
+}
+template <std::derived_from<DeclaredAccess>... A>
+[[nodiscard]] BorrowedStream borrow(StreamRef stream, const DeclaredAccess& first,
+                                    const A&... more) {
+    const detail::DeclaredMemory memory(first, more...);
+    return {stream, memory, "borrow", first.where()};
+}
+
+}  // namespace heddle

@@ -1,0 +1,73 @@
+// heddle with Thrust: an execution policy that runs an algorithm on a stream. Needs nvcc.
+//
+//     thrust::sort(policy(stream, writes(x)), x.data(), x.data() + x.size());
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include <thrust/system/cuda/execution_policy.h>
+
+#include <heddle/cuda.hpp>
+#include <heddle/detail/temporaries.hpp>
+
+namespace heddle {
+
+namespace detail {
+/// Thrust's temporaries as arrays of a stream.
+class ThrustAllocator {
+public:
+    using value_type = char;
+    explicit ThrustAllocator(Temporaries& memory) noexcept : memory_(&memory) {}
+    char* allocate(std::ptrdiff_t bytes) {
+        return static_cast<char*>(memory_->allocate(static_cast<std::size_t>(bytes)));
+    }
+    void deallocate(char* data, std::size_t) noexcept { memory_->deallocate(data); }
+
+private:
+    Temporaries* memory_;
+};
+
+/// The parts of a policy that its base refers to.
+struct ThrustLoan : BorrowedStream {
+    ThrustLoan(StreamRef stream, std::span<const MemoryArgument> memory,
+               const SourceLocation& where)
+        : BorrowedStream(stream, memory, "policy", where), temporaries(stream, where) {}
+    auto policy() { return thrust::cuda::par_nosync(allocator).on(native_); }
+
+    Temporaries temporaries;
+    ThrustAllocator allocator{temporaries};
+};
+using ThrustBase = decltype(std::declval<ThrustLoan&>().policy());
+}  // namespace detail
+
+/// An execution policy of Thrust. Made by policy().
+class ThrustPolicy : detail::ThrustLoan, public detail::ThrustBase {
+public:
+    ThrustPolicy(StreamRef stream, std::span<const detail::MemoryArgument> memory,
+                 const SourceLocation& where)
+        : ThrustLoan(stream, memory, where), detail::ThrustBase(ThrustLoan::policy()) {}
+};
+
+/// Returns a policy that runs one algorithm of Thrust on the stream, as thrust::cuda::par_nosync
+/// does: algorithms that return nothing, or an iterator, do not block. Others, such as
+/// thrust::reduce(), block until their result is there, so they cannot be captured.
+///
+///     thrust::sort(policy(stream, writes(keys)), keys.data(), keys.data() + n);
+///     float sum = thrust::reduce(policy(stream, reads(x)), x.data(), x.data() + n);
+///
+/// The algorithm's temporary memory is from the stream, not from cudaMalloc(), which would wait for
+/// the device. The stream is lent until the end of the full expression: see borrow() for order,
+/// declarations, errors and threads. Do not keep the policy.
+[[nodiscard]] inline ThrustPolicy policy(StreamRef stream, Where where = {}) {
+    return {stream, {}, where};
+}
+template <std::derived_from<DeclaredAccess>... A>
+[[nodiscard]] ThrustPolicy policy(StreamRef stream, const DeclaredAccess& first, const A&... more) {
+    const detail::DeclaredMemory memory(first, more...);
+    return {stream, memory, first.where()};
+}
+
+}  // namespace heddle

@@ -1,0 +1,64 @@
+// Loans of the native handle of a recorded stream.
+#include <exception>
+
+#include "core/base/errors.hpp"
+#include "core/recording/recorder.hpp"
+
+namespace heddle::detail {
+
+namespace {
+/// Returns whether the recorder captures the body of a condition.
+bool is_body(const Recorder::Participant& one) noexcept {
+    return one.outer != nullptr && one.outer->is_capture();
+}
+}  // namespace
+
+RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r) return {};
+    if (!r->is_capture()) {
+        r->step_aside(stream, where);
+        return {};
+    }
+    (void)r->accept(stream, Recorder::Wants::nothing, call, where);
+    Recorder::Participant& one = r->participant(stream);
+    if (is_body(one))
+        unsupported_error({call, where, stream},
+                          "work that heddle does not see cannot be captured under a condition: "
+                          "enqueue it before or after capture_if() or capture_while()");
+    if (!one.external) stream.backend->begin_foreign(stream, r->capture_mode(), where);
+    one.external = true;
+    return {r->id.load(std::memory_order_relaxed), r->tape->size()};
+}
+
+bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
+                       std::span<const MemoryArgument> memory, const SourceLocation& where) {
+    std::exception_ptr failure;
+    bool is_open = false;
+    {
+        const Recorded r(stream);
+        is_open = r && r->id.load(std::memory_order_relaxed) == loan.recording;
+        if (is_open) {
+            try {
+                r->collect_external(r->participant(stream), where);
+                // heddle's own calls during the loan have collected the work before them.
+                if (r->tape->size() > loan.begin)
+                    for (const MemoryArgument& one : memory)
+                        if (one.block != nullptr) r->use(stream, *one.block, one.writes);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        }
+        const std::uint32_t left =
+            stream.flags.fetch_sub(stream_flag::one_loan) - stream_flag::one_loan;
+        if (is_open && (left & stream_flag::unseen) == 0) {
+            stream.backend->drop_foreign(stream);
+            r->participant(stream).external = false;
+        }
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+    return is_open;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,42 @@
+// Loans of a stream's native handle. Code outside heddle enqueues work through the handle while the
+// loan is open; the work counts as one operation. After the loan, waits are elided as before it.
+// (docs/adr/0069)
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/stream/recorded_calls.hpp"
+
+namespace heddle::detail {
+
+/// A loan. The caller sets the first three members.
+struct OpenLoan {
+    StreamRecord& stream;
+    const char* call;  ///< the public function
+    SourceLocation where;
+    std::uint64_t key = 0;  ///< StreamState::key at the begin: the stream may end during the loan
+    RecordedLoan recorded = {};
+};
+
+/// Begins a loan. Until end_lend(), other streams' waits for the stream are neither elided nor
+/// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the
+/// memory of that work. Returns false if the stream has failed: no loan is open, and the work is
+/// dropped. A batch that records the stream is flushed. Loans may be nested, and open in several
+/// threads at once. Throws UsageError for dead streams and for memory that the stream cannot
+/// access. Thread-safe.
+[[nodiscard]] bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory);
+
+/// Ends the loan: counts its work as one submission, or lets the stream's capture record it, and
+/// reports it to observers with the same `memory`. Call it once after begin_lend() has returned
+/// true, on any thread, even if the work was enqueued in part. Throws UsageError if the stream is
+/// in a capture that cannot record the work; the loan has ended nevertheless. Thread-safe.
+void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
+
+/// The parts of both without admission and reports, for work that is admitted and reported
+/// elsewhere (NCCL's collectives).
+void open_loan(OpenLoan& loan);
+/// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
+bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);
+
+}  // namespace heddle::detail

@@ -1,0 +1,47 @@
+// Loans of CPU streams. Their handle is their queue; with_native() lends only CUDA streams'.
+#pragma once
+
+#include "core/stream/lend.hpp"
+#include "cpu/backend.hpp"
+#include "support.hpp"
+
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace heddle_test {
+
+/// Calls function() while the stream is lent. Returns false, and does not call it, if the stream
+/// has failed.
+template <class F>
+bool lend_with(StreamRef stream, F&& function, std::span<const detail::MemoryArgument> memory,
+               const SourceLocation& where) {
+    detail::OpenLoan loan{detail::record_of(stream), "lend", where};
+    if (!detail::begin_lend(loan, memory)) return false;
+    try {
+        function();
+    } catch (...) {
+        detail::end_lend(loan, memory);
+        throw;
+    }
+    detail::end_lend(loan, memory);
+    return true;
+}
+template <class F> bool lend(StreamRef stream, F&& function, Where where = {}) {
+    return lend_with(stream, function, {}, where);
+}
+template <class F, std::derived_from<DeclaredAccess>... A>
+bool lend(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
+    const detail::DeclaredMemory memory(first, more...);
+    return lend_with(stream, function, memory, first.where());
+}
+
+/// Enqueues a host function on a CPU stream as code outside heddle would: it is not counted.
+template <class F> void enqueue_natively(StreamRef stream, F&& function) {
+    using Operation = detail::HostFunction<std::decay_t<F>>;
+    Operation operation{std::forward<F>(function)};
+    detail::cpu::queue_of(detail::record_of(stream))
+        .push(detail::cpu::Step::work, Operation::type, &operation, 1, {}, false);
+}
+
+}  // namespace heddle_test

@@ -1,0 +1,24 @@
+// Shared by the programs of this folder. They exit with 0 if all conditions hold, 1 if one does
+// not, and 77 without a GPU.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#include <heddle/heddle.hpp>
+
+inline int bad = 0;
+inline void want(bool holds, const char* what) {
+    if (!holds) std::printf("not so: %s\n", what), ++bad;
+}
+
+/// Waits twice for `other`. Checks that the first wait is inserted and the second is elided.
+inline void want_one_wait(heddle::StreamRef waiter, heddle::StreamRef other, const char* what) {
+    const heddle::OpStats before = heddle::stats();
+    waiter.wait_stream(other);
+    const heddle::OpStats between = heddle::stats();
+    waiter.wait_stream(other);
+    const heddle::OpStats after = heddle::stats();
+    want(between.waits_inserted == before.waits_inserted + 1, what);
+    want(after.waits_elided == between.waits_elided + 1, "elision goes on");
+}
