@@ -6,7 +6,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/usable.hpp"
-#include "cuda/backend.hpp"
+#include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/observe/timing.hpp"
 #include "cuda/stream/wrapped.hpp"
