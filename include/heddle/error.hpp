@@ -135,8 +135,8 @@ struct CompileError : Error {
 
 /// Receives errors that cannot be thrown:
 /// - errors in destructors and on leaving a scope;
-/// - failures of work that were never reported. They are reported once their stream, all streams
-///   that waited for the work and all events recorded after it are destroyed.
+/// - failures of work that no call has reported. The hook receives them when their stream, all
+///   streams that waited for the work and all events recorded after it have been destroyed.
 ///
 /// Called on the thread where the error occurs, possibly a worker thread. The hook must not wait
 /// for work (UsageError where heddle detects it). Exceptions that it throws are ignored.

@@ -18,7 +18,7 @@ struct CUevent_st;
 /// Names of mistakes, used only in compiler messages.
 namespace heddle::mistake {
 
-/// An argument of a launch, counted from 1 after the indices.
+/// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
     /// Its type.
     template <class Given> struct is {

@@ -64,7 +64,7 @@ template <class K, class S> struct LaunchTraits {
     }
 };
 
-/// Portable kernels.
+/// Describes launches of portable kernels.
 template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class... A> static constexpr bool can_launch = detail::can_launch<K, N, A...>;
     template <class... A> static constexpr auto why() { return why_not_launched<K, N, A...>(); }
@@ -134,9 +134,9 @@ concept NotPrepared = !is_prepared<K>;
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on `stream`, by default the current stream of the current device or of
-/// `device`, and orders nothing else. Asynchronous. Kernel and arguments are copied at the call and
-/// must be trivially copyable; an Array is passed as a View.
+/// Launches a kernel on `stream`, and orders nothing else. By default, uses the current stream of
+/// the current device, or of `device` if that is passed. Asynchronous. Kernel and arguments are
+/// copied at the call and must be trivially copyable; an Array is passed as a View.
 ///
 /// Views inside the kernel object (captures or members) and inside arguments of class type count as
 /// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A

@@ -97,7 +97,7 @@ public:
     std::uint32_t index_of(const DataLane& lane) const noexcept {
         return static_cast<std::uint32_t>(&lane - lanes_.data());
     }
-    /// Returns the lane whose stream this is, or null.
+    /// Returns the lane that owns this stream, or null.
     const DataLane* find(std::uint64_t key) const noexcept;
     /// Returns whether work on a lane is already ordered after a position in another one.
     bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {

@@ -406,7 +406,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // The order_by_data's own streams are ordered by positions, and those waits have been made.
+        // For the order_by_data's own streams, waits for positions have been enqueued already.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }

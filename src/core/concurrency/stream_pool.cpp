@@ -1,4 +1,4 @@
-// Leased and shared streams of a pool; reserve_streams().
+// Implements StreamPool and reserve_streams().
 #include <heddle/concurrency/stream_pool.hpp>
 
 #include <algorithm>
