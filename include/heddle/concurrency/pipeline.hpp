@@ -145,8 +145,9 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
-/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece has completed
-/// and, with output, until its result has been popped. acquire() blocks only if all are in use.
+/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece has completed.
+/// With output, it stays in use until its result has been popped. acquire() blocks only if all are
+/// in use.
 ///
 /// The work is a function work(stream, in, out) of a View<const In> and a View<Out>; a view of void
 /// is omitted. submit() calls it to enqueue on `stream`. During the call `stream` is the current

@@ -206,7 +206,8 @@ struct OpInfo {
     /// and for `abandon`, identifies the batch. Otherwise 0.
     std::uint64_t recording = 0;
     /// The id of the host function that enqueued this operation, or of the graph launch that
-    /// contains that function. 0 if there is none, or no observer requests times or host functions.
+    /// contains that function. 0 if there is none, or if no observer requests times or host
+    /// functions.
     std::uint64_t parent = 0;
     /// For graph launches: the nodes launched, or null if unknown.
     const GraphShape* shape = nullptr;

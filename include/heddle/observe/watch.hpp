@@ -142,8 +142,8 @@ struct WatchOptions {
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///
-/// HEDDLE_WATCH=10s in the environment (500ms, 2m; a plain number is seconds; 0 is on request only)
-/// watches a program without changes to it, from its first stream on.
+/// HEDDLE_WATCH=10s in the environment watches a program without changes to it, from its first
+/// stream on. Other values: 500ms, 2m; a plain number is seconds; 0 is on request only.
 /// HEDDLE_WATCH=10s,file=hang-%p.txt writes to a file. While the process is watched, each stream's
 /// last 64 operations are recorded for reports. std::terminate() writes a report. In the child of a
 /// fork, watching resumes with the child's first stream.

@@ -24,10 +24,10 @@ struct PoisonedStream {
     std::exception_ptr failure;  ///< the exception that synchronize() would throw; not null
 };
 
-/// Returns the streams of `device`, or of all devices in use, that are known to be poisoned, by a
-/// failure of their own work or of work that they waited for. Never blocks. Clears nothing, but
-/// failures in the list count as reported (ReportHook). Omits destroyed streams and the branches of
-/// fork_join. Thread-safe; another thread may destroy or clear a listed stream meanwhile.
+/// Returns the streams of `device`, or of all devices in use, that are known to be poisoned. Their
+/// own work failed, or work that they waited for. Never blocks. Clears nothing, but failures in the
+/// list count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
+/// Thread-safe; another thread may destroy or clear a listed stream meanwhile.
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams(Device device);
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams();
 

@@ -34,8 +34,9 @@ std::string cache_directory();
 /// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
 std::uint64_t cache_limit();
 
-/// Returns the entry for a key and marks it as used. Returns std::nullopt if there is no entry, if
-/// it is damaged or has another key, or if users other than this one and root may have written it.
+/// Returns the entry for a key and marks it as used. Returns std::nullopt if there is no entry, or
+/// if it is damaged or has another key. Does the same if users other than this one and root may
+/// have written it.
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key);
 /// Writes an entry, replacing an older one. Readers, even in other processes, see a complete entry
 /// or none. Reports problems, once per process. Then removes the least recently used entries beyond

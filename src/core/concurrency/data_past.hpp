@@ -53,8 +53,8 @@ struct BlockPast {
     bool is_written = false;
 };
 
-/// The pasts of all blocks that were used. heddle reuses Blocks and never frees them, so the number
-/// of pasts is bounded by the largest number of arrays that existed at one time.
+/// The pasts of all blocks that were used. heddle reuses Blocks and never frees them. So there are
+/// at most as many pasts as arrays existed at one time.
 class DataPast {
 public:
     explicit DataPast(std::size_t lanes);
