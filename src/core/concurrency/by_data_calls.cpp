@@ -1,4 +1,4 @@
-// The calls that are ordered by data.
+// Implements the calls that take an order_by_data.
 #include <cstring>
 #include <vector>
 

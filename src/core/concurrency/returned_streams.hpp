@@ -104,7 +104,7 @@ private:
     std::vector<ReturnedStream> ring_;  ///< its size is 0, or a power of two
     std::size_t first_ = 0;
     std::size_t size_ = 0;
-    std::size_t next_ = 0;  ///< after the few oldest: where take() continues
+    std::size_t next_ = 0;  ///< position at which the next take() searches, behind the oldest few
 };
 
 }  // namespace heddle::detail

@@ -329,7 +329,7 @@ template <class Write> SharedClosure make_closure(const WorkType& type, const Wr
         std::byte bytes[alignof(std::max_align_t)];
     };
     if (type.op->destroy == nullptr && type.op->align <= alignof(Unit)) {
-        // One allocation, which is zeroed.
+        // Makes a single, zeroed allocation.
         auto made = std::make_shared<Unit[]>((type.op->size + sizeof(Unit) - 1) / sizeof(Unit));
         write(made.get());
         return made;
