@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of check_size: each of its counts finds a planted fault, and no other count does."""
+"""Tests check_size: a planted fault is found by the right count, and by no other count."""
 import contextlib
 import io
 import pathlib
@@ -42,13 +42,13 @@ def words_of(text):
 
 
 def count(texts, excuses=()):
-    """Returns the counts by room, and the excuses that nothing needs."""
+    """Returns the counts by room, and the unused excuses."""
     found, unused = SIZE["count"](texts, list(excuses), words_of)
     return SIZE["counts_of"](found), unused
 
 
 def run(named, texts):
-    """Compares rows with counts. Returns how many differ, and the text."""
+    """Compares rows with counts. Returns the number of differences, and the printed text."""
     found, _ = SIZE["count"](texts, [], words_of)
     with contextlib.redirect_stdout(io.StringIO()) as text:
         wrong = SIZE["compare"](named, SIZE["counts_of"](found), found)

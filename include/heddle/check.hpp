@@ -21,8 +21,8 @@ enum class RaceKind : std::uint8_t {
     read_after_write,
     use_before_allocation,  ///< a use is not ordered after the allocation
     free_before_use,        ///< the memory is freed while a use may be pending
-    use_after_free,         ///< a use of memory that was freed before
-    reuse,                  ///< new memory whose former use may be pending
+    use_after_free,         ///< a use of memory that has been freed
+    reuse,                  ///< memory is used again while an earlier use may be pending
 };
 /// Returns the name of a kind, "write_after_read" for example.
 const char* to_string(RaceKind kind) noexcept;
@@ -39,10 +39,10 @@ struct Side {
     OpKind kind = OpKind::launch;        ///< `host_access` if it is the host itself
     std::string name;                    ///< name of the kernel, or "host to device", for example
     std::string stream;                  ///< "main of cuda:0"; empty for the host
-    Place where;                         ///< where it was enqueued
-    std::string node{};                  ///< of a graph launch: the node that accesses the memory
+    Place where;                         ///< where the operation was enqueued
+    std::string node{};                  ///< for a graph launch: the node that accesses the memory
     Place node_where{};                  ///< where that node was made or captured
-    AccessMode mode = AccessMode::read;  ///< how it uses the memory
+    AccessMode mode = AccessMode::read;  ///< how the operation uses the memory
     /// Index of the kernel's argument. -1 if the kernel holds the memory itself, or is no kernel.
     int argument = -1;
     std::uint64_t position = 0;  ///< OpInfo::position
@@ -68,7 +68,7 @@ struct Summary {
     std::uint64_t certain = 0;
     /// Number of possible races, counted likewise.
     std::uint64_t possible = 0;
-    /// Number of waits that were needed and that heddle elided: faults of heddle.
+    /// Number of necessary waits that heddle elided. Any such wait is a bug in heddle.
     std::uint64_t faults = 0;
     std::uint64_t operations = 0;  ///< number of checked operations
     /// Number of kernels (places in the source) that hold undeclared pointers: the check does not
@@ -97,9 +97,9 @@ Summary stop();
 /// Returns the result so far; an empty one if no check is running. Thread-safe.
 Summary summary();
 
-/// Calls `function` for each reported race instead of printing the race to stderr; a null function
-/// undoes that. The call that completes the race calls `function`, which must not throw or call
-/// into heddle. Thread-safe.
+/// Calls `function` for each race instead of printing the race to stderr; null restores the
+/// printing. Runs in the call that enqueues the race's second access. `function` must not throw or
+/// call heddle. Thread-safe.
 void on_race(std::function<void(const Race&)> function);
 
 /// Suppresses race reports for operations that the calling thread enqueues while this object
@@ -116,7 +116,7 @@ public:
 };
 
 /// Declares that the host has waited for the stream, or the device, outside heddle: by
-/// cudaDeviceSynchronize(), for example. Costs one load if no check is running. Thread-safe.
+/// cudaDeviceSynchronize(), for example. Costs one memory load if no check is running. Thread-safe.
 void synchronized(StreamRef stream, Where where = {});
 void synchronized(Device device, Where where = {});  ///< see above
 

@@ -28,8 +28,9 @@ cudaEvent_t native_handle(const Event& event, Where where = {});
 /// The native stream must outlive the wrapper. Two wrappers of one native stream compare equal.
 /// `device` is the stream's device; without it, heddle asks the driver.
 ///
-/// cudaStreamLegacy, cudaStreamPerThread and 0 (the legacy stream) can be wrapped as well. To CUDA
-/// they mean the current device of the launching thread, so use them only where that is `device`.
+/// cudaStreamLegacy, cudaStreamPerThread and 0 (the legacy stream) can be wrapped as well. For CUDA
+/// they mean the current device of the launching thread, so use them only where that device is
+/// `device`.
 ///
 /// Streams of green contexts can be wrapped on any thread, with any current context. A default
 /// stream cannot while a green context, or one made by cuCtxCreate, is current.
@@ -103,7 +104,7 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
     }
     static constexpr std::size_t count(const LaunchGrid&) noexcept { return 1; }
 
-    // For nodes.
+    // Used by nodes.
     static constexpr bool may_take_nothing = sizeof...(P) == 0;
     static constexpr bool takes_nothing(Kernel) noexcept { return may_take_nothing; }
     static Device device(Kernel) { return current_device(); }
@@ -114,8 +115,8 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
 
 }  // namespace detail
 
-/// Loads the code of `__global__` functions onto a device, as in heddle/launch/preload.hpp. Throws
-/// UsageError for a CPU device.
+/// Loads the code of `__global__` functions onto a device, like the preload() of
+/// heddle/launch/preload.hpp. Throws UsageError for a CPU device.
 template <class... F>
     requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
 void preload(Device device, F*... kernels) {

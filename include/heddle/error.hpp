@@ -70,7 +70,7 @@ public:
     explicit Error(ErrorInfo info);
     /// Returns the kind of failure.
     ErrorCode code() const noexcept { return info_->code; }
-    /// Returns the cudaError_t or errno behind it, or 0.
+    /// Returns the cudaError_t or errno that caused the failure, or 0.
     int native_code() const noexcept { return info_->native_code; }
     /// Returns the name of the native code, "cudaErrorIllegalAddress", or an empty string.
     const std::string& native_name() const noexcept { return info_->native_name; }
@@ -82,7 +82,7 @@ public:
     std::uint64_t stream_id() const noexcept { return info_->stream_id; }
     /// Returns the stream's name, or an empty string.
     const std::string& stream() const noexcept { return info_->stream; }
-    /// Returns the user's call site, as far as it is known.
+    /// Returns the user's call site. Its file is empty if the call site is unknown.
     const SourceLocation& where() const noexcept { return info_->where; }
     /// Returns the exception that the failed host function or CPU kernel threw, or null.
     std::exception_ptr cause() const noexcept { return info_->cause; }
@@ -135,8 +135,8 @@ struct CompileError : Error {
 
 /// Receives errors that cannot be thrown:
 /// - errors in destructors and on leaving a scope;
-/// - failures of work that were never reported. They are reported once their stream, all streams
-///   that waited for the work and all events recorded after it are destroyed.
+/// - failures of work that no call has reported. The hook receives them when their stream, all
+///   streams that waited for the work and all events recorded after it have been destroyed.
 ///
 /// Called on the thread where the error occurs, possibly a worker thread. The hook must not wait
 /// for work (UsageError where heddle detects it). Exceptions that it throws are ignored.
@@ -147,8 +147,8 @@ using ReportHook = std::function<void(const Error&)>;
 ReportHook set_report_hook(ReportHook hook);
 
 namespace detail {
-/// Rethrows the exception being handled; std::bad_alloc and std::length_error become OutOfMemory
-/// for this call. Call in a catch block.
+/// Rethrows the exception being handled. Replaces std::bad_alloc and std::length_error by an
+/// OutOfMemory that names `call`. Call in a catch block.
 [[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where);
 }  // namespace detail
 

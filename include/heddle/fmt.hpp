@@ -10,7 +10,8 @@
 
 #include <heddle/print.hpp>
 
-// Formats as a string: `fmt::format("{:>30}", stream)`. In ranges without the quotes of strings.
+// Formats as a string: `fmt::format("{:>30}", stream)`. As an element of a range, the text has no
+// quotes, unlike a string.
 template <heddle::detail::Printable T> struct fmt::formatter<T, char> {
     template <class Context> constexpr auto parse(Context& context) { return text_.parse(context); }
     template <class Context> auto format(const T& value, Context& context) const {

@@ -10,7 +10,7 @@
 #include <format>
 #endif
 
-// libc++ 17 has std::format(), but does not set the macro.
+// libc++ 17 has std::format(), but does not define the feature-test macro.
 #if defined(__cpp_lib_format) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 170000)
 
 // Formats as a string: `std::format("{:>30}", stream)`.
@@ -21,7 +21,7 @@ struct std::formatter<T, char> : std::formatter<std::string_view, char> {
     }
 };
 
-// Otherwise arrays and views would be formatted as ranges, and their elements would be read.
+// Otherwise std::format() would format arrays and views as ranges, and read their elements.
 #ifdef __cpp_lib_format_ranges
 template <class T>
 inline constexpr std::range_format std::format_kind<heddle::Array<T>> = std::range_format::disabled;

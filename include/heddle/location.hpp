@@ -19,7 +19,7 @@ class Device;
 class StreamRef;
 
 namespace detail {
-/// A StreamRef, or a class derived from it. (std::derived_from would need S to be complete.)
+/// A StreamRef, or a class derived from it. (std::derived_from would require a complete S.)
 template <class S>
 concept IsStream = std::is_convertible_v<const S*, const StreamRef*>;
 }  // namespace detail
@@ -34,8 +34,8 @@ struct SourceLocation {
     unsigned column = 0;
 };
 
-/// The call site of a public function. As the last parameter, `Where where = {}`, it stands for the
-/// caller's line. A function of your own can have such a parameter too, and pass it on. Errors and
+/// The call site of a public function. As a last parameter `Where where = {}`, it holds the
+/// caller's line. Your own functions can have such a parameter too, and pass it on. Errors and
 /// traces then show the lines of its callers.
 ///
 /// clang 14 has no std::source_location. As an aggregate, with the builtins in default member
@@ -58,7 +58,7 @@ struct Where : SourceLocation {
     }
     /// Holds a location obtained elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
-    /// Deleted: there is an argument after the last parameter.
+    /// Deleted: the call has too many arguments.
     template <detail::IsStream S>
     Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
     template <class D>

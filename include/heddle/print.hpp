@@ -58,7 +58,7 @@ std::string text_of_memory(const MemoryText& memory);
 template <class T> constexpr const char* pretty_type() noexcept { return __PRETTY_FUNCTION__; }
 }  // namespace detail
 
-/// Describes an array or a view. Thread-safety: as a variable.
+/// Describes an array or a view. Safe while no other thread changes the object.
 template <class T> std::string to_string(const Array<T>& array) {
     return detail::text_of_memory({"Array", detail::pretty_type<T>(), detail::Access::block(array),
                                    array.data(), array.size(), array.size_bytes()});
@@ -79,7 +79,7 @@ template <int N> std::string to_string(const Dim<N>& dim) {
 }
 
 namespace detail {
-// Declared only: for whether a T is one of these, or derived from one.
+// Declared only, to test whether T is one of these classes or derived from one.
 void has_text(const DeviceKind*);
 void has_text(const Device*);
 void has_text(const MemoryKind*);
@@ -95,7 +95,7 @@ template <class T> void has_text(const Array<T>*);
 template <class T> void has_text(const View<T>*);
 template <class T> void has_text(const View2D<T>*);
 
-/// Objects of heddle that to_string() takes.
+/// The classes of heddle that to_string() accepts.
 template <class T>
 concept Printable = requires(const T* value) { detail::has_text(value); };
 

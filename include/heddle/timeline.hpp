@@ -21,19 +21,20 @@ namespace heddle::timeline {
 
 /// The source of the times of work on CUDA devices.
 enum class GpuTimes : std::uint8_t {
-    automatic,  ///< heddle chooses: at present `events`, which leave other profilers alone
+    automatic,  ///< at present `events`, which do not disturb other profilers
     events,     ///< a timing event after each operation; a launched graph is one bar
     /// CUPTI, NVIDIA's library for profilers: starts and ends as the device measured them, also of
-    /// the nodes of launched graphs. A graph from before the recording is instantiated once more; a
-    /// batch remembered from before is one bar. Only one profiler at a time can use CUPTI. If CUPTI
-    /// cannot be used, `events` are used, and the recording notes why.
+    /// the nodes of launched graphs. A graph instantiated before the recording is instantiated
+    /// again. A batch's graph that was cached before is shown as one bar. Only one profiler at a
+    /// time can use CUPTI. If CUPTI is unavailable, heddle uses `events`, and the recording notes
+    /// why.
     cupti,
 };
 
 /// Options of a Recording.
 struct RecordingOptions {
-    /// Number of operations that are kept, and up to some hundreds more for each thread. Later
-    /// operations replace the oldest ones.
+    /// The maximum number of operations kept; each thread may add a few hundred. New operations
+    /// replace the oldest ones.
     std::size_t limit = 1'000'000;
     /// Records the memory that operations use.
     bool accesses = true;
@@ -56,9 +57,9 @@ struct RecordingOptions {
 /// HEDDLE_TIMELINE=run.html in the environment records a program without changes to it, from its
 /// first stream, range or named thread on. The file is written when the program ends: at the end of
 /// main(), by exit(), std::terminate() or abort(), or by a signal such as SIGSEGV. `%p` in the name
-/// stands for the process id. Without `%p`, another process that ended meanwhile may have written
-/// the file. Then this process writes run-1234.html, with its id. Options follow after commas:
-/// `limit=NUMBER`, `no-accesses`, `events`, `cupti`.
+/// stands for the process id. Without `%p`, if another process has written the file meanwhile, this
+/// process writes run-1234.html, where 1234 is its id. Options follow after commas: `limit=NUMBER`,
+/// `no-accesses`, `events`, `cupti`.
 class Recording {
 public:
     /// Starts a recording. Throws UsageError for a limit of 0.
@@ -67,7 +68,7 @@ public:
     Recording& operator=(Recording&&) noexcept;
     ~Recording();
 
-    /// Ends the recording. It can still be written.
+    /// Ends the recording. write() and summary() can still be called.
     void stop() noexcept;
     /// Writes the recording so far, as timeline::convert() does. Throws UsageError for an unknown
     /// extension, and NativeError if the file cannot be written.

@@ -12,9 +12,9 @@ namespace heddle::timeline {
 /// Selects a part of a recording. Times count from the recording's base, as in the page, the
 /// picture and the JSON.
 struct ConvertOptions {
-    /// Leaves out everything that ended earlier. By default leaves out nothing.
+    /// Leaves out everything that ended before this time. By default leaves out nothing.
     std::optional<std::chrono::nanoseconds> from = {};
-    /// Leaves out everything that began later. By default leaves out nothing.
+    /// Leaves out everything that began after this time. By default leaves out nothing.
     std::optional<std::chrono::nanoseconds> to = {};
 };
 

@@ -66,17 +66,18 @@ inline detail::ModuleKernelData& detail::Access::data(ModuleKernel kernel) noexc
 /// range. An Array or View may be passed for a pointer.
 ///
 /// Errors: a launch throws UsageError unless it has as many arguments as parameters, each of its
-/// parameter's size. Types are not checked: a double for a `long` parameter is not detected.
+/// parameter's size. Types are not checked: a double passed for a `long` parameter is not detected.
 ///
 /// Lifetime: the code stays loaded until the process ends. Unloading would wait for the device, and
 /// streams and graphs may need it. Thread-safe.
 class Module {
 public:
     /// Loads a cubin, a fatbin or PTX. Blocks until the device is idle. Throws UsageError if the
-    /// image is none of them, and Unsupported if it is for other GPUs or the device is a CPU.
+    /// image has another format, and Unsupported if it is for other GPUs or the device is a CPU.
     /// Throws CompileError, with the log of the driver's compiler, for PTX that does not compile.
     static Module from_image(Device device, std::span<const std::byte> image, Where where = {});
-    /// Loads an image from a file. Throws as from_image(), and NativeError if it cannot be read.
+    /// Loads an image from a file. Throws as from_image(), and NativeError if the file cannot be
+    /// read.
     static Module from_file(Device device, const std::string& path, Where where = {});
 
     /// Returns the device on which the code is, or will be, loaded.
@@ -116,7 +117,7 @@ static_assert(std::is_standard_layout_v<View<float>>);
 [[noreturn]] void throw_argument_size(const ModuleKernelData& kernel, std::size_t index,
                                       std::size_t given, const SourceLocation& where);
 
-/// Launches of kernels of modules.
+/// Describes launches of modules' kernels with grid().
 template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A> static constexpr bool can_launch = (KernelArgument<A> && ...);
     template <class... A> static constexpr auto why() { return why_not_passed<1, A...>(); }
@@ -125,7 +126,8 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A>
     static constexpr const WorkType* type =
         &Closure<A...>::template work_type<KernelKind::in_module>;
-    /// Throws UsageError unless there are as many arguments as parameters, each of its size.
+    /// Throws UsageError unless there are as many arguments as parameters, each of its parameter's
+    /// size.
     template <class... A>
     static Closure<A...> closure(ModuleKernel kernel, const LaunchGrid& grid, A&... args) {
         ModuleKernelData& data = Access::data(kernel);
@@ -140,13 +142,14 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
         (check_size(fits<KernelArg<A>>(data.parameters[i]), sizeof(KernelArg<A>)), ...);
         return {{&data, grid.grid, grid.block, grid.shared_bytes}, {kernel_argument(args)...}};
     }
-    /// Returns whether the argument may be written. The code does not state it.
+    /// Returns whether the kernel may write the argument. The loaded code does not state whether
+    /// parameters are const.
     template <class A> static constexpr bool writes(std::size_t) noexcept {
         return is_written<KernelArg<A>>;
     }
     static constexpr std::size_t count(const LaunchGrid&) noexcept { return 1; }
 
-    // For nodes.
+    // Used by nodes.
     static constexpr bool may_take_nothing = true;
     static bool takes_nothing(ModuleKernel kernel) noexcept {
         return Access::data(kernel).parameters.empty();
@@ -172,7 +175,8 @@ template <int N> LaunchGrid grid_for(const Dim<N>& d) {
             d.how.options.shared_bytes};
 }
 
-/// Launches with dim(): one thread for each index, so that the kernel must check the range.
+/// Describes launches with dim(): at least one thread for each index. The kernel must check the
+/// range.
 template <int N>
 struct LaunchTraits<ModuleKernel, Dim<N>> : LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A> static auto closure(ModuleKernel kernel, const Dim<N>& d, A&... args) {

@@ -17,14 +17,16 @@ struct ProgramOptions {
     /// Options of the compiler (NVRTC): "-I/usr/local/cuda/include", "--use_fast_math", "-DN=4".
     /// Without a "-std" the source is C++20.
     std::vector<std::string> options = {};
-    /// Headers that the source can `#include`, besides files, as pairs of unique name and text.
+    /// Headers that the source can `#include` in addition to files: pairs of a unique name and a
+    /// text.
     std::vector<std::pair<std::string, std::string>> headers = {};
     /// Template instances to compile, as named in the source: "my::scale<float>". Kernels that are
     /// not templates are always compiled.
     std::vector<std::string> names = {};
-    /// The target. "sm_90" generates code for these GPUs. "compute_90" generates PTX for these and
-    /// newer GPUs, which the driver compiles at load. Empty selects the device's own architecture,
-    /// or PTX for an older one if the compiler does not support it.
+    /// The target architecture. "sm_90" generates code for GPUs of compute capability 9.0.
+    /// "compute_90" generates PTX for these and newer GPUs, which the driver compiles when the
+    /// module is loaded. Empty selects the device's own architecture, or PTX for an older one if
+    /// the compiler does not support it.
     std::string architecture = {};
     /// Caches results on disk, in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
     /// ~/.cache/heddle. The folder holds at most $HEDDLE_CACHE_MIB MiB (1024 if unset); the least
@@ -54,8 +56,8 @@ public:
     /// source does not compile, Unsupported if there is no compiler, and UsageError in host
     /// functions.
     void wait(Where where = {}) const;
-    /// Returns the compiler's log, including warnings. Blocks and throws as wait() does, except for
-    /// CompileError.
+    /// Returns the compiler's log, including warnings. Blocks and throws as wait() does, but throws
+    /// no CompileError.
     std::string log(Where where = {}) const;
     /// Returns whether the result was read from the cache on disk. Blocks and throws as wait().
     bool was_cached(Where where = {}) const;
@@ -66,10 +68,10 @@ public:
     /// Throws UsageError if `name` is not one of them.
     std::string lowered_name(const std::string& name, Where where = {}) const;
 
-    /// Loads the code on the program's device (the current one if it has none). Later calls return
-    /// the same module, unless it failed to load. Blocks and throws as wait() does. Loading then
-    /// blocks this call, and other calls to CUDA, until the device is idle: load before enqueuing
-    /// work, or use load_when_idle().
+    /// Loads the code on the program's device (on the current device if the program has none).
+    /// Later calls return the same module, unless it failed to load. Blocks and throws as wait()
+    /// does. Loading then blocks this call, and other calls to CUDA, until the device is idle: load
+    /// before enqueuing work, or use load_when_idle().
     Module load(Where where = {}) const;
     /// Returns a module at once. A background thread loads the code when it is compiled and all of
     /// heddle's streams of the device are idle. If the device is never idle, the code is never
@@ -89,8 +91,8 @@ private:
 /// architecture, or if ProgramOptions::architecture is not "sm_..." or "compute_...".
 [[nodiscard]] Program compile(Device device, std::string source, ProgramOptions options = {},
                               Where where = {});
-/// Starts to compile for the current device. With ProgramOptions::architecture, compiles for no
-/// particular device, which requires no GPU.
+/// Starts to compile for the current device. With ProgramOptions::architecture, the program has no
+/// device, and no GPU is required.
 [[nodiscard]] Program compile(std::string source, ProgramOptions options = {}, Where where = {});
 
 }  // namespace heddle

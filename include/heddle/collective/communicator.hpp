@@ -24,8 +24,8 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
 /// string if it can. Loads NCCL on the first call.
 std::string nccl_unavailable_reason();
 
-/// Identifies a communicator. One rank makes it, and the program sends its bytes to all others (by
-/// MPI, a file, a socket).
+/// Identifies a communicator. One rank makes the id, and the program sends its bytes to all other
+/// ranks (by MPI, a file or a socket).
 struct CommunicatorId {
     /// The bytes to send, unchanged.
     std::array<std::byte, 128> bytes{};
@@ -47,23 +47,24 @@ struct CommunicatorId {
 /// those of DeviceGroup, but NCCL uses its own order of additions.
 ///
 /// Order: collectives are enqueued on the stream passed, or else on the device's current one, and
-/// do not block. While its kernels wait for other ranks, threads that load code are blocked, so
-/// call preload_all() first.
+/// do not block. While a collective's kernels wait for other ranks, threads that load code are
+/// blocked. So call preload_all() first.
 ///
 /// In a capture, collectives become part of the graph; capture them on all ranks or none. Destroy
 /// such graphs before the communicator.
 ///
-/// Errors: UsageError for mistakes that this rank can detect. NativeError, with NCCL's code and
-/// name, for errors of NCCL; after that, only abort() and the destructor are useful. On a poisoned
-/// stream, collectives throw its failure: if they were dropped, the other ranks would hang.
+/// Errors: calls throw UsageError for mistakes that this rank can detect, and NativeError, with
+/// NCCL's code and name, for errors of NCCL. After a NativeError, only abort() and the destructor
+/// are useful. On a poisoned stream, collectives throw its failure: if they were dropped, the other
+/// ranks would hang.
 ///
 /// Thread-safety: one thread at a time. Another thread may call abort() if no thread is in a
 /// collective.
 class Communicator {
 public:
     /// Blocks until all `size` ranks have joined. Use one thread for each rank of a process: a
-    /// thread that makes several would deadlock. Throws Unsupported if NCCL is not available, and
-    /// for CPU devices. Throws UsageError unless `rank` is less than `size`.
+    /// thread that constructs several ranks would deadlock. Throws Unsupported if NCCL is not
+    /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
                  Device device = Device(), Where where = {});
     Communicator(Communicator&&) noexcept;
@@ -81,8 +82,9 @@ public:
     /// Throws NativeError if a collective has failed, for example because another rank has ended.
     /// Does not wait for collectives.
     void check(Where where = {}) const;
-    /// Ends the pending collectives on this rank. No collective can be enqueued afterwards. Destroy
-    /// graphs that captured its collectives first: abort() and the destructor block until then.
+    /// Ends the pending collectives on this rank. No collective can be enqueued afterwards. First
+    /// destroy the graphs that captured this communicator's collectives: abort() and the destructor
+    /// block until they are destroyed.
     void abort() noexcept;
 
     /// Copies the root's view to the views of all other ranks, which have the same size.
@@ -176,7 +178,7 @@ public:
         all_reduce(current_stream(device()), op, send, receive, where);
     }
 
-    /// Sends `view` to rank `to`, which must receive as many elements from this one.
+    /// Sends `view` to rank `to`, which must receive as many elements from this rank.
     template <detail::RankView V>
     void send(StreamRef stream, std::size_t to, const V& view, Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<V>>(detail::CollectiveKind::exchange,
@@ -187,7 +189,7 @@ public:
         send(current_stream(device()), to, view, where);
     }
 
-    /// Receives `view` from rank `from`, which must send as many elements to this one.
+    /// Receives `view` from rank `from`, which must send as many elements to this rank.
     template <detail::RankView V>
     void receive(StreamRef stream, std::size_t from, V&& view, Where where = {}) {
         run(stream, detail::from_rank(detail::rank_call<detail::RankElement<V>>(

@@ -34,8 +34,8 @@ const char* to_string(Transport transport) noexcept;
 /// Options of a DeviceGroup.
 struct DeviceGroupOptions {
     /// Permanently enables pool access among the devices (heddle/device/memory_access.hpp) if they
-    /// can reach each other. Kernels then read other ranks' arrays in place; otherwise these are
-    /// first copied to scratch memory. With NCCL access is enabled in any case.
+    /// can reach each other. Kernels then read other ranks' arrays in place; without it, arrays are
+    /// first copied to scratch memory. With NCCL, pool access is always enabled.
     bool access = true;
     /// How elements are transferred; `automatic` is resolved when the group is made.
     Transport transport = Transport::automatic;
@@ -49,14 +49,16 @@ struct DeviceGroupOptions {
 ///
 /// A collective takes one view for each rank: a range of arrays or views, in rank order, each in
 /// memory of its rank's device. It runs on one stream for each rank: the streams passed as the
-/// first argument, or else the devices' current ones. Collectives only enqueue; they never block.
+/// first argument, or by default the devices' current streams. Collectives only enqueue; they never
+/// block.
 ///
 /// Order: per rank, the collective starts after all work already enqueued on the rank's stream, and
 /// completes before any work enqueued later. After that no other rank accesses this rank's views.
 /// Ranks that exchange no data do not wait for each other. A failure propagates along the waits.
 ///
-/// In place: `send` may be `receive`, or the rank's own part of it. For scatter and reduce_scatter,
-/// `receive` may be the rank's own part of `send`. Views must not overlap otherwise.
+/// In place: `send` may be the same view as `receive`, or the rank's own part of `receive`. For
+/// scatter and reduce_scatter, `receive` may be the rank's own part of `send`. Views must not
+/// overlap otherwise.
 ///
 /// Sizes need not be divisible by the number of devices, and gathered or scattered parts may differ
 /// in size. Empty parts are skipped.
@@ -65,31 +67,31 @@ struct DeviceGroupOptions {
 /// and algorithm: the result has the same bits on all ranks, every time. NCCL uses its own order.
 ///
 /// Types of reductions: float, double, signed and unsigned integers of 8, 32 and 64 bits, and
-/// 16-bit floating-point types (half_kind). These are added as floats, and rounded once per eight
-/// ranks. Other collectives accept any type.
+/// 16-bit floating-point types (half_kind). 16-bit types are added as floats, and rounded once per
+/// eight ranks. Other collectives accept any type.
 ///
-/// In a capture: streams that do not take part yet join it for the collective and rejoin at its
-/// end. NCCL is not used in captures and batches, for parts of different sizes, or on failed
-/// streams.
+/// In a capture: streams that do not take part yet join the capture for the collective, and are
+/// joined back at the collective's end. NCCL is not used in captures and batches, for parts of
+/// different sizes, or on failed streams.
 ///
 /// Errors: invalid calls throw UsageError before any work is enqueued. Thread-safety: one
 /// collective of a group at a time; groups are independent of each other.
 class DeviceGroup {
 public:
-    /// Makes a group of 1 to 64 different devices of one kind; throws UsageError for others. Throws
-    /// Unsupported if Transport::nccl cannot be used.
+    /// Makes a group of 1 to 64 different devices of one kind; throws UsageError for any other
+    /// list. Throws Unsupported if Transport::nccl cannot be used.
     explicit DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options = {},
                          Where where = {});
     DeviceGroup(DeviceGroup&&) noexcept;
     DeviceGroup& operator=(DeviceGroup&&) noexcept;
-    /// With NCCL, blocks until its collectives have completed.
+    /// With NCCL, blocks until the group's collectives have completed.
     ~DeviceGroup();
 
     /// Returns the number of ranks.
     std::size_t size() const noexcept;
     /// Returns the devices in rank order.
     const std::vector<Device>& devices() const noexcept;
-    Transport transport() const noexcept;  ///< the one in use: never `automatic`
+    Transport transport() const noexcept;  ///< the transport in use: never `automatic`
 
     /// Orders later work on each rank's stream after all work already enqueued on all of them.
     void barrier(Where where = {}) {

@@ -14,7 +14,7 @@
 namespace heddle {
 
 namespace detail {
-/// Allocates an array. Errors name `call`, the public call.
+/// Allocates an array for `order`. Errors name `call`, the public call.
 template <class T>
 Array<T> make_array(order_by_data& order, std::size_t size, const char* call, Where where) {
     return Access::array<T>(allocate_by_data(order, size, sizeof(T), call, where), size);

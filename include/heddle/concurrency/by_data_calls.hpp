@@ -16,10 +16,11 @@ namespace heddle {
 
 namespace detail {
 
-// Excludes order_by_data from launch() for kernels: it has the overloads below.
+// Excludes order_by_data from the general overloads of launch(): it has the overloads below.
 template <> inline constexpr bool is_prepared<order_by_data> = true;
 
-/// Whether a kernel or host function can hold addresses but no view, which hides all its memory.
+/// Whether a kernel or host function can hold addresses but no view, so that heddle cannot see its
+/// memory.
 template <class F>
 inline constexpr bool hides_memory =
     std::is_class_v<F> && !std::is_empty_v<F> && !holds_no_pointer<F>() && !HoldsViews<F> &&
@@ -59,15 +60,15 @@ void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) 
     detail::check_nothing_hidden<Kernel, A...>();
     if constexpr (Traits::template can_launch<A...>)
         detail::describe_launch<Kernel>(kernel, shape, detail::SubmitByData{order}, args...);
-    else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
+    else (void)sizeof(*Traits::template why<A...>());  // does not compile: names the mistake
 }
-/// Rejects calls without a shape: does not compile, and names the mistake.
+/// Rejects, at compile time, calls without a shape, and names the mistake.
 template <detail::NotPrepared K> void launch(order_by_data&, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
 
-/// Enqueues a prepared launch in the same way. Throws UsageError if it was prepared for another
-/// device.
+/// Enqueues a prepared launch, ordered in the same way. Throws UsageError if it was prepared for
+/// another device.
 template <class K, int N, class... P>
 void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     detail::check_nothing_hidden<K, P...>();
@@ -84,10 +85,10 @@ void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where wh
 
 }  // namespace HEDDLE_COMPILED_BY
 
-/// Calls function() once on a host thread, after all conflicting operations of `order`. It uses the
-/// memory declared by reads() and writes(), and the views that it captures. Otherwise as
-/// launch_host() with a stream. Use order_by_data::task({}, ...) for a function that holds
-/// references or addresses but uses no array.
+/// Calls function() once on a host thread, after all conflicting operations of `order`. The
+/// function uses the memory declared by reads() and writes(), and the views that it captures.
+/// Otherwise as launch_host() with a stream. Use order_by_data::task({}, ...) for a function that
+/// holds references or addresses but uses no array.
 ///
 ///     launch_host(order, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
@@ -98,7 +99,7 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, memory,
                                 first.where());
 }
-/// Does the same for a function that captures the views it uses.
+/// Does the same for a function that captures all views that it uses.
 template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
     static_assert(

@@ -59,7 +59,7 @@ template <class F> auto numbered(F& f, std::size_t i) {
 
 }  // namespace detail
 
-/// A callable that takes no arguments, or the stream of its branch.
+/// A callable that takes either no arguments or the stream of its branch.
 template <class F>
 concept BranchFunction = std::invocable<F&> || std::invocable<F&, StreamRef>;
 
@@ -81,7 +81,8 @@ void fork_join(detail::ForkBase base, F&&... branches) {
     (detail::run_branch(fork, device, branches, base.where), ...);
     fork.join();
 }
-/// Does the same with the current stream as `base`. Its errors cannot name the caller's location.
+/// Does the same with the current stream as `base`. Errors of this overload cannot name the
+/// caller's location.
 template <BranchFunction F, BranchFunction... Rest> void fork_join(F&& first, Rest&&... rest) {
     fork_join(detail::ForkBase(current_stream(), SourceLocation()), first, rest...);
 }
@@ -109,8 +110,9 @@ template <class F> void fork_join_n(std::size_t count, F&& f, Where where = {}) 
 /// after all of them. Exceptions are handled as in fork_join().
 ///
 /// The current streams of the other devices are not ordered: a branch does not wait for work
-/// already enqueued on them, and they do not wait for the branch. Before they use a branch's arrays
-/// (in a DeviceGroup without streams, or a ScopedDevice), call current_stream(d).wait_stream(base).
+/// already enqueued on them, and they do not wait for the branch. Call
+/// current_stream(d).wait_stream(base) before such a stream uses a branch's arrays, for example in
+/// a DeviceGroup without streams or a ScopedDevice.
 template <class F>
 void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f, Where where = {}) {
     if (devices.empty()) return;

@@ -23,10 +23,10 @@ struct Region;
 struct WorkType;
 }  // namespace detail
 
-/// How exactly the streams of an order_by_data wait for each other.
+/// The precision of the waits between the streams of an order_by_data.
 enum class DataWaits : std::uint8_t {
-    /// As `exact` on CUDA devices, and on CPU devices while the stream's operations take over 0.7
-    /// us each, measured at run time. As `newest` while they are shorter.
+    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations take over 0.7
+    /// us each, measured at run time, and `newest` while they are shorter.
     automatic,
     /// Waits for the newest operation of the other stream. Records no events in advance, but waits
     /// longer than necessary if that stream has later work.
@@ -36,13 +36,13 @@ enum class DataWaits : std::uint8_t {
     exact,
 };
 
-/// Which operations of an order_by_data are spread over its streams. Affects the overlap, never the
-/// results.
+/// Selects the operations that an order_by_data distributes over its streams. Affects the overlap,
+/// never the results.
 enum class DataSpread : std::uint8_t {
-    /// All on CUDA devices. On CPU devices, all except those shorter than a wait, measured at run
-    /// time: they stay on one stream.
+    /// All operations on CUDA devices. On CPU devices, operations shorter than a wait, as measured
+    /// at run time, stay on one stream.
     automatic,
-    /// No operation: all use one stream, as with ByDataOptions::streams = 1.
+    /// None: all operations use one stream, as with ByDataOptions::streams = 1.
     never,
     /// All operations, even short ones.
     always,
@@ -51,11 +51,11 @@ enum class DataSpread : std::uint8_t {
 /// Options of an order_by_data.
 struct ByDataOptions {
     /// The number of streams for the work, at most 32, not counting those for copies between host
-    /// and GPU. 0 chooses two on CPU devices and eight on CUDA devices, as measured best, but at
-    /// most StreamPool::concurrent_queues().
+    /// and GPU. 0 chooses two on CPU devices and eight on CUDA devices, which measured fastest, but
+    /// at most StreamPool::concurrent_queues().
     int streams = 0;
-    DataWaits waits = DataWaits::automatic;     ///< how exactly its streams wait
-    DataSpread spread = DataSpread::automatic;  ///< which operations are spread
+    DataWaits waits = DataWaits::automatic;     ///< the precision of its streams' waits
+    DataSpread spread = DataSpread::automatic;  ///< which operations are distributed
 };
 
 /// Counts of the operations and waits of an order_by_data.
@@ -63,7 +63,7 @@ struct ByDataStats {
     std::uint64_t operations = 0;  ///< enqueued through it
     /// Waits enqueued on its own streams, for each other and for streams that use the same memory.
     std::uint64_t waits_inserted = 0;
-    /// Waits between its own streams that were left out, because the order held already.
+    /// Waits between its own streams that were elided.
     std::uint64_t waits_elided = 0;
     std::uint64_t records = 0;  ///< events recorded, including those inside waits
 };
@@ -89,8 +89,8 @@ struct ByDataStats {
 ///
 /// A call declares the arrays and views that it is passed or that its closure captures. A kernel
 /// also declares captured addresses within arrays. References, and memory behind other pointers,
-/// are not detected. Closures that can hold only those do not compile. Larger ones throw UsageError
-/// unless they name memory.
+/// are not detected. Small closures that can hold nothing else do not compile. Larger ones throw
+/// UsageError if no memory is found in them.
 ///
 /// Errors: if an operation fails, operations that use the memory it should have written are
 /// dropped; others may be dropped too. to_host() and synchronize() throw the failure. The
@@ -98,10 +98,11 @@ struct ByDataStats {
 ///
 /// Thread-safety: one thread makes and uses it, outside host functions (UsageError). Construction
 /// and join() throw UsageError if the device's current stream is in a native capture, or in a
-/// capture or batch of this thread. The destructor reports that. Other threads' may be open.
+/// capture or batch of this thread. The destructor reports this error. Other threads' captures may
+/// be open.
 class order_by_data {
 public:
-    /// Makes its streams on `device`, by default the current one. Throws UsageError for a negative
+    /// Makes the streams on `device`, by default the current one. Throws UsageError for a negative
     /// number of streams, or more than 32.
     [[nodiscard]] explicit order_by_data(Device device = Device(), ByDataOptions options = {},
                                          Where where = {});
@@ -110,15 +111,15 @@ public:
     order_by_data(const order_by_data&) = delete;
     order_by_data& operator=(const order_by_data&) = delete;
 
-    /// Calls function(stream) at once, with `stream` current. The function enqueues work on it, by
-    /// any library, that uses memory as declared by reads() and writes(). All of the work must be
-    /// enqueued before the function returns. Without declarations it depends on no other operation.
+    /// Calls function(stream) at once, with `stream` current. The function enqueues work on this
+    /// stream, through any library. The work may use only the memory declared by reads() and
+    /// writes(), and must be enqueued before the function returns. Without declarations it depends
+    /// on no other operation.
     ///
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
     ///
     /// Arrays that the function makes need no declaration: later operations that use them are
-    /// ordered after its work on `stream`. Work that it enqueues on other streams is treated like
-    /// any other work on those streams.
+    /// ordered after its work on `stream`. Work on other streams is treated as usual.
     ///
     /// The function must not use the order_by_data itself (UsageError). Its exceptions propagate;
     /// work enqueued before that still counts.
@@ -127,7 +128,7 @@ public:
         task(std::span<const DeclaredAccess>(accesses.begin(), accesses.size()),
              std::forward<F>(function), where);
     }
-    /// Does the same for any number of accesses.
+    /// Does the same for a range of any number of accesses.
     template <std::invocable<StreamRef> F>
     void task(std::span<const DeclaredAccess> accesses, F&& function, Where where = {}) {
         const Task running(*this, accesses, where);
@@ -139,12 +140,11 @@ public:
     template <class Why = mistake::declare_in_braces_as_task_reads_x_writes_y_f, class... A>
     Why task(const DeclaredAccess&, A&&...) = delete;
 
-    /// Orders later work on the device's current stream after all work enqueued through this object
-    /// so far. Does not block.
+    /// Orders later work on the device's current stream after all work enqueued through it so far.
     void join(Where where = {});
     /// Blocks until all work enqueued through it has completed. Throws a failure of that work.
     void synchronize(Where where = {});
-    /// Blocks as synchronize() does, and makes its streams usable again after a failure. Returns a
+    /// Blocks as synchronize() does, and makes the streams usable again after a failure. Returns a
     /// failure, or null if there was none.
     std::exception_ptr clear_error(Where where = {});
 
@@ -171,12 +171,12 @@ namespace detail {
 
 // Implements the calls by data (by_data_calls.hpp, by_data_arrays.hpp).
 
-/// Enqueues a prepared launch on the stream chosen for it. Null for other launches.
+/// Enqueues a prepared launch on the chosen stream. Null for other launches.
 struct PreparedByData {
     void (*launch)(void* self, StreamRef stream, const SourceLocation& where) = nullptr;
     void* self = nullptr;
 };
-/// Launches a kernel, prepared or not.
+/// Launches an ordinary or a prepared kernel.
 void launch_by_data(order_by_data& order, const LaunchCall& call,
                     const PreparedByData& prepared = {});
 /// Enqueues a host function, which is moved out of `self`.

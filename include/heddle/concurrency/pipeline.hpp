@@ -28,8 +28,8 @@ struct PipelineOptions {
     std::optional<std::size_t> piece = {};
     /// Maximum output elements of a piece, at least 1. By default the number of its input elements.
     std::optional<std::size_t> out_piece = {};
-    int copy_priority = 0;  ///< of the streams that copy
-    int work_priority = 0;  ///< of the stream that runs the work
+    int copy_priority = 0;  ///< priority of the streams that copy
+    int work_priority = 0;  ///< priority of the stream that runs the work
     /// On CPU devices, lets the work use the host's buffers without copies. CUDA devices always
     /// copy, from and to pinned memory.
     bool in_place = true;
@@ -48,7 +48,7 @@ struct PieceMemory {
     std::size_t in_count;
     Block* in_owner;
     void* out;
-    std::size_t out_count;  ///< maximum
+    std::size_t out_count;  ///< maximum number of outputs
     Block* out_owner;
 };
 
@@ -136,7 +136,8 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 
 /// Copies pieces of In to a device, processes them there, and returns pieces of Out, in order.
 /// Copying in, work and copying out have a stream each, and overlap with each other and the host.
-/// In or Out may be void: no input, or no output. Elements must be trivially copyable.
+/// In is void if there is no input, and Out is void if there is no output. Elements must be
+/// trivially copyable.
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
 ///     Pipeline<float> pipeline(Device{}, work);
@@ -144,21 +145,22 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
-/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece has completed
-/// and, with output, until its result has been popped. acquire() blocks only if all are in use.
+/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece has completed.
+/// With output, it stays in use until its result has been popped. acquire() blocks only if all are
+/// in use.
 ///
-/// The work is work(stream, in, out) with View<const In> and View<Out>, without the one that is
-/// void. submit() calls it to enqueue on `stream`. During the call `stream` is the current stream,
-/// ordered after the previous current stream. The work returns the number of outputs. If it returns
-/// void, a piece has as many outputs as inputs, at most `out_piece`.
+/// The work is a function work(stream, in, out) of a View<const In> and a View<Out>; a view of void
+/// is omitted. submit() calls it to enqueue on `stream`. During the call `stream` is the current
+/// stream, and is ordered after the previous current stream. The work returns the number of
+/// outputs. If it returns void, a piece has as many outputs as inputs, at most `out_piece`.
 ///
-/// Errors of a call or of enqueued work stop the pipeline. It waits for all pieces in flight and
-/// throws the first error, which all later calls throw again. Misuse of a call (its own UsageError)
-/// leaves the pipeline unchanged.
+/// Errors of a call or of enqueued work stop the pipeline: it waits for all pieces in flight and
+/// throws the first error. Later calls throw the same error again. A UsageError for misuse of the
+/// pipeline itself leaves it unchanged.
 ///
 /// Lifetime: the destructor drops pieces not submitted and results not popped, and waits for the
-/// rest. It passes failures of work that no call has thrown to the report hook. Thread-safety: as a
-/// variable; a call throws UsageError while another thread is in one.
+/// rest. Failures that no call has thrown are passed to the report hook. Thread-safety: one thread
+/// at a time; a call throws UsageError while another thread is in a call.
 template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;
     using OutElement = detail::Element<Out>;
@@ -233,8 +235,8 @@ public:
     {
         return push_pieces(elements, where);
     }
-    /// Calls the work for the next piece of a pipeline without input. Returns the number of its
-    /// elements. Submits no piece if that is 0.
+    /// Calls the work for the next piece of a pipeline without input. Returns the number of
+    /// elements that the work made. If that is 0, submits no piece.
     std::size_t submit(Where where = {})
         requires(!has_in)
     {
@@ -262,13 +264,15 @@ public:
 
     /// Ends the input and waits for all pieces. Results can still be popped.
     void finish(Where where = {}) { core_.finish(where); }
-    /// Waits for the pieces in flight and drops them. Later calls throw UsageError, or an earlier
-    /// failure.
+    /// Waits for the pieces in flight and drops their results. Later calls throw UsageError, or an
+    /// earlier failure.
     void stop() noexcept { core_.stop(); }
 
-    /// Returns whether all slots were in use at the last call that checked. Does not poll.
+    /// Returns whether all slots were in use at the last call that checked them. Checks nothing
+    /// itself.
     bool is_full() const noexcept { return core_.is_full(); }
-    /// Returns the number of pieces submitted and not popped (without output: not seen complete).
+    /// Returns the number of pieces submitted and not yet popped. Without output: not yet found
+    /// complete.
     std::size_t pending() const noexcept { return core_.pending(); }
     /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }
@@ -307,8 +311,8 @@ private:
 /// - write(std::span<const Out>) receives results, in order. It is not called for an empty result.
 ///
 /// read and write are called on the calling thread, which reads ahead while a slot is free and no
-/// result is ready. Errors: an error in one of the three, or in enqueued work, is thrown when all
-/// work has completed. Results not yet written are then dropped.
+/// result is ready. Errors: an error in one of the three functions, or in enqueued work, is thrown
+/// when all work has completed. Results not yet written are then dropped.
 template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
           detail::PieceWriter<Out> Write>
 void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},

@@ -10,7 +10,7 @@ namespace heddle {
 
 /// Options of a StreamPool.
 struct StreamPoolOptions {
-    int max_streams = 64;  ///< for leases, over all priorities
+    int max_streams = 64;  ///< maximum number of leased and idle streams, over all priorities
     int shared = 4;        ///< streams per priority that shared() returns in turn
 };
 
@@ -34,14 +34,15 @@ public:
     /// Exclusive use of a stream until the lease ends. Move-only.
     ///
     /// The stream's work may still be pending when the lease ends. The next lease prefers an idle
-    /// stream. It reuses a busy one only at max_streams, and is then poisoned if the earlier work
-    /// fails. A stream is destroyed instead of reused if it has failed, takes part in a capture, or
-    /// its native handle is known outside heddle. Therefore no lease starts in a capture.
+    /// stream. It reuses a busy stream only at max_streams; if the earlier work fails, the new
+    /// lease's stream is poisoned. A stream is destroyed instead of reused if it has failed, if it
+    /// takes part in a capture, or if its native handle is known outside heddle. Therefore no lease
+    /// starts with a stream in a capture.
     ///
     /// A lease used in an open batch is held until the batch is flushed, even if the Lease object
     /// is destroyed first. The lease of the batch's first stream is held until the batch ends. At
-    /// max_streams the batch's own thread may lease such a stream again: its work is recorded after
-    /// the earlier work.
+    /// max_streams the batch's own thread may lease such a stream again; the new work is recorded
+    /// after the earlier work.
     class Lease : public StreamRef {
     public:
         Lease() noexcept = default;
@@ -78,11 +79,12 @@ private:
 };
 
 /// Reserves driver resources for `count` more streams on the device. By default the CUDA driver has
-/// them for about thirty streams at a time. Creating another one blocks until the device is idle,
-/// unless as many streams have existed before (H200, driver 580: docs/adr/0202).
+/// resources for about thirty streams at a time. Creating one more stream blocks until the device
+/// is idle, unless as many streams existed before (H200, driver 580: docs/adr/0202).
 ///
-/// Blocks in the same way, so call it before enqueuing work. 128 streams take 4 ms and 70 MB of
-/// device memory. Without effect on CPU devices. Throws UsageError for more than 4096. Thread-safe.
+/// This call blocks until the device is idle, too, so make it before enqueuing work. 128 streams
+/// take 4 ms and 70 MB of device memory. Has no effect on CPU devices. Throws UsageError for more
+/// than 4096. Thread-safe.
 void reserve_streams(Device device, std::size_t count, Where where = {});
 
 }  // namespace heddle

@@ -37,8 +37,8 @@ struct ModuleKernelData;
 struct NodeData;
 struct StreamState;
 
-/// Orders the states of two handles by address. A state keeps its address while a handle refers to
-/// it.
+/// Orders two handles by the addresses of their states. A state keeps its address while a handle
+/// refers to it.
 inline std::strong_ordering order_of(const void* a, const void* b) noexcept {
     return reinterpret_cast<std::uintptr_t>(a) <=> reinterpret_cast<std::uintptr_t>(b);
 }
@@ -46,7 +46,7 @@ inline std::strong_ordering order_of(const void* a, const void* b) noexcept {
 /// The library's operations on public objects, and their only friend. Each function is defined
 /// beside the class that it concerns.
 struct Access {
-    /// Makes an object by a private constructor.
+    /// Makes an object through its private constructor.
     template <class T, class... A> static constexpr T make(A&&... arguments) {
         return T(std::forward<A>(arguments)...);
     }
@@ -70,8 +70,8 @@ struct Access {
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
-    /// Returns the DataOrder of an order_by_data. (A template, so that programs without
-    /// heddle/by_data.hpp do not see that name, which they could not use.)
+    /// Returns the DataOrder of an order_by_data. (A template, so that programs can compile it
+    /// without heddle/by_data.hpp.)
     template <class Order> static auto& order(Order& by_data) noexcept { return *by_data.order_; }
 
     template <class T> static View<T> view(T* data, std::size_t size, Block* owner) noexcept;

@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-/// The location of memory. `device` is memory of its Device; the other two are host memory.
+/// The location of memory. `device` is memory of the block's Device; the other two are host memory.
 enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 
 namespace detail {
@@ -39,32 +39,34 @@ struct alignas(128) Block {
     /// One bit for each of `users` that may write the memory, and the bit `lost_users`. All users
     /// in the table may write.
     std::atomic<std::uint8_t> writers{0};
-    std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
-    /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys, because
-    /// a closed stream's record is reused for another stream, which is not a user.
+    std::atomic<std::uint32_t> owners{1};  ///< number of owners: an Array, graph nodes, a batch
+    /// The streams with work on this memory, by StreamState::key; 0: unused. Keys are used instead
+    /// of addresses, because a closed stream's record is reused for another stream, which is not a
+    /// user.
     std::atomic<std::uint64_t> users[inline_users] = {};
     std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation; never reused; 0: none
-    /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
+    /// For imported memory: the offset of `data` in the other process's allocation, in bytes.
     std::size_t offset = 0;
-    Block* next_kept = nullptr;     ///< in a list of blocks that are freed later
-    Block* next_listed = nullptr;   ///< in the list of new blocks (core/memory/block_records.hpp)
+    Block* next_kept = nullptr;     ///< next in a list of blocks that are freed later
+    Block* next_listed = nullptr;   ///< next in the list of new blocks (memory/block_records.hpp)
     std::uintptr_t indexed_at = 0;  ///< its address in the index of addresses; 0: not in it
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
-    /// Memory that its stream caches when it is freed (core/memory/kept_memory.hpp), or null.
+    /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it will
+    /// not be cached.
     MemoryPiece* piece = nullptr;
     std::uint8_t pool = 0;  ///< pool of this record; never changes (core/memory/block_records.cpp)
     bool is_listed = false;
 };
 static_assert(sizeof(Block) == 128);
 
-/// Sets a block's memory, which other threads may read by holds().
+/// Sets a block's memory. Other threads may concurrently read it through holds().
 inline void set_memory(Block& block, void* data, std::size_t bytes) noexcept {
     __atomic_store_n(&block.data, data, __ATOMIC_RELAXED);
     __atomic_store_n(&block.bytes, bytes, __ATOMIC_RELAXED);
 }
-/// Returns whether the bytes lie within the block's current or last memory. If not, the view is out
-/// of date.
+/// Returns whether the bytes lie within the block's current or last memory. If not, the view
+/// outlived its array.
 inline bool holds(const Block& block, const void* data, std::size_t bytes) noexcept {
     const auto begin =
         reinterpret_cast<std::uintptr_t>(__atomic_load_n(&block.data, __ATOMIC_RELAXED));
@@ -90,8 +92,8 @@ void free_unfreed_blocks() noexcept;
                                      int argument = 0);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
-/// Adds `stream` to the users of `block`. If it is a user already, only reads a few words.
-/// Admission of work calls this for its uses: see admit().
+/// Adds `stream` to the users of `block`. If `stream` is a user already, only reads a few words.
+/// admit() calls this for all memory that a submission uses.
 inline void note_use(Block* block, StreamState& stream, bool writes = true) {
     if (block == nullptr) return;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);

@@ -63,8 +63,8 @@ struct Part {
     Block* owner;
 };
 
-/// At most one entry per rank. If more than `max_ranks` were added, `count` exceeds it, which is
-/// detected later.
+/// At most one entry per rank. If more than `max_ranks` were added, `count` exceeds `max_ranks`,
+/// which is detected later.
 template <class E> struct PerRank {
     std::array<E, max_ranks> at;
     std::size_t count = 0;
@@ -105,7 +105,7 @@ struct CollectiveCall {
     bool streams_given = false;
 };
 
-/// One rank's share of a collective, which is all that this process knows about it.
+/// One rank's share of a collective: all that this process knows about the collective.
 struct RankCall {
     CollectiveKind kind;
     const char* call;

@@ -38,7 +38,7 @@ template <class T> inline constexpr bool is_rectangle = false;
 template <class T> inline constexpr bool is_rectangle<View2D<T>> = true;
 
 /// Returns whether an object may hold views that its type does not declare. Views are aligned, so
-/// the object has to be as well.
+/// the object must be aligned like a view.
 template <class T> constexpr bool may_hold_views() {
     static_assert(!NamesMembers<T> || HoldsViews<T>,
                   "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "
@@ -48,7 +48,7 @@ template <class T> constexpr bool may_hold_views() {
            !holds_no_pointer<T>();
 }
 
-/// How many views a kernel or an argument is or holds, at most.
+/// The maximum number of views that a kernel or an argument is or holds.
 template <class T> constexpr std::size_t most_views() {
     if constexpr (HoldsViews<T>) return std::tuple_size_v<HeldViews<T>>;
     else if constexpr (may_hold_views<T>()) return sizeof(T) / sizeof(View<char>);

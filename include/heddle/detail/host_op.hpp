@@ -26,7 +26,7 @@ struct OpType {
     std::uint32_t align;
     const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
     const char* pretty;  ///< __PRETTY_FUNCTION__ of the type; kernel_name() extracts the name
-    bool is_cleanup;     ///< runs on poisoned streams too
+    bool is_cleanup;     ///< whether it runs on poisoned streams too
     /// If not null, called in place of run() with the failure of earlier work, or with null if none
     /// failed (heddle/stream/failures.hpp). May throw.
     void (*complete)(void* self, std::exception_ptr failure) = nullptr;
@@ -43,7 +43,7 @@ struct OpType {
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count,
              const SourceLocation& where);
 
-/// Whether moving a T cannot throw.
+/// Whether a T can be moved without exceptions.
 template <class T>
 inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<T>;
 
@@ -65,8 +65,8 @@ constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool triv
             is_cleanup};
 }
 
-/// Holds a function whose move may throw. It has memory of its own and need not be moved. (Moving a
-/// lambda copies its const captures.)
+/// Holds a function whose move may throw, in its own allocation, so that the function is never
+/// moved. (Moving a lambda copies its const captures.)
 template <class F> class Boxed {
 public:
     template <class G>
@@ -95,7 +95,7 @@ struct OpaquePart {
     std::int8_t argument;
 };
 
-/// Whether objects of type F hold anything that is aligned like a pointer.
+/// Whether objects of type F are aligned like a pointer, and so may hold one.
 template <class F>
 inline constexpr bool may_hold_words = !std::is_empty_v<F> && alignof(F) >= alignof(void*);
 

@@ -1,4 +1,5 @@
-// Reports the host's accesses to arrays to a check. By default only in builds without NDEBUG.
+// Reports the host's accesses to arrays to the ordering checker. By default only in builds without
+// NDEBUG.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,8 @@
 
 #include <heddle/location.hpp>
 
-// Set it to 0 or 1 to override the default for a file. Files compiled either way link together.
+// Define this macro as 0 or 1 to override the default for a file. Files compiled either way link
+// together.
 #if !defined(HEDDLE_HOST_ACCESSES)
 #ifdef NDEBUG
 #define HEDDLE_HOST_ACCESSES 0
@@ -55,16 +57,16 @@ struct HostIndex {
     SourceLocation where;
 };
 
-/// 0 while no check runs. Otherwise changes whenever a host use that was found correct may have
-/// become wrong. Cached answers of the check are then invalid.
+/// 0 while no check runs. Otherwise changes whenever a host use that was correct may have become
+/// incorrect. Cached answers of the check are then invalid.
 inline constinit std::atomic<std::uint64_t> host_use_epoch{0};
 
-/// Reports a use to the check, unless this thread knows that it is correct.
+/// Reports a use to the check, unless this thread has a cached answer that the use is correct.
 void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, HostUse use,
                    SourceLocation where) noexcept;
 
 /// Reports to the check that the host uses `bytes` bytes of a block from `offset` on. Costs one
-/// load if nothing is checked. Ignored if called by work of streams.
+/// load if no check runs. Has no effect inside host functions and CPU kernels.
 [[gnu::always_inline]] inline void note_host_use(const Block* block, std::size_t offset,
                                                  std::size_t bytes, HostUse use,
                                                  SourceLocation where) noexcept {

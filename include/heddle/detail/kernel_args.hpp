@@ -43,7 +43,7 @@ template <class T> inline constexpr bool is_written<View2D<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
 
 /// The parameters of a call operator. The primary template is for kernels with several or templated
-/// call operators, where the types of the arguments decide.
+/// call operators, whose parameters depend on the arguments.
 template <class F> struct Parameters {
     static constexpr bool are_known = false;
     template <class A> static constexpr bool writes(std::size_t) noexcept { return is_written<A>; }
@@ -86,7 +86,7 @@ template <class... Types> struct MemoryArguments {
     std::span<const MemoryArgument> all() const noexcept { return {memory.all, end}; }
 
     /// Adds the argument `index` if it is an array or a view, or holds views. `kept` is the
-    /// launch's own copy, and has another type if the argument is converted.
+    /// launch's own copy; its type differs if the argument is converted.
     template <class A, class P>
     void add([[maybe_unused]] A& a, [[maybe_unused]] P& kept, [[maybe_unused]] std::size_t index,
              [[maybe_unused]] bool writes) noexcept {

@@ -113,20 +113,20 @@ template <class K, int N, class... P> struct PortableOp {
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
-/// Whether other threads may read while the kernel writes through these views.
+/// Whether other threads may read these views' elements while the kernel writes them.
 template <class P> inline constexpr bool are_watched = false;
 template <class T> inline constexpr bool are_watched<View<T>> = is_watched<T>;
 template <class... V>
 inline constexpr bool are_watched<std::tuple<V...>> = (are_watched<std::remove_cvref_t<V>> || ...);
 template <HoldsViews P> inline constexpr bool are_watched<P> = are_watched<HeldViews<P>>;
-/// Whether a portable kernel may signal to the host, or to other work, that it runs.
+/// Whether a portable kernel may signal the host, or other work, while it runs.
 template <class K, class... P>
 inline constexpr Signals kernel_signals =
     are_watched<K> || (are_watched<P> || ...)             ? Signals::yes
     : may_hold_pointer<K> || (may_hold_pointer<P> || ...) ? Signals::on_host
                                                           : Signals::no;
 
-/// Its address identifies a kernel with N indices, independent of the arguments.
+/// The address of this variable identifies a kernel with N indices, independent of the arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;
 /// The kernel that a node is expected to have.
 struct AskedKernel {

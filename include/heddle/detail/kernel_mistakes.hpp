@@ -18,9 +18,9 @@
 
 namespace heddle::detail {
 
-/// Returns null. Taking the size of the type it points to is an error that names the mistake.
+/// Returns a null pointer. sizeof of its pointee is a compile error that names the mistake.
 template <class Mistake> constexpr Mistake* is_a() noexcept { return nullptr; }
-/// False. Some compilers show the name and the types.
+/// Always false. Some compilers show this name and the types in their messages.
 template <class... Types> inline constexpr bool is_launch = false;
 
 // Mistakes in the kernel.
@@ -78,8 +78,8 @@ template <class K, class S> struct ShapeIsMissing {
                                    "launch(stream, kernel, dim(n), args...)");
 };
 
-/// Whether the elements of a passed view are const, but those of the parameter, which is otherwise
-/// the same, are not.
+/// Whether the argument is a view of const elements, and the parameter is the same view of elements
+/// that are not const.
 template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
 template <class T> inline constexpr bool is_read_only<View2D<const T>, View2D<T>> = true;
@@ -124,8 +124,8 @@ struct FirstWrong<Takes, number, std::tuple<P, Parameters...>, A, More...> {
     }
 };
 
-/// Explains why an argument cannot be replaced. P is the argument that the launch was prepared
-/// with.
+/// Explains why an argument of a prepared launch cannot be replaced. P is the type that the launch
+/// was prepared with.
 template <int number, class A, class P> constexpr auto why_not_set() {
     using Is = typename ArgumentIs<number, A>::type;
     if constexpr (std::is_convertible_v<KernelArg<A>, P>)

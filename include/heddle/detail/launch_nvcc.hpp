@@ -73,7 +73,7 @@ template <int N, class K, class... P> const void* portable_function() noexcept {
     else return reinterpret_cast<const void*>(&portable_3d<K, P...>);
 }
 
-/// Registers a kernel at program start if the program launches it or makes a node of it.
+/// Registers a kernel at program start if the program contains a launch or a node of it.
 template <int N, class K, class... P> struct KnownKernel {
     static inline std::atomic<std::uint64_t> loaded{0};
     static inline const bool registered =

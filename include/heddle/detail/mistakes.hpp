@@ -18,9 +18,9 @@ struct CUevent_st;
 /// Names of mistakes, used only in compiler messages.
 namespace heddle::mistake {
 
-/// An argument of a launch, counted from 1 after the indices.
+/// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
-    /// Its type.
+    /// `Given` is the argument's type.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
         template <class Parameter> struct read_only_but_the_kernel_takes;
@@ -39,7 +39,7 @@ template <int number> struct parameter {
 };
 /// An index of a launch, counted from 1.
 template <int number> struct index {
-    /// Its type.
+    /// `Given` is the index's type.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
     };

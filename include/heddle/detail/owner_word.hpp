@@ -37,15 +37,15 @@ public:
     /// Returns the word of a view that is not in a View2D.
     constexpr OwnerWord alone() const noexcept { return OwnerWord(word_ & ~rectangle); }
 
-    /// Returns the block, or null. For arbitrary bytes, an address that is valid only if
-    /// may_be_owned().
+    /// Returns the block, or null. For arbitrary bytes, the address is valid only if may_be_owned()
+    /// is true.
     Block* block() const noexcept { return reinterpret_cast<Block*>(word_ & address); }
     /// Returns false for nearly all words that do not belong to a view with an owner.
     constexpr bool may_be_owned() const noexcept { return (word_ & pattern_mask) == pattern; }
     /// Returns the bytes of an element, or `large` for that many or more.
     constexpr std::size_t element() const noexcept { return word_ >> 48; }
-    /// Return whether the elements are const, whether other threads may read them while they are
-    /// written (is_watched), and whether the view is inside a View2D.
+    /// Return whether the elements are const, whether other threads may read them during writes
+    /// (is_watched), and whether the view is inside a View2D.
     constexpr bool is_const() const noexcept { return (word_ & const_bit) != 0; }
     constexpr bool is_watched() const noexcept { return (word_ & watched) != 0; }
     constexpr bool is_rectangle() const noexcept { return (word_ & rectangle) != 0; }

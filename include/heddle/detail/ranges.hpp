@@ -1,5 +1,5 @@
-// The range concepts that heddle needs, made from <iterator>. <ranges> has them too, but would be a
-// tenth of the compile time of heddle/heddle.hpp.
+// The range concepts that heddle needs, made from <iterator>. <ranges> has them too, but including
+// it would take a tenth of the compile time of heddle/heddle.hpp.
 #pragma once
 
 #include <concepts>

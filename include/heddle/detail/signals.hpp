@@ -1,4 +1,4 @@
-// Whether work may signal that it runs, invisibly to heddle: by writing a flag that the host polls,
+// Whether work may signal others without heddle's knowledge: by writing a flag that the host polls,
 // for example. Derived from types only; see docs/adr/0032.
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace heddle::detail {
 
-/// Whether work may signal that it runs.
+/// Whether work may signal others while it runs.
 enum class Signals : std::uint8_t {
     no,
     on_host,  ///< if it runs on a host thread
     yes,
 };
 
-/// Whether a host function may signal. It cannot if it holds nothing to signal through, or is
-/// declared quiet.
+/// Whether a host function may signal. It cannot signal if it holds nothing to signal through, or
+/// if it is declared quiet.
 template <class F>
 inline constexpr Signals host_signals =
     is_quiet<F> || (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) ? Signals::no

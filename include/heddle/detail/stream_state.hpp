@@ -17,7 +17,7 @@ namespace stream_flag {
 inline constexpr std::uint32_t dead = 1u << 0;      ///< destroyed, moved from, or never a stream
 inline constexpr std::uint32_t poisoned = 1u << 1;  ///< its work failed: later work is dropped
 inline constexpr std::uint32_t forked = 1u << 2;    ///< belongs to the parent process
-/// Has work whose failure becomes known late, such as host functions.
+/// The stream has work whose failure becomes known late, such as host functions.
 inline constexpr std::uint32_t fallible = 1u << 3;
 inline constexpr std::uint32_t capturing = 1u << 4;  ///< known to take part in a capture
 /// Code outside heddle has the native handle, so the stream's work cannot be counted.
@@ -60,15 +60,15 @@ struct StreamState {
     /// Identifies this stream and is never reused: its id and the slot of its record, in one word.
     /// 0: never a stream.
     std::atomic<std::uint64_t> key{0};
-    /// The number of submissions. Incremented after the work has been enqueued. A wait is a
-    /// submission, and so is memory that is new to a GPU stream; a record is not.
+    /// The number of submissions. Incremented after the work has been enqueued. A wait counts as a
+    /// submission, and so does an allocation from the pool on a GPU stream; a record does not.
     std::atomic<std::uint64_t> submissions{0};
 };
 
 /// Returns the state of StreamRefs that refer to no stream.
 StreamState& null_stream() noexcept;
 
-/// How the caller handles a submission.
+/// The required handling of a submission, returned by admit().
 enum class Admission : std::uint8_t {
     dropped,   ///< drop it: the stream has failed
     given,     ///< enqueue it on the stream

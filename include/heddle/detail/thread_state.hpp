@@ -10,9 +10,9 @@ class ScopeOwner;
 inline constexpr int max_devices = 64;  ///< of each kind
 inline constexpr int max_scopes = 128;  ///< open at the same time on one thread
 
-/// The state that a scope (or set_stream, set_device) replaced and will restore. Kept here instead
-/// of in the scope object, so that scopes left on the wrong thread or out of order leave no
-/// dangling pointers.
+/// The state that a scope (or set_stream, set_device) replaced and will restore. Stored here
+/// instead of in the scope object, so that a scope left on the wrong thread or out of order leaves
+/// no dangling pointer.
 struct SavedState {
     enum class Kind : std::uint8_t { closed, scope, set };
     Kind kind = Kind::closed;
@@ -26,7 +26,7 @@ struct SavedState {
     Device device = Access::device(DeviceKind::cpu, 0);
     Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
-    std::uint64_t serial = 0;  ///< of the scope
+    std::uint64_t serial = 0;  ///< identifies the scope
     /// The stream that the scope made current. Null for a scope of a device.
     StreamState* entered = nullptr;
     const char* file = nullptr;  ///< where the scope was made
@@ -41,7 +41,8 @@ struct ThreadState {
     Device device = Access::device(DeviceKind::cpu, 0);
     /// The part that other threads see. Null until the thread enters a scope.
     ScopeOwner* owner = nullptr;
-    /// Current streams by kind and index of the device; null: its default stream.
+    /// Current streams, by kind and index of the device. Null stands for the device's default
+    /// stream.
     StreamState* streams[2][max_devices] = {};
     int depth = 0;
     std::uint64_t last_serial = 0;

@@ -1,4 +1,4 @@
-// Type-erased work, which a launch enqueues, a recorder keeps and a node runs.
+// Type-erased work, which a launch enqueues, a capture or batch records and a node runs.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ struct WorkType {
 
     /// Returns the number of addresses that addresses() writes.
     std::size_t parts() const noexcept { return 1u + dimensions + parameters; }
-    /// Returns whether such work may signal on `device` that it runs.
+    /// Returns whether such work may signal others while it runs on `device`.
     bool may_signal(Device device) const noexcept {
         return signals == Signals::yes || (signals == Signals::on_host && device.is_cpu());
     }
@@ -75,10 +75,10 @@ struct Work {
     const WorkType* type = nullptr;
     SharedClosure closure;
     std::size_t count = 1;
-    std::vector<Block*> blocks{};          ///< memory that it uses
+    std::vector<Block*> blocks{};          ///< memory that the work uses
     std::vector<std::uint64_t> serials{};  ///< Block::serial of `blocks` when the work was set
     LaunchOptions options{};               ///< for kernels
-    /// How it uses memory. Empty if no observer existed when the work was set.
+    /// How the work uses memory. Empty if no observer existed when the work was set.
     std::vector<OpAccess> accesses{};
     bool accesses_known = false;
 };
@@ -86,12 +86,12 @@ struct Work {
 /// The memory that a kernel uses through a view, if less than the view's type allows.
 struct DeclaredUse {
     static constexpr std::size_t most_parts = 4;
-    MemoryRange parts[most_parts] = {};  ///< the parts that it uses; none is empty
+    MemoryRange parts[most_parts] = {};  ///< the parts that the kernel uses; none is empty
     std::uint8_t count = 0;
-    bool has_parts = false;  ///< else it may use all
+    bool has_parts = false;  ///< if false, the kernel may use all of the view
     bool is_concurrent = false;
 
-    /// Returns the number of accesses that this makes.
+    /// Returns the number of accesses that this declaration describes.
     std::size_t most() const noexcept { return has_parts ? count : 1; }
     /// Adds a part of the memory `of`. Throws UsageError if the part is not within it, or if there
     /// are too many parts.
@@ -105,7 +105,7 @@ struct MemoryArgument : MemoryRange {
     std::int8_t argument = -1;  ///< its index among the kernel's arguments; -1: in the kernel
     bool writes = false;        ///< whether the kernel can write it
     bool is_array = false;      ///< an Array, which is empty if it has no block
-    /// by a search of the argument's bytes, `offset` bytes from its beginning
+    /// Whether it was found by a search of the argument's bytes, at `offset` from its beginning.
     bool is_found = false;
     const DeclaredUse* use = nullptr;  ///< if null, uses all of the memory as `writes` says
     std::uint32_t offset = 0;

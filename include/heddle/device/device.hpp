@@ -51,7 +51,7 @@ struct DeviceInfo {
 /// Immutable, and so thread-safe.
 class Device {
 public:
-    /// Names the calling thread's current device: current_device().
+    /// Names the calling thread's current device, as current_device() does.
     Device();
 
     /// Parses "cuda", "cuda:1", "cpu" or "cpu:3". Without a number, names the first device of the
@@ -68,17 +68,17 @@ public:
         requires detail::ConvertsTo<From, Device>
     explicit Device(const From& from, Where where = {})
         : Device(detail::Conversion<From, Device>::convert(from, where)) {}
-    /// Deleted: a number alone does not say of which kind. Write Device("cuda:0").
+    /// Deleted: a number alone does not select a kind of device. Write Device("cuda:0").
     template <std::integral Number>
     explicit Device(Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
     explicit Device(std::nullptr_t, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
-    /// Deleted: the number belongs into the text. Write Device("cuda:1").
+    /// Deleted: the number is part of the text. Write Device("cuda:1").
     template <std::integral Number>
     Device(const char*, Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
 
     /// Returns whether it is a GPU or a CPU device.
     DeviceKind kind() const noexcept { return kind_; }
-    /// Returns its number among the devices of its kind, from 0.
+    /// Returns the device's number among the devices of its kind, from 0.
     int index() const noexcept { return index_; }
     /// Returns whether it is a CPU device.
     bool is_cpu() const noexcept { return kind_ == DeviceKind::cpu; }
@@ -95,10 +95,10 @@ public:
     std::size_t free_memory() const;
 
     /// Returns whether enable_peer_access() can let this device access memory of `other` directly.
-    /// True for the device itself and between CPU devices.
+    /// Returns true for the device itself and between CPU devices.
     bool can_access_peer(Device other) const;
     /// Returns whether enable_pool_access() can let this device access memory of `other`'s pool,
-    /// which holds heddle's arrays. True for the device itself and between CPU devices.
+    /// which holds heddle's arrays. Returns true for the device itself and between CPU devices.
     bool can_access_pool(Device other) const;
 
     /// Converts to another library's device, if the header of heddle/with/ for it is included.
@@ -135,8 +135,9 @@ std::vector<Device> devices();
 /// string if there are some.
 std::string cuda_unavailable_reason();
 
-/// Returns the initial current device of every thread: the one that HEDDLE_DEVICE names, else
-/// cuda:0 if a GPU works, else cpu:0. Throws UsageError or NoDevice if HEDDLE_DEVICE is wrong.
+/// Returns the initial current device of every thread: the one that HEDDLE_DEVICE names; otherwise
+/// cuda:0 if a GPU works, or cpu:0. Throws UsageError or NoDevice if HEDDLE_DEVICE names no device
+/// of this machine.
 Device default_device();
 
 }  // namespace heddle

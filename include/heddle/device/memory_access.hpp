@@ -23,8 +23,8 @@ void enable_peer_access(Device device, Device peer, Where where = {});
 /// Ends peer access of `device` to memory of `peer`. Idempotent and thread-safe.
 /// Throws UsageError for devices of different kinds.
 void disable_peer_access(Device device, Device peer, Where where = {});
-/// Returns whether `device` has peer access to memory of `peer`. True if both are the same device,
-/// and between CPU devices.
+/// Returns whether `device` has peer access to memory of `peer`. Returns true if both are the same
+/// device, and for two CPU devices.
 bool is_peer_access_enabled(Device device, Device peer);
 
 /// Lets kernels on `device` read and write memory of `peer`'s pool, which holds heddle's arrays.
@@ -33,8 +33,8 @@ void enable_pool_access(Device device, Device peer, Where where = {});
 /// Ends pool access of `device` to memory of `peer`. Idempotent and thread-safe.
 /// Throws UsageError for devices of different kinds.
 void disable_pool_access(Device device, Device peer, Where where = {});
-/// Returns whether `device` has pool access to memory of `peer`. True if both are the same device,
-/// and between CPU devices.
+/// Returns whether `device` has pool access to memory of `peer`. Returns true if both are the same
+/// device, and for two CPU devices.
 bool is_pool_access_enabled(Device device, Device peer);
 
 /// Enables pool access in both directions until its destruction. The destructor disables only the

@@ -25,14 +25,16 @@ struct Body {
 ///     auto count = kernel_node(CountDown{}, dim(1), left).after(step);  // writes the int `left`
 ///     Graph loop = while_node(left, count.build()).build();
 ///
-/// Order: the node reads the int when its predecessors have completed. Kernels set it by writing to
-/// it. It is in memory of the graph's device, or in pinned memory. Bodies are graphs, copied when
-/// the node is made. They may contain conditional nodes. If a body fails, the graph fails.
+/// Order: the node reads the int when its predecessors have completed. Kernels set the int by
+/// writing to it. The int is in memory of the graph's device, or in pinned memory. Bodies are
+/// graphs, copied when the node is made. They may contain conditional nodes. If a body fails, the
+/// graph fails.
 ///
-/// Errors: build() throws UsageError, naming the node, for a value that is not one int of the
-/// device. It also throws for an empty body, a body of another device, and events in bodies. On
-/// CUDA devices, bodies may contain kernels of that device, copies, fills, empty and memory nodes,
-/// and conditionals. Instantiation throws Unsupported, naming the node, for any other.
+/// Errors: build() throws UsageError, naming the node, for a value that is not a single int in
+/// memory of the device. It also throws for an empty body, a body for another device, and events in
+/// bodies. On CUDA devices, bodies may contain kernels of that device, copies, fills, empty nodes,
+/// memory nodes and conditional nodes. Instantiation throws Unsupported, naming the node, for any
+/// other node.
 class ConditionalNode : public NodeOf<ConditionalNode> {
 private:
     friend detail::Access;

@@ -39,10 +39,10 @@ enum class NodeKind : std::uint8_t {
 /// Returns the name of a kind, "host function" for example.
 const char* to_string(NodeKind kind) noexcept;
 
-/// A handle to one operation, in a graph or not yet in one. Made by kernel_node(), copy_node() and
-/// others (heddle/graph/nodes.hpp). Copies refer to the same node. Errors: members throw UsageError
-/// if the handle refers to no node. Thread-safety: one thread at a time may change a node, and none
-/// while its graph is being launched.
+/// A handle to one operation, which may or may not be in a graph yet. Made by kernel_node(),
+/// copy_node() and others (heddle/graph/nodes.hpp). Copies refer to the same node. Errors: members
+/// throw UsageError if the handle refers to no node. Thread-safety: one thread at a time may change
+/// a node, and none while its graph is being launched.
 class GraphNode {
 public:
     GraphNode() noexcept = default;
@@ -57,8 +57,8 @@ public:
 
     /// Returns the kind of the node's work.
     NodeKind kind() const;
-    /// Returns the name set by name(). By default, returns the kernel's name or the kind's, which
-    /// in a graph ends in the node's index: "Saxpy 1".
+    /// Returns the name set by name(). By default, returns the name of the kernel or kind; in a
+    /// graph, the node's index is appended: "Saxpy 1".
     std::string name() const;
     /// Returns the device on which the node runs.
     Device device() const;
@@ -104,16 +104,16 @@ Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
     std::size_t index;  ///< in topological order
-    /// As GraphNode::kind().
+    /// The same as GraphNode::kind().
     NodeKind kind;
-    /// As GraphNode::name().
+    /// The same as GraphNode::name().
     std::string name;
     /// The device on which the node runs.
     Device device;
     /// False after GraphNode::disable().
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes that it depends on
-    int priority = 0;                ///< of kernels
+    int priority = 0;                ///< for kernels only
     /// The kernels among `after` that this one may overlap (KernelNode::dependent_on()).
     std::vector<std::size_t> dependent_on = {};
 };
@@ -143,17 +143,19 @@ public:
     /// Returns whether the handle refers to a graph.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
-    /// Returns the device of the first node on a CUDA device, else that of the first node. Streams
-    /// of any GPU of its nodes can launch it; for a CPU device, streams of any CPU device.
+    /// Returns the device of the first CUDA node, or of the first node if all nodes are on CPU
+    /// devices. The graph can be launched on streams of every GPU that its nodes use, or of any CPU
+    /// device if it has only CPU nodes.
     Device device(Where where = {}) const;
 
     /// Enqueues the graph on `stream` (default: the current stream of device()). The first launch
     /// instantiates the graph. Changes made to nodes since the last launch take effect. Throws
-    /// UsageError for a stream of any other device, and for destroyed arrays or events.
+    /// UsageError if the graph cannot be launched on the stream's device, and if an array or event
+    /// has been destroyed.
     void launch(StreamRef stream, Where where = {});
     void launch(Where where = {});
 
-    /// Checks the graph and prepares the device, so that the first launch need not. Applies the
+    /// Checks the graph and prepares the device, to make the first launch faster. Applies the
     /// changes made to nodes if the graph is already instantiated.
     void instantiate(Where where = {});
     /// Returns whether instantiate() or a launch has prepared the device.

@@ -16,13 +16,13 @@
 namespace heddle {
 
 namespace detail {
-/// Checks a launch and makes it the node's work.
+/// Checks a launch and sets it as the node's work.
 void set_kernel(NodeData& node, const LaunchCall& call);
-/// Sets a launch that differs in one argument, which has been checked. The other arrays keep the
-/// allocations (serials) noted when they were set.
+/// Sets a launch that differs in one argument, which the caller has checked. The other arguments
+/// keep the allocation serials that were noted when they were set.
 void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument);
 /// Throws UsageError if an array that the node uses has been destroyed, even if another array now
-/// uses its record.
+/// uses its Block.
 void check_arrays(const GraphNode& node, const SourceLocation& where);
 struct SetKernel {
     NodeData& node;
@@ -33,7 +33,7 @@ struct ChangeKernel {
     std::int8_t argument;
     void operator()(const LaunchCall& call) const { change_kernel(node, call, argument); }
 };
-/// Sets the extents and options. As set_grid(), has no effect while the node has no arguments.
+/// Sets the extents and options. Has no effect while the node has no arguments.
 void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
                  const GivenOptions& how, const SourceLocation& where);
 void set_grid(NodeData& node, const LaunchGrid& grid);
@@ -48,12 +48,12 @@ bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& option
 void check_dependent(const NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Lets the kernel start before `first` has completed. Call it after after(first).
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
-/// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
-/// CUDA graph.
+/// Sets the priority, clamped to the device's range. Throws Unsupported if the priority changes in
+/// an instantiated CUDA graph.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 StreamState& any_stream(Device device);
-/// Returns the kernel object of a node and writes its extents to `extent`. Throws UsageError if it
-/// is not the kernel that `asked` describes, or has no arguments yet.
+/// Returns the kernel object of a node and writes its extents to `extent`. Throws UsageError if the
+/// node's kernel is not the one that `asked` describes, or if the node has no arguments yet.
 const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where);
 /// Throws UsageError if `a` is an empty Array. `argument` is its position in `call`, from 1.
@@ -91,9 +91,9 @@ template <class K, class S> class BasicKernelNode : public NodeOf<BasicKernelNod
     static constexpr bool is_portable = !std::is_same_v<S, LaunchGrid>;
 
 public:
-    /// Refers to a node of a graph, found by name or captured, so that it can be changed:
-    /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
-    /// kernel with as many indices.
+    /// Refers to an existing node of a graph, so that it can be changed: `KernelNode<Scale, 1>
+    /// scale(graph.node("scale"))`. Throws UsageError unless the node launches this kernel with as
+    /// many indices.
     explicit BasicKernelNode(const GraphNode& node, Where where = {})
         requires(is_portable)
         : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
@@ -149,8 +149,8 @@ public:
     /// most urgent (smallest value, as for streams) runs first. The default is 0; a captured kernel
     /// has its stream's priority.
     ///
-    /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Throws
-    /// Unsupported if the priority changes after instantiation.
+    /// On CUDA, a graph with such nodes runs at its nodes' priorities, not at its stream's
+    /// priority. Throws Unsupported if the priority changes after instantiation.
     BasicKernelNode& priority(int value, Where where = {}) {
         detail::set_priority(this->data(), value, where);
         return *this;
@@ -174,7 +174,7 @@ private:
     void no_args() {
         if constexpr (detail::LaunchTraits<K, S>::may_take_nothing) args();
     }
-    /// Reads the extents and options, which another handle may have changed.
+    /// Reads the current extents and options, because another handle may have changed them.
     void update_shape() {
         if constexpr (is_portable)
             shape_.how.given |=
@@ -193,9 +193,9 @@ private:
 /// A node that runs a portable kernel with N indices.
 template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
 
-/// Makes a node that launches a kernel, with dim() or grid() as for launch(). It runs on `device`,
-/// by default the current one; a module's kernel always runs on the module's. Arguments may be
-/// omitted here and set by args() before build().
+/// Makes a node that launches a kernel, with dim() or grid() as for launch(). The node runs on
+/// `device`, by default the current one; a module's kernel always runs on the module's device.
+/// Arguments may be omitted here and set by args() before build().
 template <class K, detail::IsLaunchShape S, class... A>
     requires(detail::NodeKernel<K, S>)
 auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
@@ -203,7 +203,8 @@ auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
         detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
     if constexpr (sizeof...(A) > 0) {
         using Traits = detail::LaunchTraits<std::decay_t<const K&>, S>;
-        // Here, and not in args() alone, because clang would not name the caller's line.
+        // Checked here, not only in args(): otherwise clang's message would not name the caller's
+        // line.
         if constexpr (Traits::template can_launch<A...>) node.args(std::forward<A>(args)...);
         else (void)sizeof(*Traits::template why<A...>());
     }

@@ -22,8 +22,8 @@ private:
 
 /// Options of alloc_node().
 struct AllocOptions {
-    /// Reuses the memory that this node frees, and orders the allocation after it. Without effect
-    /// if that memory is too small or already reused: the allocation then gets memory of its own.
+    /// Reuses the memory that this node frees, and orders the allocation after it. If that memory
+    /// is too small or already reused, has no effect: the allocation then has its own memory.
     FreeNode reuse{};
 };
 
@@ -42,8 +42,8 @@ Block& block_of_memory(const NodeData& node);
 ///
 /// Lifetime: the memory is allocated when the node is made, so that view() can be passed to other
 /// nodes. The graph and its clones share it, and therefore never run concurrently. Its contents are
-/// unspecified between launches. Order: running the node has no effect; place the users of the
-/// memory after() it.
+/// unspecified between launches. Order: running the node has no effect. Place all users of the
+/// memory after() this node.
 template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
     static_assert(detail::ArrayElement<T>,
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
@@ -73,8 +73,8 @@ private:
 };
 
 /// Makes a node with memory for `count` elements on `device` (default: the current one). Throws
-/// OutOfMemory. Throws UsageError if the memory to reuse is on another device, or is freed by a
-/// node that is already in a graph.
+/// OutOfMemory. Throws UsageError if the memory to reuse is on another device, or if the node that
+/// frees it is already in a graph.
 template <class T>
 AllocNode<T> alloc_node(Device device, std::size_t count, const AllocOptions& options = {},
                         Where where = {}) {

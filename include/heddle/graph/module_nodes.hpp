@@ -11,8 +11,8 @@ namespace heddle {
 /// A node that launches a kernel of a module, on the module's device. Made by kernel_node().
 using ModuleNode = BasicKernelNode<ModuleKernel, LaunchGrid>;
 
-/// Makes a node for a module's kernel with dim(): blocks of 256 threads (or LaunchOptions::block)
-/// along the first extent, as launch() makes them. Throws UsageError for an extent of 0.
+/// Makes a node for a module's kernel with dim(). As in launch(), uses blocks of 256 threads (or
+/// LaunchOptions::block) along the first extent. Throws UsageError for an extent of 0.
 template <int N, class... A>
 ModuleNode kernel_node(const ModuleKernel& kernel, const Dim<N>& d, A&&... args) {
     return kernel_node(kernel, detail::grid_for(d), std::forward<A>(args)...);

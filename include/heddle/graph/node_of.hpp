@@ -11,9 +11,9 @@
 
 namespace heddle {
 
-/// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also for a node
-/// in a graph, and take effect at the graph's next launch. Building the graph fixes only the
-/// dependencies and the device.
+/// The base of all kinds of nodes; `Self` is the derived class. Setters may be called again, even
+/// for a node in a graph, and take effect at the graph's next launch. Building the graph fixes only
+/// the dependencies and the device.
 template <class Self> class NodeOf : public GraphNode {
 public:
     /// Orders this node after `first`. Throws UsageError if it is already in a graph.
@@ -37,7 +37,7 @@ public:
     Self& after(const Event&, mistake::after_takes_nodes_use_wait_node_of_the_event = {}) = delete;
     Self& after(const Graph&, mistake::after_takes_nodes_use_child_node_of_the_graph = {}) = delete;
     using GraphNode::name;
-    /// Sets the name, which errors and Graph::dot() show, and which Graph::node() finds.
+    /// Sets the name. Errors and Graph::dot() show it, and Graph::node() finds the node by it.
     Self& name(std::string text) {
         set_name(std::move(text));
         return self();

@@ -1,4 +1,4 @@
-// Nodes: the work of a graph, made before the graph.
+// Nodes: the operations of a graph, made before the graph is built.
 #pragma once
 
 #include <concepts>
@@ -26,8 +26,8 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
               const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
-/// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
-/// `from` is null for fills.
+/// Returns the device on which a copy or a fill runs by default: the one that copy() or fill()
+/// chooses. `from` is null for fills.
 Device device_of(const Region& to, const Region* from, const SourceLocation& where);
 }  // namespace detail
 
@@ -35,7 +35,7 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 /// Made by copy_node() and copy_2d_node(): `copy_node(y, x).after(start)`.
 ///
 /// Copying no elements has no effect. Throws UsageError for pageable memory, because the host could
-/// not know when it may change that memory again: use pinned().
+/// not know when it may change that memory again. Use pinned() instead.
 class CopyNode : public NodeOf<CopyNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
@@ -81,7 +81,8 @@ public:
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
     explicit FillNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
-    /// Sets other memory of the same device, and the value, from the next launch on.
+    /// Replaces the memory by other memory of the same device, and the value, from the next launch
+    /// on.
     template <detail::Destination To>
     FillNode& with(
         To&& to,
@@ -154,7 +155,7 @@ private:
         detail::rethrow_as_error("host_node", where);
     }
 };
-/// Makes a node that calls `f`. `device` (default: the current one) is the device of its graph.
+/// Makes a node that calls `f`. `device` (default: the current one) is the device of the graph.
 template <detail::HostCallable F> HostNode host_node(Device device, F&& f, Where where = {}) {
     return detail::Access::make<HostNode>(std::forward<F>(f), device,
                                           std::span<const detail::MemoryArgument>(), where);
@@ -192,8 +193,8 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
 /// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
-/// A launch waits for the newest record made before it was enqueued. The event is of the graph's
-/// device, and must exist at every launch.
+/// A launch waits for the newest record made before it was enqueued. The event must belong to the
+/// graph's device, and must exist at every launch.
 class EventNode : public NodeOf<EventNode> {
 private:
     friend detail::Access;

@@ -1,5 +1,5 @@
-// Programmatic dependent launches: a kernel starts before the previous one has finished, and itself
-// waits for that kernel's writes.
+// Programmatic dependent launches: a kernel starts before the previous one has finished, and waits
+// inside its code for that kernel's writes.
 #pragma once
 
 #include <type_traits>
@@ -23,23 +23,23 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 }  // namespace detail
 
 /// Lets kernels on other streams start before a kernel has finished; the cross-stream form of
-/// launch_dependent(). launch_triggering() records it and launch_dependent() waits for it. It
-/// refers to the newest launch that recorded it.
+/// launch_dependent(). launch_triggering() records the event, and launch_dependent() waits for its
+/// newest record.
 ///
 ///     ProgrammaticEvent started;
 ///     launch_triggering(s, started, Layer{}, dim(n), weights, x);
 ///     launch_dependent(other, started, Layer{}, dim(n), weights, x);
 ///
-/// In a capture or a batch it becomes an edge between two kernels of one device, as made by
-/// KernelNode::dependent_on(). Outside of them it marks the kernel's end: CUDA's own programmatic
-/// events gain nothing there (docs/adr/0018). Move-only; it may be destroyed with waits pending.
-/// Thread-safety: as Event.
+/// In a capture or a batch, a record and its wait become an edge between two kernels of one device,
+/// as KernelNode::dependent_on() makes it. Elsewhere the event marks the kernel's end, because
+/// CUDA's own programmatic events save no time there (docs/adr/0018). Move-only. May be destroyed
+/// while waits are pending. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
-    /// Makes an event of `device`, by default the current one. It has no record yet.
+    /// Makes an event for `device`, by default the current one. It has no record yet.
     explicit ProgrammaticEvent(Device device = Device(), Where where = {})
         : event_(device, {}, where) {}
-    /// Returns the device on whose streams it can be recorded.
+    /// Returns the device on whose streams the event can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }
     /// Records the last kernel enqueued on the stream. Use it for kernels of modules, and for
     /// kernels that are themselves launched as dependent. Throws UsageError on a stream of another
@@ -58,7 +58,7 @@ inline const Event& detail::Access::event(const ProgrammaticEvent& event) noexce
     return event.event_;
 }
 
-/// A kernel that calls wait_for_primary() in all its threads, and declares so:
+/// A kernel that calls wait_for_primary() in all its threads, and declares this with a member
 /// `static constexpr bool waits_for_primary = true;`. A dependent launch of a kernel that does not
 /// wait would race with the previous kernel.
 template <class K>
@@ -79,24 +79,25 @@ template <class K> constexpr bool check_waits_for_primary() {
 inline namespace HEDDLE_COMPILED_BY {
 
 /// Waits until the previous kernel has finished and its writes are visible; call it in a kernel.
-/// Code before this call may run at the same time as that kernel. There, load only data that does
-/// not depend on that kernel, and write nothing: a new array may occupy memory that the kernel
-/// still uses.
+/// Code before this call may run at the same time as the previous kernel. Such code must load only
+/// data that does not depend on that kernel. It must write nothing: a new array may occupy memory
+/// that the previous kernel still uses.
 ///
 /// Does nothing on GPUs before compute capability 9.0, on CPU devices, and in launches that are not
 /// dependent.
 HEDDLE_FN inline void wait_for_primary() noexcept { detail::wait_for_primary(); }
 
-/// Lets dependent kernels start once all blocks have called it or ended; call it in a kernel. They
-/// still wait for this kernel's writes. Without the call they start when this kernel ends.
+/// Lets dependent kernels start once all blocks have called trigger_dependents() or ended; call it
+/// in a kernel. Dependent kernels still wait for this kernel's writes. Without the call they start
+/// when this kernel ends.
 HEDDLE_FN inline void trigger_dependents() noexcept { detail::trigger_dependents(); }
 
 /// Launches a kernel as launch() does, but the kernel may start before the previous kernel on the
 /// stream has finished (programmatic dependent launch). Works in captures and batches too. Below
-/// compute capability 9.0 and on CPU devices it is launch().
+/// compute capability 9.0 and on CPU devices it does the same as launch().
 ///
-/// It saves most of the gap between small kernels: in a graph of 200 in a row, each takes 70 % of
-/// the time (H200).
+/// It removes most of the gap between small kernels: a graph of 200 successive kernels takes 70 %
+/// of the time (H200).
 template <detail::KernelObject K, int N, class... A>
 void launch_dependent(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     if constexpr (detail::check_waits_for_primary<K>()) {
@@ -116,8 +117,8 @@ template <class Why = mistake::the_number_of_indices_is_dim_of_n, class K, std::
 Why launch_dependent(StreamRef, const K&, N, A&&...) = delete;
 
 /// Launches a kernel as launch() does, and records `event`. Its dependents may start once all
-/// blocks have called trigger_dependents() or ended. Throws UsageError if the event is of another
-/// device.
+/// blocks have called trigger_dependents() or ended. Throws UsageError if the event belongs to
+/// another device.
 template <class K, detail::IsLaunchShape S, class... A>
 void launch_triggering(StreamRef stream, ProgrammaticEvent& event, const K& kernel, const S& shape,
                        A&&... args) {
@@ -131,9 +132,9 @@ void launch_triggering(ProgrammaticEvent& event, const K& kernel, const S& shape
 }
 
 /// Launches a kernel as launch() does, ordered after `event`, which a launch on another stream has
-/// recorded. The kernel may start before that launch has ended, and itself waits for its writes. It
-/// starts after the end of work already enqueued on `stream`. It also starts after the end of the
-/// recorded kernel if that is on another device.
+/// recorded. The kernel may start before that launch has ended, and waits inside its code for the
+/// launch's writes. It starts after all work already enqueued on `stream` has completed. If the
+/// recorded kernel runs on another device, it starts after that kernel has ended.
 template <detail::KernelObject K, int N, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const K& kernel,
                       const Dim<N>& d, A&&... args) {

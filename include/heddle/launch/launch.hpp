@@ -41,13 +41,13 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .opaque_parts = opaque_parts<K, P...>,
                                              .opaque = &PortableOp<K, N, P...>::opaque};
 
-/// Stands for braces in place of a shape.
+/// Accepts braces in place of a shape, to reject them with a clear message.
 struct Braces {
     template <class... T> Braces(T&&...) noexcept;
 };
 
 /// Describes the launch of a kernel of type K with a shape S, for launches and nodes. This primary
-/// template is for pairs that cannot be launched, and names the mistake.
+/// template is for combinations that cannot be launched. It names the mistake.
 template <class K, class S> struct LaunchTraits {
     template <class... A> static constexpr bool can_launch = false;
     template <class... A> static constexpr auto why() {
@@ -64,7 +64,7 @@ template <class K, class S> struct LaunchTraits {
     }
 };
 
-/// Portable kernels.
+/// Describes launches of portable kernels.
 template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class... A> static constexpr bool can_launch = detail::can_launch<K, N, A...>;
     template <class... A> static constexpr auto why() { return why_not_launched<K, N, A...>(); }
@@ -126,7 +126,7 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
 }  // namespace HEDDLE_COMPILED_BY
 
 template <class K> inline constexpr bool is_prepared = false;
-/// Any kernel but a prepared launch, which has functions of its own.
+/// Any kernel except a PreparedLaunch, which has its own overloads.
 template <class K>
 concept NotPrepared = !is_prepared<K>;
 
@@ -134,14 +134,14 @@ concept NotPrepared = !is_prepared<K>;
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on `stream`, by default the current stream of the current device or of
-/// `device`, and orders nothing else. Asynchronous. Kernel and arguments are copied at the call and
-/// must be trivially copyable; an Array is passed as a View.
+/// Launches a kernel on `stream`, and orders nothing else. By default, uses the current stream of
+/// the current device, or of `device` if that is passed. Asynchronous. Kernel and arguments are
+/// copied at the call and must be trivially copyable; an Array is passed as a View.
 ///
-/// Views that the kernel captures or holds, and those in an argument that is a class, count as
+/// Views inside the kernel object (captures or members) and inside arguments of class type count as
 /// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
-/// class may name its views, as in `auto views() const { return std::tuple(x, y); }`. Then only
-/// those count.
+/// class may list its views, as in `auto views() const { return std::tuple(x, y); }`. Then only the
+/// listed views count.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.
@@ -149,15 +149,15 @@ inline namespace HEDDLE_COMPILED_BY {
 ///     launch(s, [] HEDDLE_FN(std::size_t i, View<float> v) { v[i] += 1; }, dim(x.size()), x);
 ///
 /// `__global__` functions (heddle/cuda.hpp) and kernels of modules (heddle/code/module.hpp) are
-/// launched with grid(), and take pointers: an Array or View may be passed for one.
+/// launched with grid(), and take pointers. An Array or View may be passed in place of a pointer.
 ///
-/// An exception in a kernel (CPU devices) poisons the stream; on a poisoned stream a launch is
-/// dropped. Throws Unsupported for launch options that the device does not have. Throws UsageError
-/// if:
+/// On CPU devices an exception in a kernel poisons the stream; on a poisoned stream a launch is
+/// dropped. Throws Unsupported for launch options that the device does not support. Throws
+/// UsageError if:
 /// - the device cannot reach an array, or does not support the shape;
 /// - an array has no allocation (it was moved from, for example);
 /// - the stream is a CUDA stream, and nvcc did not compile the call;
-/// - the stream is of a CPU device, and the kernel is not portable.
+/// - the stream belongs to a CPU device, and the kernel is not portable.
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
 void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
@@ -165,19 +165,19 @@ void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     if constexpr (Traits::template can_launch<A...>)
         detail::describe_launch<Kernel>(kernel, shape,
                                         detail::Submit{detail::Access::state(stream)}, args...);
-    else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
+    else (void)sizeof(*Traits::template why<A...>());  // does not compile: names the mistake
 }
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
     requires(!std::convertible_to<const K&, StreamRef> && !std::same_as<K, Device>)
 void launch(const K& kernel, const S& shape, A&&... args) {
     launch(current_stream(), kernel, shape, std::forward<A>(args)...);
 }
-/// The same on the current stream of `device`.
+/// Launches on the current stream of `device`.
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
 void launch(Device device, const K& kernel, const S& shape, A&&... args) {
     launch(current_stream(device), kernel, shape, std::forward<A>(args)...);
 }
-/// Shows, at compile time, that the shape is missing.
+/// Rejects, at compile time, a call without a shape.
 template <detail::NotPrepared K> void launch(StreamRef, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
@@ -202,15 +202,15 @@ void launch_host_function(StreamRef stream, F&& function, std::span<const Memory
 }  // namespace detail
 
 /// Calls function() once on a host thread, in stream order. Asynchronous. The function is moved
-/// into the stream and destroyed after the call. An exception from it poisons the stream; on a
-/// poisoned stream it is not called.
+/// into the stream and destroyed after the call. An exception from it poisons the stream. On a
+/// poisoned stream the function is not called.
 ///
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
 ///
-/// On a CPU stream it may run on a thread that is blocked in a wait for this stream, or for later
-/// work of another. So hold no lock that the function takes while you wait; a recursive mutex would
-/// not exclude it. Calls that only enqueue never run it.
+/// On a CPU stream, the function may run on a thread that waits for this stream, or for later work
+/// of another stream. So do not wait while you hold a lock that the function takes; a recursive
+/// mutex would not exclude it. Calls that only enqueue never run the function.
 template <detail::HostCallable F>
 void launch_host(StreamRef stream, F&& function, Where where = {}) {
     detail::launch_host_function(stream, std::forward<F>(function), {}, where);
@@ -228,8 +228,9 @@ template <class Why = mistake::this_is_the_result_of_a_call_so_write_a_lambda, c
     requires(std::is_arithmetic_v<std::remove_cvref_t<F>>)
 Why launch_host(StreamRef, F&&, A&&...) = delete;
 
-/// Calls a function that declares, with reads() and writes(), the arrays and views it uses. It
-/// counts as a use of them, and observers see it. Otherwise the same as without declarations.
+/// Calls a function whose arrays and views are declared with reads() and writes(). The call counts
+/// as a use of this memory, and observers see the accesses. Otherwise the same as without
+/// declarations.
 ///
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>

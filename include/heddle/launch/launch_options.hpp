@@ -17,14 +17,13 @@ enum class Dependence : std::uint8_t {
 };
 }  // namespace detail
 
-/// Options of one kernel launch. They are passed with the extents to launch(), prepare() and nodes,
-/// and with grid() for `__global__` functions:
+/// Options of one kernel launch. Attach them to dim() or grid() in launch(), prepare() and nodes:
 ///
 ///     launch(s, kernel, dim(n).with({.priority = -5}), args...);
 ///
-/// A launch checks them against the device first. It throws UsageError with the limit, or
-/// Unsupported if the device lacks the feature. CPU devices check nothing, and use only the
-/// priorities of graph nodes.
+/// A launch checks them against the device. It throws UsageError if a value exceeds the device's
+/// limit, and Unsupported if the device lacks the feature. CPU devices check nothing, and use only
+/// the priorities of graph nodes.
 struct LaunchOptions {
     /// Threads per block of a portable kernel, 1 to 256; in two and three dimensions a multiple of
     /// 32. If 0, heddle chooses.
@@ -36,17 +35,17 @@ struct LaunchOptions {
     /// 9.0); at most 8. The grid of a portable kernel is rounded up to a multiple. If 0, there are
     /// no clusters.
     unsigned cluster_x = 0;
-    unsigned cluster_y = 1;  ///< the same along the second axis
-    unsigned cluster_z = 1;  ///< the same along the third axis
-    /// All blocks run at the same time and may wait for each other. The grid must fit on the device
-    /// (UsageError).
+    unsigned cluster_y = 1;  ///< blocks of a cluster along the second axis
+    unsigned cluster_z = 1;  ///< blocks of a cluster along the third axis
+    /// Makes all blocks run at the same time, so that they may wait for each other. The launch
+    /// throws UsageError if the grid does not fit on the device.
     bool cooperative = false;
     /// Priority of this launch instead of the stream's. Smaller is more urgent; clamped to the
     /// device's range.
     int priority = inherit_priority;
     /// Memory synchronisation domain: 0, or 1 for kernels that write to other devices. Fences in
-    /// kernels of domain 0 then do not wait for those writes (compute capability 9.0; elsewhere no
-    /// effect).
+    /// kernels of domain 0 then do not wait for those writes. Has no effect below compute
+    /// capability 9.0.
     int memory_domain = 0;
     /// Set by launch_dependent(), which checks that the kernel allows it.
     detail::Dependence dependence = detail::Dependence::none;

@@ -18,7 +18,7 @@ template <class Self> struct LaunchShape {
     /// Internal: the options passed to with().
     detail::GivenOptions how{};
 
-    /// Returns the same shape with launch options. For a grid, LaunchOptions::block and
+    /// Returns this shape with launch options added. For a grid, LaunchOptions::block and
     /// shared_bytes are ignored.
     constexpr Self with(const LaunchOptions& options) const noexcept {
         Self other = static_cast<const Self&>(*this);
@@ -36,8 +36,8 @@ template <int N> struct Dim : LaunchShape<Dim<N>> {
 /// The extents of a grid in blocks, or of a block in threads. Extents left out are 1.
 struct Extents {
     unsigned x = 1;  ///< along the first axis
-    unsigned y = 1;  ///< along the second
-    unsigned z = 1;  ///< along the third
+    unsigned y = 1;  ///< along the second axis
+    unsigned z = 1;  ///< along the third axis
     /// Converts from numbers, so that `256` and `{16, 16}` can be passed.
     constexpr Extents(unsigned nx, unsigned ny = 1, unsigned nz = 1) noexcept
         : x(nx), y(ny), z(nz) {}

@@ -13,7 +13,7 @@
 namespace heddle {
 
 namespace detail {
-/// Loads all instantiations registered with `tag`, or those of all kernels if it is null.
+/// Loads all instantiations registered with `tag`, or those of all kernels if `tag` is null.
 void preload_kernel(Device device, const void* tag, const SourceLocation& where);
 
 }  // namespace detail
@@ -22,21 +22,21 @@ void preload_kernel(Device device, const void* tag, const SourceLocation& where)
 /// prepared launch in a file compiled by nvcc uses. Afterwards no first launch of them blocks.
 ///
 /// Without it, CUDA loads a kernel's code at its first launch (unless CUDA_MODULE_LOADING=EAGER).
-/// That blocks until the device is idle: 500 ms after a kernel of 500 ms (H200). preload() blocks
-/// in the same way: call it before there is work. Does nothing on CPU devices. For `__global__`
-/// functions see heddle/cuda.hpp.
+/// That blocks until the device is idle: for 500 ms if a kernel of 500 ms is running (H200).
+/// preload() blocks in the same way: call it before there is work. Does nothing on CPU devices. For
+/// `__global__` functions see heddle/cuda.hpp.
 template <detail::KernelObject... K>
     requires(sizeof...(K) > 0)
 void preload(Device device, const K&...) {
     (detail::preload_kernel(device, &detail::preload_tag<K>, Where()), ...);
 }
-/// Loads all portable kernels of the program, and heddle's own.
+/// Loads all portable kernels of the program, and heddle's own kernels.
 inline void preload_all(Device device, Where where = {}) {
     detail::preload_kernel(device, nullptr, where);
 }
 
 /// Blocks until a module's code and all its kernels are loaded. Afterwards no first launch of them
-/// blocks. Throws as Module::wait() does.
+/// blocks. Throws the errors of Module::wait().
 inline void preload(const Module& code, Where where = {}) { code.wait(where); }
 
 /// The response to a launch that would load code while its device is busy, or in a capture that

@@ -16,17 +16,18 @@ inline namespace HEDDLE_COMPILED_BY {
 ///
 ///     auto saxpy = prepare(Saxpy{}, dim(1000), 2.0f, x, y);
 ///     saxpy.launch();
-///     saxpy.set<0>(3.0f).launch();  // another first argument from now on
+///     saxpy.set<0>(3.0f).launch(); // replaces the first argument from now on
 ///
-/// On CUDA it is a graph of one node, which costs between a third and two thirds of a launch
-/// (H200). On CPU devices, and on streams that are being recorded, it is an ordinary launch.
+/// On CUDA it launches a graph of one node, which costs between a third and two thirds of an
+/// ordinary launch (H200). On CPU devices, and on streams that are being recorded, it makes an
+/// ordinary launch.
 ///
 /// The caller orders launches on different streams, as with launch(). The arrays must exist at
 /// every launch. Only one thread at a time may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
     /// Enqueues the kernel on `stream` and orders nothing else. Throws UsageError, before anything
-    /// is enqueued, if the stream is of another device or an array has been destroyed.
+    /// is enqueued, if the stream belongs to another device or an array has been destroyed.
     void launch(StreamRef stream, Where where = {}) {
         check_held("launch", where);
         const auto flags = detail::Access::state(stream).flags.load(std::memory_order_relaxed);
@@ -62,7 +63,7 @@ public:
                     detail::Access::change_argument(node_, detail::argument_index(index), given...);
                 });
                 values_ = values;
-            } else {  // fails, and names the mistake
+            } else {  // does not compile: names the mistake
                 (void)sizeof(*detail::why_not_set<static_cast<int>(index) + 1, A, Parameter>());
             }
         }
@@ -143,7 +144,7 @@ template <class K, int N, class... P>
 void launch(PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(where);
 }
-/// Launches it on the current stream of `device`.
+/// Launches the kernel on the current stream of `device`.
 template <class K, int N, class... P>
 void launch(Device device, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(current_stream(device), where);

@@ -26,8 +26,8 @@ template <class F> struct Quiet {
 ///
 /// The ordering checker (heddle/check.hpp) assumes that a host function with state may signal a
 /// thread. Such a signal could order all earlier work before everything that the program enqueues
-/// later. So the checker calls races across the function possible, not certain. A quiet function,
-/// or one without state, makes no order but that of its stream.
+/// later. So the checker reports races across such a function as possible, not certain. A quiet
+/// function, or a function without state, adds no order beyond that of its stream.
 ///
 /// For launch_host(), host_node() and on_completion(). Has no other effect.
 template <class F> Quiet<std::decay_t<F>> quiet(F&& function) {

@@ -31,7 +31,7 @@ private:
 };
 
 /// A kernel's argument: a view, and how the kernel uses it. Made by touching() and concurrent().
-/// The kernel takes it as a View<T>. Thread-safety: as a variable.
+/// The kernel takes it as a View<T>. Const members are thread-safe.
 template <class T> class KernelView {
 public:
     /// Maximum number of parts for touching().
@@ -63,11 +63,11 @@ KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Wher
 ///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));
 ///
 /// Observers and the checker (heddle/check.hpp) then see only those parts. Empty parts are ignored.
-/// The array counts as used as always. A prepared launch (prepare()) drops the parts, and counts as
-/// touching the whole view.
+/// The whole array still counts as used when it is freed. A prepared launch (prepare()) ignores the
+/// parts, and counts as touching the whole view.
 ///
-/// Throws UsageError if a part is not within the view, for too many parts, and for an array without
-/// an allocation. Thread-safe.
+/// Throws UsageError if a part is not within the view, if there are too many parts, or if the array
+/// has no allocation. Thread-safe.
 template <class T>
 [[nodiscard]] KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts,
                                      Where where = {}) {

@@ -18,8 +18,8 @@
 namespace heddle {
 
 namespace detail {
-/// Allocates on `stream`'s device, in stream order. `call` is the public call, which errors name.
-/// Throws OutOfMemory.
+/// Allocates on `stream`'s device, in stream order. Errors name `call`, the public call. Throws
+/// OutOfMemory.
 Block& allocate(StreamRef stream, std::size_t count, std::size_t element, const char* call,
                 Where where);
 /// Allocates host memory.
@@ -39,8 +39,8 @@ void declare_use(Block& block, StreamRef stream, Where where);
 ///     std::vector<float> values = to_host(y);
 ///
 /// Move-only. The destructor does not block: it frees the memory in stream order, after all work on
-/// it that was enqueued through heddle on any stream. Declare other uses with used_on().
-/// Thread-safety: as a variable.
+/// it that was enqueued through heddle on any stream. Declare other uses with used_on(). Const
+/// members are thread-safe.
 template <class T> class Array {
     static_assert(
         detail::ArrayElement<T>,
@@ -54,7 +54,7 @@ public:
     /// Allocates `size` uninitialised elements on the current stream: see empty().
     [[nodiscard]] explicit Array(std::size_t size, Where where = {})
         : Array(current_stream(), size, where) {}
-    /// The same on `stream`, or on the current stream of `device`.
+    /// Allocates on `stream`, or on the current stream of `device`.
     [[nodiscard]] Array(StreamRef stream, std::size_t size, Where where = {})
         : Array(detail::allocate(stream, size, sizeof(T), "Array", where), size) {}
     [[nodiscard]] Array(Device device, std::size_t size, Where where = {})
@@ -86,7 +86,7 @@ public:
     std::size_t size() const noexcept { return size_; }
     /// Returns the size in bytes.
     std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
-    /// Returns whether it has no elements, as after reset() and after a move.
+    /// Returns whether the array has no elements, as after reset() and after a move.
     bool empty() const noexcept { return size_ == 0; }
     /// Returns the device that the memory belongs to; cpu:0 for host arrays.
     Device device() const noexcept {
@@ -143,7 +143,7 @@ public:
         detail::check_host_reach(block_, where);
         return address();
     }
-    /// The same for a const array.
+    /// Returns the address of the first element of a const array.
     const T* begin(Where where = {}) const HEDDLE_LIFETIMEBOUND {
         detail::check_host_reach(block_, where);
         return address();
@@ -152,7 +152,7 @@ public:
     /// Does not check the memory or the index, and does not wait for work on the array.
     T& operator[](std::size_t i) noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
     const T& operator[](std::size_t i) const noexcept HEDDLE_LIFETIMEBOUND { return address()[i]; }
-#else  // The same, seen by the checker. Other parameters, so that both kinds of files link.
+#else  // With reports to the checker. Other parameters, so that files with and without them link.
     T* data(detail::HostPlace where = {}) noexcept HEDDLE_LIFETIMEBOUND {
         note_all(detail::HostCall::data, false, where);
         return address();
@@ -276,7 +276,7 @@ template <class T> [[nodiscard]] Array<T> zeros(std::size_t size, Where where = 
     return zeros<T>(current_stream(), size, where);
 }
 
-/// Deleted: write std::size_t(size), if that is meant.
+/// Deleted: to pass this type as a size, write std::size_t(size).
 template <class T, class Why = mistake::a_size_is_a_whole_number, std::floating_point N, class... A>
 Why empty(N, A&&...) = delete;
 template <class T, class Why = mistake::a_size_is_a_whole_number, detail::StreamOrDevice On,
@@ -381,15 +381,15 @@ template <detail::ArrayOrView A>
 }
 
 /// Returns the elements as a std::vector. Blocks until they have been copied. The copy runs on
-/// `stream`. Without a stream, it runs on the current stream of the array's device. It is then
-/// ordered after all work on the array that was enqueued on any stream. Throws the stream's failure
-/// if its work failed.
+/// `stream`. Without a stream, it runs on the current stream of the array's device. The copy is
+/// then ordered after all work on the array that was enqueued on any stream. Throws the stream's
+/// failure if its work failed.
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array, Where where = {}) try {
     auto source = detail::as_source(array, "to_host", where);
     using T = typename decltype(source)::value_type;
     detail::check_to_host(stream, where);
-    // A std::vector<bool> has no bools.
+    // std::vector<bool> stores bits, not bool objects.
     using Host =
         std::conditional_t<std::is_same_v<T, bool>, std::vector<unsigned char>, std::vector<T>>;
     Host host(source.size());
@@ -405,7 +405,7 @@ template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where whe
     return to_host(detail::home_stream(detail::Access::block(source), source.data(), where), source,
                    where);
 }
-/// Deleted: write copy(to, array) for memory that exists already.
+/// Deleted: to copy into existing memory, write copy(to, array).
 template <class Why = mistake::it_returns_a_vector_and_copy_writes_to_one, detail::Source A,
           detail::Source To>
 Why to_host(const A&, To&&, Where = {}) = delete;
@@ -415,5 +415,5 @@ Why to_host(StreamRef, const A&, To&&, Where = {}) = delete;
 
 }  // namespace heddle
 
-// As for View: making a std::span of an array calls begin(), which checks.
+// As for View: constructing a std::span from an array calls begin(), which checks the memory.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::Array<T>> = true;

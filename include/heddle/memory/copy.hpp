@@ -15,8 +15,8 @@ namespace detail {
 
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
-/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). An
-/// array of size 0 has one. `call` is the public call that received the array.
+/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Accepts
+/// arrays of size 0, which have one. `call` is the public call that received the array.
 template <class T>
 const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLocation& where) {
     if (Access::block(a) == nullptr) [[unlikely]]
@@ -68,12 +68,12 @@ concept Destination = requires(To&& to) {
 };
 template <class From>
 concept Source = requires(const From& from) { detail::as_source(from); };
-/// S is T or const T.
+/// Whether S is T or const T.
 template <class S, class T>
 concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;
 
-/// Untyped memory, in an array or not. For one row, the pitch is `bytes`. The last two members let
-/// errors name sizes in the user's elements and rows.
+/// Untyped memory, which may be part of an array. For one row, the pitch is `bytes`. The last two
+/// members let errors name sizes in the user's elements and rows.
 struct Region : MemoryRange {
     Block* owner = nullptr;
     std::uint32_t element = 1;  ///< bytes of an element
@@ -99,7 +99,7 @@ template <class T, class V> T element_of(const V& value) {
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where);
-/// Chooses the stream.
+/// Does the same on a stream that it chooses.
 void copy_regions(const Region& to, const Region& from, const SourceLocation& where);
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where);
@@ -109,8 +109,8 @@ void fill_region(const Region& to, const void* value, std::size_t size,
 /// Throws UsageError if the stream is in a capture, where to_host() would wait for ever.
 void check_to_host(StreamRef stream, const SourceLocation& where);
 /// Returns the current stream of the memory's device (of cpu:0 for host memory), ordered after
-/// every stream that used the memory. For to_host(): throws UsageError if `owner` has been freed,
-/// or in a capture.
+/// every stream that used the memory. Called by to_host(). Throws UsageError if `owner` has been
+/// freed, and in a capture.
 StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where);
 
 }  // namespace detail
@@ -122,12 +122,13 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// Stream and order:
 /// - With a stream, the copy runs on it and orders nothing else.
 /// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
-///   device's current stream. Otherwise, if the source is, it runs on the current stream of the
-///   source's device. If neither is, it runs on the current stream of the destination's CPU device,
-///   or of the source's if the destination is host memory.
-/// - Without a stream, it is also ordered after work already enqueued on the current stream of the
-///   other side's device, and before work enqueued there later.
-/// - Pinned memory counts as cpu:0's once work on it has been enqueued on a CPU stream.
+///   device's current stream. Otherwise, if the source is memory of a CUDA device, the copy runs on
+///   that device's current stream. If neither side is, the copy runs on the current stream of the
+///   destination's CPU device. If the destination is host memory, it runs on the current stream of
+///   the source's device.
+/// - Without a stream, the copy is also ordered after work already enqueued on the current stream
+///   of the other side's device, and before work enqueued there later.
+/// - Pinned memory counts as memory of cpu:0 once work on it has been enqueued on a CPU stream.
 ///
 /// Device and pinned memory are copied asynchronously. Both sides must stay valid until the copy
 /// has run; arrays ensure this themselves. An address within an array (a pointer, a span) counts as
@@ -164,7 +165,7 @@ template <class Why = mistake::write_View_of_pointer_and_size, class... A>
     requires(std::is_pointer_v<std::remove_cvref_t<A>> || ...)
 Why copy(A&&...) = delete;
 
-/// Deleted for a destination that is only read.
+/// Deleted: the destination is read-only.
 template <class Why = mistake::the_destination_is_const, detail::Source To, detail::Source From>
     requires(!detail::Destination<To>)
 Why copy(To&&, const From&, Where = {}) = delete;
@@ -173,9 +174,9 @@ template <class Why = mistake::the_destination_is_const, detail::Source To, deta
 Why copy(StreamRef, To&&, const From&, Where = {}) = delete;
 
 /// Refers to a rectangle in memory, without owning it: `rows` rows of `columns` elements, whose
-/// starts are `pitch` elements apart (default: `columns`). Kernels take it by value, as a view. The
-/// constructors throw UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in
-/// `memory`. Thread-safety: as a variable.
+/// starts are `pitch` elements apart (default: `columns`). Kernels take it by value, like a View.
+/// The constructors throw UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in
+/// `memory`. Const members are thread-safe.
 ///
 ///     View2D<float> image(x, rows, columns);
 ///     launch([] HEDDLE_FN(std::size_t column, std::size_t row, View2D<float> to) {
@@ -206,7 +207,7 @@ public:
         : memory_(other.memory_), rows_(other.rows_), columns_(other.columns_),
           pitch_(other.pitch_) {}
 
-    /// Returns an element. Checks nothing, as View::operator[].
+    /// Returns an element. Like View::operator[], checks nothing.
     HEDDLE_FN constexpr T& operator()(std::size_t row, std::size_t column) const noexcept {
         return memory_[row * pitch_ + column];
     }
@@ -276,7 +277,7 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
 }
 
-/// Sets the elements of a rectangle, and no others; otherwise the same as for an array.
+/// Sets only the elements of a rectangle. Otherwise the same as for an array.
 template <class T, class V>
     requires(!std::is_const_v<T>)
 void fill(StreamRef stream, const View2D<T>& to, const V& value, Where where = {}) {
@@ -300,7 +301,7 @@ template <class Why = mistake::the_stream_is_the_first_argument, detail::Destina
           detail::IsStream S, class V>
 Why fill(To&&, const S&, const V&, Where = {}) = delete;
 
-/// Sets every byte to zero; otherwise the same as fill().
+/// Sets every byte to zero. Otherwise the same as fill().
 template <detail::Destination To> void fill_zero(StreamRef stream, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_region(stream, detail::region(detail::as_destination(to, "fill_zero", where)),
@@ -312,7 +313,7 @@ template <detail::Destination To> void fill_zero(To&& to, Where where = {}) {
                         where);
 }
 
-/// Sets the bytes of a rectangle's elements to zero, and no others.
+/// Sets only the bytes of a rectangle's elements to zero.
 template <class T>
     requires(!std::is_const_v<T>)
 void fill_zero(StreamRef stream, const View2D<T>& to, Where where = {}) {

@@ -33,7 +33,7 @@ struct ArrayHandle {
 static_assert(std::is_trivially_copyable_v<ArrayHandle>);
 
 namespace detail {
-/// Returns the value that `check` must have. Arrays and events use different checksums.
+/// Returns the value that `check` must have. Array and event handles use different checksums.
 std::uint64_t check_of(const ArrayHandle& handle) noexcept;
 Block& allocate_shared(Device device, std::size_t count, std::size_t element,
                        const SourceLocation& where);
@@ -61,7 +61,8 @@ template <class T> [[nodiscard]] Array<T> shareable(std::size_t size, Where wher
 }
 
 /// Returns the handle of a shareable array, or of a part of one. The array must live until every
-/// process that imported it has released it. On CUDA later use by them is undefined.
+/// process that imported it has released it. On CUDA, their use of the memory after the array is
+/// destroyed is undefined.
 ///
 /// Throws UsageError for all other memory (of a pool, pinned, pageable, imported), and Unsupported
 /// if the system cannot share GPU memory.
@@ -108,13 +109,14 @@ namespace detail {
 std::uint64_t check_of(const EventHandle& handle) noexcept;
 }  // namespace detail
 
-/// Returns a handle for an event made with {.interprocess = true}. Throws UsageError for others.
+/// Returns a handle for an event made with {.interprocess = true}. Throws UsageError for any other
+/// event.
 EventHandle export_event(const Event& event, Where where = {});
 /// Imports an event that another process of this host exported, on the same device. The processes
 /// share one event: a wait targets the newest record made by any of them.
 ///
-/// - On CPU devices, waits also report failed work before the record. They report it as well if a
-///   recording process ended before reaching the record (Error with ErrorCode::work_failed).
+/// - On CPU devices, waits also report failed work before the record. They report
+///   ErrorCode::work_failed if a recording process ended before reaching the record .
 /// - On CUDA, keep the exported Event and the Event that made the newest record alive until no
 ///   process waits for that record. Otherwise a wait may never end.
 ///

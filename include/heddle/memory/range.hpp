@@ -27,7 +27,7 @@ struct MemoryRange {
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(data); }
     /// Returns the address after the last byte.
     std::uintptr_t end() const noexcept { return address() + extent(); }
-    /// Returns whether the two have a byte in common. Gaps between rows count as memory.
+    /// Returns whether two ranges share a byte. Gaps between rows count as part of a range.
     bool overlaps(const MemoryRange& other) const noexcept {
         return address() < other.end() && other.address() < end();
     }

@@ -28,7 +28,7 @@ namespace detail {
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
-/// Returns false for memory of a GPU. Declared `pure`, because it only reads the block: calls with
+/// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: calls with
 /// no write between them become one.
 [[gnu::pure]] bool host_reaches(const Block* block) noexcept;
 /// Throws UsageError if the host cannot read the memory.
@@ -37,7 +37,7 @@ inline void check_host_reach(const Block* block, Where where) {
         throw_not_on_host(*block, where);
 }
 
-// Declared only: for whether a type is one of heddle's own, or derived from one.
+// Declared only, to test whether a type is one of heddle's own or derived from one.
 template <class T> void array_or_view(const View<T>&);
 template <class T> void array_or_view(const Array<T>&);
 template <class R>
@@ -48,7 +48,7 @@ concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
 
 template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
 
-/// Elements U that a View<T> can refer to: U is T, or T is const U.
+/// Whether a View<T> can refer to elements U: U is T, or T is const U.
 template <class U, class T>
 concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
 
@@ -56,12 +56,12 @@ concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
 template <class R, class T>
 concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
-/// A temporary that would convert if it lasted.
+/// A temporary range that owns its elements. It would convert if it were not a temporary.
 template <class R, class T>
 concept EndingRangeOf =
     HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
-/// Elements that are copied between devices as bytes.
+/// Types of elements that can be copied between devices as bytes.
 template <class T>
 concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 }  // namespace detail
@@ -81,7 +81,7 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// on a GPU, loops and conversions throw UsageError on the host, which cannot read it: see begin().
 ///
 /// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array, at
-/// least until 32 more arrays were freed. Thread-safety: as a variable.
+/// least until 32 more arrays were freed. Const members are thread-safe.
 template <class T> class View {
 public:
     /// The element type without const.
@@ -104,7 +104,7 @@ public:
     template <detail::EndingRangeOf<T> R> View(R&&, mistake::the_memory_ends_first = {}) = delete;
 
     /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
-    /// can be reached and work on it has completed.
+    /// is accessible and work on it has completed.
     HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
     /// Returns the address of the first element; null for a default-constructed view.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
@@ -115,8 +115,7 @@ public:
     /// Returns whether it has no elements.
     HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
     /// Returns the first element's address, for loops. On the host, throws UsageError for an array
-    /// on a GPU, and does not wait for work on it. On a GPU, checks nothing. The arguments are the
-    /// call's place.
+    /// on a GPU, and does not wait for work. On a GPU, checks nothing. Arguments: the call site.
     HEDDLE_FN constexpr T* begin([[maybe_unused]] const char* file = __builtin_FILE(),
                                  [[maybe_unused]] unsigned line = __builtin_LINE()) const {
         if constexpr (detail::runs_on_host)
@@ -145,9 +144,9 @@ public:
         return View(data_ + first, count, owner_);
     }
 
-    /// Returns a view of the same bytes as elements of another type; the owner remains. U may add a
-    /// const. Host only. Throws UsageError if the bytes are not a whole number of such elements, or
-    /// the first is not aligned for one.
+    /// Returns a view of the same bytes as elements of another type; the owner stays the same. U
+    /// may add a const. Host only. Throws UsageError if the bytes are not a whole number of such
+    /// elements, or the first is not aligned for one.
     ///
     ///     View<std::byte> bytes = x.view().reinterpret<std::byte>();
     ///     View<std::array<float, 4>> fours = x.view().reinterpret<std::array<float, 4>>();
@@ -189,12 +188,13 @@ template <class T> detail::Block* detail::Access::block(const View<T>& view) noe
 static_assert(sizeof(View<char>) == 24 && std::is_trivially_copyable_v<View<char>>,
               "kernels take views as 24 bytes, and as they are");
 
-/// Deduces the element type of a host range, with its const.
+/// Deduces the element type of a host range, including const.
 template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 
 }  // namespace heddle
 
 template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
 template <class T> inline constexpr bool std::ranges::enable_view<heddle::View<T>> = true;
-// Its std::ranges::size() is end() - begin(), and std::span uses it too: begin() checks.
+// So std::ranges::size(), which std::span calls, computes end() - begin(), and begin() checks the
+// memory.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::View<T>> = true;

@@ -32,10 +32,11 @@ private:
 public:
     /// Returns the memory, for heddle's own use.
     std::span<const detail::MemoryArgument> memory() const noexcept { return {memory_, count_}; }
-    const SourceLocation& where() const noexcept { return where_; }  ///< of the declaration
+    const SourceLocation& where() const noexcept { return where_; }  ///< the declaration
 };
 
-/// The declared access to one array or view, with a view of it. T is const if it is only read.
+/// The declared access to one array or view, and a view of that memory. T is const if the memory is
+/// only read.
 template <class T> class DeclaredView : public DeclaredAccess {
 private:
     friend detail::Access;
@@ -97,7 +98,8 @@ void notify_host_access(const MemoryArgument& memory, const SourceLocation& wher
 ///     launch_host(stream, [&] { total = sum(x); }, reads(x));
 ///     for (float value : on_host(reads(x))) use(value);
 ///
-/// Counts as a use by the host function: the array is freed after that use.
+/// The declaration counts as a use by the host function, so the array is freed after the function
+/// has run.
 template <class T>
 [[nodiscard]] DeclaredView<const T> reads(View<T> view, Where where = {}) noexcept {
     return detail::declare(View<const T>(view), false, where);
@@ -155,7 +157,8 @@ template <class T> View<T> on_host(DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
         detail::notify_host_access(use.memory().front(), use.where());
     return use.view();
 }
-/// Returns the view without a declaration: the host may write it unless its elements are const.
+/// Does the same for a view without a declaration. The host may write the memory unless the
+/// elements are const.
 template <class T> View<T> on_host(View<T> view, Where where = {}) {
     if (detail::is_observed()) [[unlikely]]
         detail::notify_host_access(detail::host_memory(view, !std::is_const_v<T>), where);

@@ -1,4 +1,4 @@
-// The op seam: describes each enqueued operation to observers.
+// Observers: receive a description of each enqueued operation.
 #pragma once
 
 #include <atomic>
@@ -34,16 +34,16 @@ enum class OpKind : std::uint8_t {
     make_event,          ///< an event was made
     export_event,        ///< an event was exported to other processes
     import_event,        ///< an event of another process was imported
-    hand_out,            ///< a stream's native handle was requested: later work may be unseen
+    hand_out,            ///< a stream's native handle was requested: heddle may not see later work
     wrap,                ///< a native stream or event was wrapped
     /// The stream, or the host, is ordered after all earlier uses of this memory that heddle knows.
     /// Reported by an order_by_data, for uses on streams that it does not own. `other` is the first
     /// of its own streams.
     after_users,
     used_on,  ///< Array::used_on(): the stream's work so far may have used this memory
-    abandon,  ///< a batch ended by a failure: the work recorded since its last flush will not run
-    /// The calling thread was blocked within another call, or polled by repeating a query. Orders
-    /// no work. Reported only if an observer requests times.
+    abandon,  ///< a batch ended with a failure: work recorded since its last flush will not run
+    /// The calling thread was blocked within another call, or polled by repeating a query. This
+    /// orders no work. Reported only if an observer requests times.
     blocked,
     /// Work that other code enqueued on a lent native handle: with_native(), borrow(). Any number
     /// of native operations, reported at the end of the loan.
@@ -57,9 +57,9 @@ const char* to_string(OpKind kind) noexcept;
 
 /// Whether an operation was enqueued or recorded.
 enum class OpMode : std::uint8_t {
-    run,       ///< it was enqueued
-    captured,  ///< a capture recorded it: it runs when the graph is launched
-    batched,   ///< a batch recorded it: it runs when a flush launches it by a `graph_launch`
+    run,       ///< the operation was enqueued
+    captured,  ///< a capture recorded the operation: it runs when the graph is launched
+    batched,   ///< a batch recorded the operation: it runs in the `graph_launch` of a flush
 };
 
 /// Returns the name of a mode.
@@ -70,15 +70,15 @@ enum class WaitReason : std::uint8_t {
     user,         ///< requested by the program
     scope_enter,  ///< a scope's stream waits for the one that it replaces
     scope_exit,   ///< the restored stream waits for the scope's
-    fork,         ///< a branch waits for the work before the fork
+    fork,         ///< a branch waits for work enqueued before the fork
     join,         ///< later work waits for a branch
-    copy,         ///< pageable memory: the host takes part in the copy
+    copy,         ///< orders a copy of pageable memory, in which the host takes part
     collective,
     data,         ///< orders conflicting accesses
-    batch,        ///< streams that took part in a batch are ordered around its graph
-    free_memory,  ///< memory is freed after its users
-    graph,        ///< a launch is ordered around the users of memory that its graph owns
-    peer,         ///< copies between two devices
+    batch,        ///< orders the streams that took part in a batch around the batch's graph
+    free_memory,  ///< orders the freeing of memory after its users
+    graph,        ///< orders a launch around the users of memory that the graph owns
+    peer,         ///< orders a copy between two devices
     pipeline,
     wait_reasons,  ///< the number of reasons, not a reason
 };
@@ -89,9 +89,9 @@ const char* to_string(WaitReason reason) noexcept;
 /// How an operation uses memory.
 enum class AccessMode : std::uint8_t {
     read,
-    write,       ///< overwrites it without reading
+    write,       ///< overwrites the memory without reading it
     read_write,  ///< may do both: a kernel with a View<T>
-    concurrent,  ///< synchronises by itself, with atomics
+    concurrent,  ///< synchronises its own accesses, with atomics for example
 };
 
 /// Memory that an operation accesses.
@@ -111,7 +111,7 @@ struct OpAccess : MemoryRange {
     bool operator==(const OpAccess&) const = default;
 };
 
-/// One record of an event. An event may be recorded many times, and a wait is for one record.
+/// One record of an event. An event may be recorded many times; a wait targets one of the records.
 struct EventPoint {
     /// Identifies the event uniquely; 0 for no event.
     std::uint64_t event = 0;
@@ -127,26 +127,27 @@ struct GraphNodeInfo {
     /// An index that refers to no node.
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
-    OpKind kind = OpKind::launch;  ///< of the node's operation
-    const char* name = "";         ///< as GraphNode::name()
-    SourceLocation where = {};     ///< where it was made or captured
-    /// Indices of its direct predecessors. In a body: nodes of the same body.
+    OpKind kind = OpKind::launch;  ///< kind of the node's operation
+    const char* name = "";         ///< the same as GraphNode::name()
+    SourceLocation where = {};     ///< where the node was made or captured
+    /// Indices of its direct predecessors. A node in a body has predecessors in the same body only.
     std::span<const std::uint32_t> after = {};
     /// For nodes in a body: the index of the conditional node, which precedes them. That node is a
     /// `graph_launch`, and reads its value.
     std::uint32_t inside = no_node;
     /// The index of the body. A pass through a conditional node runs at most one body.
     std::uint32_t alternative = 0;
-    /// For nodes of a child graph: the index of the child graph's own node, which follows them.
+    /// For nodes of a child graph: the index of the child graph's own node, which follows these
+    /// nodes.
     std::uint32_t child = no_node;
     /// The name of the stream whose work was captured as this node; empty if it was not captured.
     const char* captured_on = "";
-    /// Its accesses. If no observer was registered when a kernel or host function was set, all of
-    /// each array that it uses.
+    /// Its accesses. If no observer was registered when a kernel or host function was set, lists
+    /// the whole of each array that it uses.
     std::span<const OpAccess> accesses = {};
     /// Whether `accesses` are exact.
     bool accesses_known = false;
-    /// As OpInfo::may_signal.
+    /// The same as OpInfo::may_signal.
     bool may_signal = false;
     /// For nodes that record or wait for an event: EventPoint::event.
     std::uint64_t event = 0;
@@ -168,20 +169,21 @@ struct GraphShape {
 struct OpInfo {
     /// The kind of the operation.
     OpKind kind = OpKind::launch;
-    OpMode mode = OpMode::run;  ///< whether it was enqueued or recorded
-    /// For waits, records and host waits: the reason.
+    OpMode mode = OpMode::run;  ///< whether the operation was enqueued or recorded
+    /// For waits, records and host waits: the reason for the operation.
     WaitReason reason = WaitReason::user;
-    /// Whether it may signal to others in a way that heddle cannot see, for example by a flag in
-    /// memory. Derived from the types of host functions and kernels, and the words in a kernel.
+    /// Whether the operation may signal other work or the host in a way that heddle cannot see, for
+    /// example by a flag in memory. Derived from the types of host functions and kernels, and from
+    /// the contents of the kernel object.
     bool may_signal = false;
     /// For kernels: whether the kernel object or its arguments may hold pointers to memory that
-    /// `accesses` lacks: addresses, references, views of addresses. For native work: whether no
-    /// access is declared.
+    /// `accesses` does not list: addresses, references, views of addresses. For native work: whether
+    /// no access is declared.
     bool holds_pointers = false;
     /// The first of those possible pointers.
     std::span<const void* const> pointers = {};
-    /// For allocations: whether the memory is from heddle's own cache, which must order its reuse
-    /// after the previous allocation's uses.
+    /// For allocations: whether the memory is from heddle's own cache. heddle then has to order the
+    /// new uses after those of the previous allocation.
     bool from_own_cache = false;
     /// The kernel's type or function; for copies "host to device" and the like.
     const char* name = "";
@@ -191,31 +193,33 @@ struct OpInfo {
     std::uint64_t position = 0;
     /// Identifies the operation uniquely in this process.
     std::uint64_t id = 0;
-    /// When the call began, or for a later operation of one call, when the previous one ended. In
-    /// ns of std::chrono::steady_clock; 0 unless an observer requests times.
+    /// When the call began. For a later operation of the same call: when the previous operation
+    /// ended. In ns of std::chrono::steady_clock; 0 unless an observer requests times.
     std::int64_t begin_ns = 0;
-    std::int64_t end_ns = 0;  ///< when enqueuing it, or the wait, ended, likewise
+    std::int64_t end_ns = 0;  ///< when the enqueuing, or the host wait, ended; same clock
     /// The stream's device; for synchronize_device() and allocations, the device of the call.
     Device device = detail::Access::device(DeviceKind::cpu, 0);
-    std::size_t bytes = 0;  ///< copied, filled, allocated or freed
+    std::size_t bytes = 0;  ///< bytes copied, filled, allocated or freed
     /// For waits and host waits: the stream waited for, if known.
     StreamRef other = {};
-    std::uint64_t other_position = 0;  ///< of its last operation that the wait covers
-    /// For records: the new record. For waits and queries: the record waited for or queried.
+    std::uint64_t other_position = 0;  ///< the last position on `other` that the wait covers
+    /// For records: the new record. For waits and queries: the record that is waited for or
+    /// queried.
     EventPoint event = {};
-    /// The capture or batch that recorded it. For a batch's `graph_launch`, and for `abandon`: the
-    /// batch. Else 0.
+    /// Identifies the capture or batch that recorded the operation. For a batch's `graph_launch`,
+    /// and for `abandon`, identifies the batch. Otherwise 0.
     std::uint64_t recording = 0;
-    /// The id of the host function that enqueued it, or of the graph launch that contains that
-    /// function. 0 if there is none, or no observer requests times or host functions.
+    /// The id of the host function that enqueued this operation, or of the graph launch that
+    /// contains that function. 0 if there is none, or if no observer requests times or host
+    /// functions.
     std::uint64_t parent = 0;
     /// For graph launches: the nodes launched, or null if unknown.
     const GraphShape* shape = nullptr;
-    /// For a collective's operations: identifies the collective; else 0.
+    /// For a collective's operations: identifies the collective. Otherwise 0.
     std::uint64_t collective = 0;
-    std::uint32_t share = 0;   ///< the rank whose share of the collective it is
+    std::uint32_t share = 0;   ///< the rank whose share of the collective this operation is
     std::uint32_t shares = 0;  ///< the number of shares of the collective
-    /// The memory that it uses, as declared by its arguments.
+    /// The memory that the operation uses, as declared by its arguments.
     std::span<const OpAccess> accesses = {};
     /// The user's call site.
     SourceLocation where = {};
@@ -229,13 +233,13 @@ enum class DeviceClock : std::uint8_t {
 
 /// The result of running an operation.
 enum class RunResult : std::uint8_t {
-    done,     ///< it ran
-    failed,   ///< it ran, and threw: its stream has failed
-    dropped,  ///< it did not run, because its stream had failed
+    done,     ///< the operation ran
+    failed,   ///< the operation ran and threw: its stream has failed
+    dropped,  ///< the operation did not run, because its stream had failed
 };
 
-/// Reports when an operation ran. If it consists of parts, each part may be reported, in any order:
-/// the operation began with the first part and ended with the last.
+/// Reports when an operation ran. If the operation consists of parts, each part may be reported, in
+/// any order. The operation begins with the earliest start of a part and ends with the latest end.
 struct OpRun {
     /// The value of `start_ns` if the start is unknown.
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
@@ -244,18 +248,19 @@ struct OpRun {
     /// For graph launches: the index of the node in the launched graph; else -1. A node in a body
     /// of a conditional node runs once in each pass, or not at all.
     std::int64_t node = -1;
-    /// When it began, in ns of `clock`, or `unknown`. With DeviceClock::events: when the work
-    /// before it had completed.
+    /// When the operation began, in ns of `clock`, or `unknown`. With DeviceClock::events: when the
+    /// work before it had completed.
     std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;  ///< when it ended, in ns of `clock`; always known
-    /// The number of worker threads that could share it: 1, or all. 1 for an entire graph launch.
+    std::int64_t end_ns = 0;  ///< when the operation ended, in ns of `clock`; always known
+    /// The number of worker threads that could share the operation: 1, or all. 1 for an entire
+    /// graph launch.
     std::uint32_t workers = 1;
     /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, which
     /// Observer::on_clock() relates to the host's.
     int clock = -1;
     /// The clock of the CUDA device that was used.
     DeviceClock measured_by = DeviceClock::events;
-    /// The result. The times are valid only if it is `done`.
+    /// The result. The times are valid only if the result is `done`.
     RunResult result = RunResult::done;
 };
 
@@ -274,7 +279,8 @@ struct CallInfo {
     SourceLocation where = {};  ///< the user's call site
 };
 
-/// Selects the information that an observer requests besides on_op(). The rest costs nothing.
+/// Selects the information that an observer requests besides on_op(). Information that is not
+/// requested costs nothing.
 struct ObserverOptions {
     /// Sets OpInfo::begin_ns and end_ns, and calls on_run() and on_clock(). On CUDA devices this
     /// records a timing event behind each operation, unless CUPTI is in use (timeline::GpuTimes).
@@ -299,15 +305,15 @@ struct ObserverOptions {
 class Observer {
 public:
     /// Called on the enqueuing thread after the operation was enqueued. No function of an observer
-    /// may throw, enqueue work or wait for work. They may query names and ids of streams.
+    /// may throw, enqueue work or wait for work. Its functions may query names and ids of streams.
     virtual void on_op(const OpInfo& op) noexcept = 0;
     /// Called when an operation has run: for CPU devices on the thread that ran it, for CUDA
     /// devices soon after, on any thread.
     virtual void on_run(const OpRun&) noexcept {}
-    /// Called on any thread, each second while operations of a CUDA device are timed.
+    /// Called once a second, on any thread, while operations of a CUDA device are timed.
     virtual void on_clock(const ClockReading&) noexcept {}
-    /// Called on the calling thread when a public call begins. Calls nest: on_call_end() is called
-    /// when the innermost one returns or throws.
+    /// Called on the calling thread when a public call begins. Calls can nest: on_call_end() is
+    /// called when the innermost call returns or throws.
     virtual void on_call_begin(const CallInfo&) noexcept {}
     virtual void on_call_end() noexcept {}  ///< see on_call_begin()
 
@@ -325,7 +331,7 @@ namespace detail {
 /// The requests of all observers, as bits of `observed`. 0 without observers.
 namespace observe {
 inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
-/// The watch notes operations (core/observe/flight.hpp), without full descriptions.
+/// Set while the watch notes operations (core/observe/flight.hpp), which need no full descriptions.
 inline constexpr std::uint32_t flight = 16;
 }  // namespace observe
 inline constinit std::atomic<std::uint32_t> observed{0};

@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-/// Counts of operations. Subtract two to count the operations in between:
+/// Counts of operations. Subtract two objects to count the operations in between:
 ///
 ///     const OpStats before = stats();
 ///     step();
@@ -16,19 +16,19 @@ struct OpStats {
     std::uint64_t graph_launches = 0;  ///< one per graph or batch, regardless of its nodes
     /// Functions enqueued by launch_host() and on_completion().
     std::uint64_t host_functions = 0;
-    /// Copies of any kind and direction.
+    /// Copies in any direction.
     std::uint64_t copies = 0;
-    /// Bytes copied by these copies.
+    /// Bytes copied by all these copies.
     std::uint64_t bytes_copied = 0;
     /// Fills by fill() and fill_zero().
     std::uint64_t fills = 0;
     /// Allocations of arrays.
     std::uint64_t allocations = 0;
-    /// Bytes allocated by these allocations.
+    /// Bytes allocated by all these allocations.
     std::uint64_t bytes_allocated = 0;
     /// Frees of arrays.
     std::uint64_t frees = 0;
-    /// Explicit records of events, without those inside wait_stream().
+    /// Explicit records of events. Excludes records inside wait_stream().
     std::uint64_t events_recorded = 0;
     std::uint64_t waits_inserted = 0;    ///< by wait_stream(), wait_event() and scopes
     std::uint64_t waits_elided = 0;      ///< redundant waits that were left out

@@ -22,11 +22,11 @@ struct PendingPlace {
 
 /// The state of a stream.
 enum class StreamIs : std::uint8_t {
-    running,    ///< its operation runs, or is about to run
-    ready,      ///< its operation has no worker yet
+    running,    ///< its current operation runs, or is about to run
+    ready,      ///< its current operation has no worker yet
     waiting,    ///< it waits for another stream, an event or a graph's end
     recording,  ///< a batch or capture defers its work
-    between,    ///< a GPU's stream is at one of its pending operations, but CUDA hides which one
+    between,    ///< a GPU stream is at one of its pending operations; CUDA does not show which one
     unknown,    ///< its state could not be read
 };
 
@@ -34,15 +34,15 @@ enum class StreamIs : std::uint8_t {
 struct RecentOperation {
     OpKind kind = OpKind::launch;  ///< the kind of the operation
     OpMode mode = OpMode::run;     ///< whether it was enqueued or recorded
-    std::string name;              ///< of the kernel, or "host to device" and the like
+    std::string name;              ///< name of the kernel, or "host to device" and the like
     PendingPlace where;            ///< where it was enqueued
     bool is_done = false;          ///< whether it is known to have completed
 };
 
 /// A stream with work that has not completed.
 struct PendingStream {
-    std::string name;                                            ///< as StreamRef::name()
-    std::uint64_t id = 0;                                        ///< as StreamRef::id()
+    std::string name;                                            ///< the same as StreamRef::name()
+    std::uint64_t id = 0;                                        ///< the same as StreamRef::id()
     Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< the stream's device
     StreamIs is = StreamIs::unknown;                             ///< its state
     /// Its current operation: the kernel's name, "copy", "wait" and the like.
@@ -62,11 +62,11 @@ struct PendingStream {
 /// watched.
 struct PendingThread {
     unsigned number = 0;                ///< counted from 1
-    int thread = 0;                     ///< as gettid()
+    int thread = 0;                     ///< the result of gettid() on the thread
     std::string call;                   ///< "synchronize", for example
     PendingPlace where;                 ///< the call site
     std::chrono::nanoseconds since{0};  ///< how long it has waited
-    std::string waits_for;              ///< the stream, or the device
+    std::string waits_for;              ///< the stream or device that it waits for
     std::string text;                   ///< a description in words
 };
 
@@ -76,8 +76,8 @@ enum class CauseKind : std::uint8_t {
     workers_busy,      ///< no worker is free, and all run host functions
     cycle,             ///< streams and threads wait for each other
     nothing_reaches,   ///< no pending work reaches the record that a stream or thread waits for
-    batch_is_open,     ///< an open batch defers work
-    capture_is_open,   ///< an open capture defers work
+    batch_is_open,     ///< work is deferred because a batch is open
+    capture_is_open,   ///< work is deferred because a capture is open
     process_is_gone,   ///< another process has ended, or has not reached its record
     rank_has_not_come  ///< a rank has not reached a collective
 };
@@ -85,10 +85,11 @@ enum class CauseKind : std::uint8_t {
 /// A reason why work makes no progress.
 struct PendingCause {
     CauseKind kind = CauseKind::operation_runs;  ///< the kind of cause
-    std::string text;  ///< in words: "the kernel Relax at solver.cpp:88 has not ended"
-    /// Stack of the thread that runs it, innermost first. Only in reports requested by a signal.
+    std::string text;  ///< a description: "the kernel Relax at solver.cpp:88 has not ended"
+    /// Stack of the thread that runs the operation, innermost call first. Only in reports requested
+    /// by a signal.
     std::vector<std::string> stack;
-    std::string thread;  ///< the name of that thread
+    std::string thread;  ///< the name of the thread that runs the operation
 };
 
 /// The pending work of the process, and the causes.
@@ -96,8 +97,8 @@ struct PendingWork {
     std::vector<PendingStream> streams;  ///< streams with pending work
     std::vector<PendingThread> threads;  ///< threads that wait
     std::vector<PendingCause> causes;    ///< empty if unknown
-    std::vector<std::string> unseen;  ///< streams and recordings that could not be read, in words
-    /// Streams that have failed, in words. They drop later work, so a thread may wait for work that
+    std::vector<std::string> unseen;  ///< describes streams and recordings that could not be read
+    /// Describes streams that have failed. They drop later work, so a thread may wait for work that
     /// never runs.
     std::vector<std::string> failed;
 
@@ -116,15 +117,16 @@ std::ostream& operator<<(std::ostream& out, const PendingWork& work);
 /// recorded only while the process is watched.
 ///
 /// Never blocks: takes no lock that a thread of the program can hold for long. It may be called
-/// while the program is stuck, also in host functions. Throws OutOfMemory. Thread-safe.
+/// while the program is stuck, and in host functions. Throws OutOfMemory. Thread-safe.
 PendingWork what_is_pending(Where where = {});
 
 /// Options of watch().
 struct WatchOptions {
-    /// The time without progress after which a report is made. 0: only on request.
+    /// The time without progress after which a report is made. If 0, reports are made only on
+    /// request.
     std::chrono::milliseconds limit = std::chrono::seconds(10);
-    /// The file for reports; `%p` in the name is replaced by the process id. Empty: standard error.
-    /// Without `%p` a forked child writes to NAME.PID.
+    /// The file for reports; `%p` in the name is replaced by the process id. If empty, reports are
+    /// written to standard error. Without `%p` a forked child writes to NAME.PID.
     std::string file = {};
     /// Makes a report at each SIGQUIT, unless the program handles that signal.
     bool on_signal = true;
@@ -140,11 +142,11 @@ struct WatchOptions {
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///
-/// HEDDLE_WATCH=10s in the environment (500ms, 2m; a plain number is seconds; 0 is on request only)
-/// watches an unchanged program, from its first stream on. HEDDLE_WATCH=10s,file=hang-%p.txt writes
-/// to a file. While the process is watched, each stream's last 64 operations are recorded for
-/// reports. std::terminate() writes a report. In the child of a fork, watching resumes with the
-/// child's first stream.
+/// HEDDLE_WATCH=10s in the environment watches a program without changes to it, from its first
+/// stream on. Other values: 500ms, 2m; a plain number is seconds; 0 is on request only.
+/// HEDDLE_WATCH=10s,file=hang-%p.txt writes to a file. While the process is watched, each stream's
+/// last 64 operations are recorded for reports. std::terminate() writes a report. In the child of a
+/// fork, watching resumes with the child's first stream.
 ///
 /// Throws NativeError if no thread can be created, and UsageError for a limit below 0. Thread-safe.
 void watch(WatchOptions options = {}, Where where = {});

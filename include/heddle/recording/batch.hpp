@@ -13,7 +13,7 @@ namespace heddle {
 namespace detail {
 class BatchRun;
 class BatchRecorder;
-/// A callable that takes no arguments, or the batch's stream.
+/// A callable that takes either no arguments or the batch's stream.
 template <class F>
 concept BatchBody = std::invocable<F> || std::invocable<F, StreamRef>;
 }  // namespace detail
@@ -25,13 +25,13 @@ struct BatchResult {
         nothing,       ///< no work was recorded, or it has not been flushed yet
         replayed,      ///< same operations and arguments: a cached graph was launched
         updated,       ///< same operations, other arguments: a cached graph was patched
-        instantiated,  ///< other operations: a new graph was built
-        /// The work was enqueued directly instead of recorded; `why` has the reason. Also if all
-        /// work of the scope was enqueued on streams that had not waited for the batch's stream.
+        instantiated,  ///< no cached graph has these operations: a new graph was built
+        /// The work was enqueued directly instead of recorded; `why` has the reason. The result is
+        /// the same if all work was enqueued on streams that had not waited for the batch's stream.
         eager,
     };
-    How how = How::nothing;      ///< of the last graph that was launched
-    std::size_t operations = 0;  ///< recorded, in all graphs of the scope
+    How how = How::nothing;      ///< how the last launched graph was obtained
+    std::size_t operations = 0;  ///< number of operations recorded in all graphs of the scope
     std::size_t changed = 0;     ///< operations whose arguments were patched in a graph
     /// Graphs that the scope launched: more than 1 if send(), or an operation that cannot be
     /// deferred, flushed the batch.
@@ -51,7 +51,7 @@ struct BatchOptions {
 };
 
 /// Caches the graphs of work that is enqueued repeatedly. ScopedBatch describes which work is
-/// recorded, and when it is flushed.
+/// recorded, and when recorded work is launched (flushed).
 ///
 ///     Batch step;
 ///     for (int i = 0; i < n; ++i) {
@@ -60,8 +60,9 @@ struct BatchOptions {
 ///         fill(w, 0.0f);
 ///     }
 ///
-/// Lifetime: it must not be moved or destroyed while a ScopedBatch uses it. Its graphs may still be
-/// running when it is destroyed. Errors: see ScopedBatch. Thread-safety: one thread at a time.
+/// Lifetime: a Batch must not be moved or destroyed while a ScopedBatch uses it. It may be
+/// destroyed while its graphs are running. Errors: see ScopedBatch. Thread-safety: one thread at a
+/// time.
 class Batch {
 public:
     /// Makes a batch without cached graphs.
@@ -72,7 +73,7 @@ public:
 
     /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
     /// graph. If body() throws, launches the work recorded before that, and rethrows the exception.
-    /// The body may take the stream as an argument.
+    /// The body may take the batch's stream as an argument.
     template <detail::BatchBody F> void operator()(F&& body, Where where = {});
     /// Does the same for work on `stream`, which is the current stream in body().
     template <detail::BatchBody F> void operator()(StreamRef stream, F&& body, Where where = {});
@@ -94,13 +95,13 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
 /// it. At the end of the scope, also by an exception, the work is launched as one graph.
 ///
-/// Order: everything runs in the same order as without the scope. Work enqueued on a participant
-/// after the scope is ordered after the whole graph. Work for streams that have not waited for
-/// `stream` is enqueued at once. If a Batch has recorded no work although its scopes enqueued such
-/// work, its destructor passes an error to the report hook.
+/// Order: everything runs in the same order as without the scope. Work enqueued after the scope on
+/// a participant (a stream that was recorded) is ordered after the whole graph. Work for streams
+/// that have not waited for `stream` is enqueued at once. If a Batch has recorded no work although
+/// its scopes enqueued such work, its destructor passes an error to the report hook.
 ///
 /// Operations that cannot be deferred flush the batch; recording then continues. They are:
-/// - waiting for, or querying, a participant or an event recorded in the batch
+/// - waits for, and queries of, a participant or an event recorded in the batch
 /// - copies of pageable memory, and to_host()
 /// - launches of graphs
 /// - waits between a participant and a stream that has work of its own
@@ -114,7 +115,7 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// destructor passes it to the report hook.
 ///
 /// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices
-/// it poisons all streams whose work in the batch is connected with it by waits.
+/// it poisons all streams whose work in the batch is connected to the failed work by waits.
 ///
 /// Thread-safety: other threads may enqueue on the participants, wait for them and query them.
 class ScopedBatch {

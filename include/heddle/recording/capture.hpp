@@ -33,7 +33,7 @@ template <class F> void run_body(StreamRef stream, F& body, Where where) {
 }
 }  // namespace detail
 
-/// Selects the threads on which CUDA forbids its own calls that could wait for the capture. Without
+/// Selects the threads on which CUDA rejects native calls that could wait for the capture. Has no
 /// effect unless a captured stream's native handle is known outside heddle. The modes are those of
 /// cudaStreamBeginCapture; heddle's calls work in all of them.
 enum class CaptureMode : std::uint8_t {
@@ -44,15 +44,15 @@ enum class CaptureMode : std::uint8_t {
 
 /// Options of a capture.
 struct CaptureOptions {
-    /// At the end, joins participants that the first stream has not waited for. By default, they
-    /// are an error.
+    /// At the end, joins participants that the first stream has not waited for. By default such
+    /// participants are an error.
     bool join = false;
     /// Selects the threads on which CUDA forbids calls during the capture.
     CaptureMode mode = CaptureMode::thread_local_;
 };
 
-/// Captures the work enqueued on `stream`: it does not run, and end() returns it as a graph. In the
-/// scope `stream` is this thread's current stream.
+/// Captures the work enqueued on `stream`: the work does not run, and end() returns it as a graph.
+/// In the scope `stream` is this thread's current stream.
 ///
 ///     ScopedCapture scope(stream);
 ///     launch(Saxpy{}, dim(n), 2.0f, x, y);
@@ -65,9 +65,9 @@ struct CaptureOptions {
 ///
 /// Errors: the following throw UsageError, which names an alternative, and leave the capture
 /// intact:
-/// - waiting on the host for a participant or an event recorded in the capture, or querying it
+/// - host waits for, and queries of, a participant or an event recorded in the capture
 /// - a participant's wait for pending work outside the capture
-/// - pageable memory
+/// - uses of pageable memory
 ///
 /// Lifetime: arrays that the work uses must exist at every launch. Arrays allocated in the capture
 /// share their memory with the graph. If they are freed in the capture, later arrays may reuse that
@@ -136,7 +136,7 @@ void capture_into(Graph& graph, StreamRef stream, F&& body,
 /// Throws UsageError for work on other participants and for events with timing. Throws Unsupported
 /// if the native handle of `stream` is known outside heddle, or the capture is native.
 ///
-/// Outside a capture: blocks until the value can be read, then calls one of the two.
+/// Outside a capture: blocks until the value can be read, then calls then() or otherwise().
 template <detail::ConditionBody Then, detail::ConditionBody Else>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
                 Where where = {}) {
@@ -157,7 +157,7 @@ template <detail::ConditionBody Then>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Where where = {}) {
     capture_if(stream, value, std::forward<Then>(then), [] {}, where);
 }
-/// Does the same on the current stream.
+/// Does the same with the current stream as `stream`.
 template <detail::ConditionBody Then, detail::ConditionBody Else>
 void capture_if(View<const int> value, Then&& then, Else&& otherwise, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise),
@@ -168,8 +168,8 @@ void capture_if(View<const int> value, Then&& then, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), [] {}, where);
 }
 
-/// Like capture_if(), but repeats the body as long as the value is not 0. The body's work must
-/// eventually set it to 0. Outside a capture, blocks before each pass to read the value.
+/// Works like capture_if(), but repeats the body as long as the value is not 0. The body's work
+/// must eventually set it to 0. Outside a capture, blocks before each pass to read the value.
 template <detail::ConditionBody Body>
 void capture_while(StreamRef stream, View<const int> value, Body&& body, Where where = {}) {
     const auto run = [&] { detail::run_body(stream, body, where); };
@@ -178,7 +178,7 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body, Where w
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
     } else {
         while (detail::read_condition(stream, value, where) != 0) {
-            // A scope for each pass: it undoes set_stream() in the body.
+            // A new scope for each pass undoes set_stream() in the body.
             const ScopedStream in(stream, {.wait_on_enter = false}, where);
             run();
         }
@@ -201,7 +201,8 @@ bool is_capturing(StreamRef stream = current_stream());
 void record_external(StreamRef stream, Event& event, Where where = {});
 /// Makes `stream` wait for an event recorded outside the capture. Adds a node: each launch of the
 /// graph waits for the newest record made before it. Outside a capture, and in a batch, does the
-/// same as wait_event(). Throws UsageError in a capture if the event is of another kind of device.
+/// same as wait_event(). Throws UsageError in a capture if the event belongs to another kind of
+/// device.
 void wait_external(StreamRef stream, const Event& event, Where where = {});
 
 }  // namespace heddle

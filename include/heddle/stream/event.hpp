@@ -44,7 +44,7 @@ struct EventOptions {
 /// record() needs exclusive access.
 class Event {
 public:
-    /// Makes an event of `device`, by default the current one. Throws UsageError for timing
+    /// Makes an event for `device`, by default the current one. Throws UsageError for timing
     /// together with interprocess, and Unsupported if the device has no such events.
     explicit Event(Device device = Device(), EventOptions options = {}, Where where = {});
     explicit Event(EventOptions options, Where where = {}) : Event(Device(), options, where) {}
@@ -55,18 +55,18 @@ public:
     /// Deleted: write wrap_event(native, device) (heddle/cuda.hpp).
     template <std::same_as<CUevent_st*> Native>
     Event(Native, mistake::use_wrap_event = {}) = delete;
-    /// Deleted: an event is moved.
+    /// Deleted: events cannot be copied; move them.
     Event(const Event&, mistake::events_are_moved_and_not_copied = {}) = delete;
     Event& operator=(Event&& other) noexcept;
     ~Event();
 
-    /// Returns the device on whose streams it can be recorded. Throws UsageError if the event was
-    /// moved from, as all members do.
+    /// Returns the device on whose streams the event can be recorded. Throws UsageError if the
+    /// event was moved from, as all members do.
     Device device(Where where = {}) const;
-    /// Returns the options that it was made with.
+    /// Returns the options that were passed to the constructor.
     EventOptions options(Where where = {}) const;
 
-    /// Records the event on `stream`. Throws UsageError if the stream is of another device.
+    /// Records the event on `stream`. Throws UsageError if the stream belongs to another device.
     void record(StreamRef stream, Where where = {});
     /// Records the event on the current stream of its device.
     void record(Where where = {});
@@ -74,10 +74,11 @@ public:
     /// Returns whether the event has ever been recorded.
     bool is_recorded(Where where = {}) const;
     /// Returns whether the newest record is complete. Never blocks. Throws the failure of the work
-    /// before it, and UsageError if it was recorded in a capture.
+    /// before it, and UsageError if the record was made in a capture.
     [[nodiscard]] bool is_complete(Where where = {}) const;
     /// Blocks the calling thread until the newest record is complete. Throws the failure of the
-    /// work before it, and UsageError in host functions or if it was recorded in a capture.
+    /// work before it. Throws UsageError in host functions, and if the record was made in a
+    /// capture.
     void synchronize(Where where = {}) const;
 
     /// Converts to another library's event, if the header of heddle/with/ for it is included.
@@ -113,8 +114,8 @@ inline detail::EventState* detail::Access::state_or_null(const Event& event) noe
 }
 
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
-/// complete. Throws UsageError if the caller may not wait, if an event has no timing or no record,
-/// or if the events are of two devices.
+/// complete. Throws UsageError in host functions, if an event has no timing or no record, or if the
+/// events belong to different devices.
 double elapsed_time(const Event& start, const Event& end, Where where = {});
 
 /// Calls event.synchronize().

@@ -24,9 +24,9 @@ struct PoisonedStream {
     std::exception_ptr failure;  ///< the exception that synchronize() would throw; not null
 };
 
-/// Returns the streams of `device`, or of all devices in use, that are known to be poisoned. The
-/// cause is their own work or work they waited for. Never blocks. Clears nothing, but failures in
-/// the list count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
+/// Returns the streams of `device`, or of all devices in use, that are known to be poisoned. Their
+/// own work failed, or work that they waited for. Never blocks. Clears nothing, but failures in the
+/// list count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
 /// Thread-safe; another thread may destroy or clear a listed stream meanwhile.
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams(Device device);
 [[nodiscard]] std::vector<PoisonedStream> poisoned_streams();
@@ -42,7 +42,7 @@ std::vector<PoisonedStream> clear_errors(Where where = {});
 
 namespace detail {
 
-/// The closure of on_completion(): a function called once, with the failure of earlier work.
+/// The closure of on_completion(). The function is called once, with the failure of earlier work.
 template <class F> struct CompletionFunction {
     Kept<F> function;
 
@@ -75,7 +75,8 @@ inline constexpr WorkType completion_work_type{.op = &CompletionFunction<F>::typ
                                                .opaque_parts = may_hold_words<F>,
                                                .opaque = &CompletionFunction<F>::opaque};
 
-/// Enqueues an operation that has OpType::complete, or records it if the stream is being recorded.
+/// Enqueues an operation whose OpType has a member `complete`, or records it if the stream is being
+/// recorded.
 void give_completion(StreamState& stream, const WorkType& type, void* self,
                      const SourceLocation& where);
 
@@ -96,9 +97,9 @@ void give_completion(StreamState& stream, const WorkType& type, void* self,
 /// and must not call CUDA if it runs on a CUDA stream. An exception that it throws poisons the
 /// stream unless it is poisoned already.
 ///
-/// In a capture it becomes a node. Every launch of the graph calls it, even launches dropped
-/// because their stream is poisoned; `failure` is the failure of the launch or of its stream. In
-/// the body of a conditional node it is called once per pass that runs.
+/// In a capture the call becomes a node. Every launch of the graph calls the function, even a
+/// launch that is dropped because its stream is poisoned; `failure` is the failure of the launch or
+/// of its stream. In the body of a conditional node it is called once per executed pass.
 ///
 /// Throws DeviceLost if the device is already lost. If the device is lost later, the function is
 /// called with DeviceLost, unless it is a node of a graph.
@@ -108,11 +109,11 @@ void on_completion(StreamRef stream, F&& function, Where where = {}) {
     detail::give_completion(detail::Access::state(stream),
                             detail::completion_work_type<std::decay_t<F>>, &operation, where);
 }
-/// Deleted: the function has to take a std::exception_ptr.
+/// Deleted: the function must accept a std::exception_ptr.
 template <class F>
     requires(!detail::CompletionCallable<F>)
 void on_completion(StreamRef, F&&, mistake::a_completion_takes_a_std_exception_ptr = {}) = delete;
-/// The same on the current stream of the current device.
+/// Does the same on the current stream of the current device.
 template <detail::CompletionCallable F> void on_completion(F&& function, Where where = {}) {
     on_completion(current_stream(), std::forward<F>(function), where);
 }

@@ -23,9 +23,8 @@ Device current_device();
 StreamRef current_stream();
 StreamRef current_stream(Device device);
 
-/// Returns the initial current stream of `device`, by default of the current one. There is one per
-/// device, shared by all threads. It is as asynchronous as any other stream, and not CUDA's legacy
-/// default stream.
+/// Returns the initial current stream of `device`, by default of the current one. All threads share
+/// it. It is asynchronous like any other stream, and is not CUDA's legacy default stream.
 StreamRef default_stream(Device device = Device());
 
 /// Options of set_stream().
@@ -46,8 +45,8 @@ void set_stream(Owner&&, SetStreamOptions = {}, mistake::stream_ends_first = {})
 void set_device(Device device, Where where = {});
 
 /// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
-/// Violations are passed to the report hook; the remaining scopes still restore the state before
-/// them. A thread can have 128 scopes open.
+/// Violations are passed to the report hook. The remaining scopes still restore the state from
+/// before they were entered. A thread can have 128 scopes open.
 class ScopeBase {
 public:
     ScopeBase(const ScopeBase&) = delete;

@@ -21,7 +21,7 @@ namespace heddle {
 class Stream;
 
 namespace detail {
-/// A name or a number, from which some other libraries make a stream.
+/// Types from which some other libraries construct a stream: names and numbers.
 template <class N>
 concept NameOrNumber = std::integral<N> || std::convertible_to<const N&, std::string_view>;
 }  // namespace detail
@@ -68,7 +68,7 @@ public:
     }
     /// Returns the stream's device.
     Device device() const noexcept { return state_->device; }
-    int priority() const noexcept;      ///< after clamping
+    int priority() const noexcept;      ///< the clamped priority
     std::uint64_t id() const noexcept;  ///< unique in this process; never reused
     /// Returns the name in StreamOptions or, without one, a name like "stream 12".
     std::string name() const;

@@ -1,14 +1,14 @@
 // heddle's own threads for long work that belongs to no stream, such as compiling or waiting until
-// a device is idle. They end with the process: exit() waits for running jobs and drops those that
-// have not begun.
+// a device is idle. The threads end with the process: exit() waits for running jobs and drops jobs
+// that have not begun.
 #pragma once
 
 #include <functional>
 
 namespace heddle::detail {
 
-/// Runs the job on one of a few (at most eight) threads. The job must not throw. A job that is
-/// dropped is destroyed without having run. Thread-safe.
+/// Runs the job on one of at most eight threads. The job must not throw. A job that is dropped is
+/// destroyed without having run. Thread-safe.
 void in_background(std::function<void()> job);
 
 /// Calls `poll` repeatedly, on one thread that all polls share, until it returns true. `poll` must

@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Returns the time of std::chrono::steady_clock in nanoseconds. (libstdc++'s is CLOCK_MONOTONIC,
-/// behind one more call.)
+/// Returns the time of std::chrono::steady_clock in nanoseconds. (libstdc++ reads CLOCK_MONOTONIC
+/// too, through one more call.)
 inline std::int64_t now_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -17,8 +17,8 @@ inline std::int64_t now_ns() noexcept {
 
 /// A clock that replaces the host's for all choices that depend on durations. Examples are the
 /// limit of a watch, the streams of an order_by_data, how a kernel is split, and how long an idle
-/// worker spins. Times that users see (timelines, events) are now_ns(). Every choice is correct;
-/// tests set a clock to cover each. Thread-safe.
+/// worker spins. Times that users see (timelines, events) are always now_ns(). All choices are
+/// correct; tests set a clock to cover each of them. Thread-safe.
 class DecisionClock {
 public:
     virtual std::int64_t now_ns() noexcept = 0;
@@ -55,7 +55,7 @@ inline std::int64_t spin_ns(std::int64_t usual) noexcept {
     return clock == nullptr ? usual : clock->spin_ns(usual);
 }
 
-/// Blocks the calling thread for `ns` nanoseconds on the clock for decisions. For threads that
+/// Blocks the calling thread for `ns` nanoseconds on the clock for decisions. Used by threads that
 /// poll.
 inline void decision_pause(std::int64_t ns) noexcept {
     if (DecisionClock* const clock = DecisionClock::current()) {

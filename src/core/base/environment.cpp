@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view prefix = "HEDDLE_";
 
-/// In the order of Variable.
+/// The names, in the order of the enumeration Variable.
 constexpr std::array names{
     "HEDDLE_CACHE_DIR",   "HEDDLE_CACHE_MIB",    "HEDDLE_CHECK",  "HEDDLE_CPU_DEVICES",
     "HEDDLE_CPU_THREADS", "HEDDLE_CUPTI",        "HEDDLE_DEVICE", "HEDDLE_HOST_GRAPH_BRANCHES",
@@ -28,7 +28,8 @@ constexpr std::array names{
 };
 static_assert(names.size() == static_cast<std::size_t>(Variable::watch) + 1);
 
-/// Returns how many letters were left out, added, replaced or swapped with their neighbour.
+/// Returns the edit distance: the number of letters left out, added, replaced or swapped with their
+/// neighbour.
 std::size_t mistakes_between(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -45,7 +46,8 @@ std::size_t mistakes_between(std::string_view a, std::string_view b) {
     return last[b.size()];
 }
 
-/// Returns how many mistakes are allowed: one in short names, since NVCC is two from NVRTC.
+/// Returns the number of allowed mistakes: one in short names, because NVCC and NVRTC differ by
+/// two.
 std::size_t most_mistakes(std::string_view word) { return word.size() > 5 ? 2 : 1; }
 
 }  // namespace
@@ -92,7 +94,7 @@ void report_unknown_variables() noexcept {
                 .call = {}});
         }
     } catch (...) {
-        // If out of memory, the variables are not reported.
+        // If memory is exhausted, the variables are not reported.
     }
 }
 

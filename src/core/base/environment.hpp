@@ -8,7 +8,8 @@
 
 namespace heddle::detail {
 
-/// All of them: docs/guide/25-environment.md describes them. Only value_of() reads them.
+/// All environment variables of heddle. docs/guide/25-environment.md describes them. Only
+/// value_of() reads them.
 enum class Variable : std::uint8_t {
     cache_dir,
     cache_mib,
@@ -33,13 +34,13 @@ const char* name_of(Variable variable) noexcept;
 /// Returns the variable's value, or null if it is unset or empty.
 const char* value_of(Variable variable) noexcept;
 
-/// Returns the known variable that a name probably means: they differ in the case of letters or by
-/// one or two typing mistakes. Returns null for known variables, and if no known variable is
-/// similar: the name may be the program's own.
+/// Returns the known variable that a misspelt name probably means: the two differ in the case of
+/// letters or by one or two typing mistakes. Returns null for a known variable. Returns null, too,
+/// if no known variable is similar: the name may belong to the program.
 const char* meant_variable(std::string_view name);
 
-/// Reports each variable of the environment whose name is similar to one of heddle's, unless that
-/// one is set too.
+/// Reports each variable of the environment whose name is similar to one of heddle's, unless
+/// heddle's variable is set, too.
 void report_unknown_variables() noexcept;
 
 /// An integer from an environment variable, read once, at construction.

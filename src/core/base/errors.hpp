@@ -1,12 +1,11 @@
-// The one way to fail: functions that throw an Error with a formatted message.
+// Functions that throw an Error with a formatted message. All of heddle's errors are made here.
 //
 //     if (bytes > limit)
 //         usage_error({"copy", where, stream}, "{} bytes are more than the {} that fit", bytes,
 //         limit);
 //
-// Callers pass views of their values and jump to a cold function, which formats them: a check costs
-// a hot path one branch. The functions may be called when memory is exhausted; they then throw
-// OutOfMemory.
+// Callers pass their values by reference to a cold function, which formats them. So a check costs a
+// hot path one branch. When memory is exhausted, the functions throw OutOfMemory.
 #pragma once
 
 #include <array>
@@ -26,12 +25,12 @@ struct ErrorSite {
     ErrorSite(const char* of_call, const SourceLocation& at) noexcept : call(of_call), where(at) {}
     ErrorSite(const char* of_call, const SourceLocation& at, std::optional<Device> on) noexcept
         : call(of_call), where(at), device(on) {}
-    /// About a stream of that device.
+    /// For an error that concerns a stream.
     ErrorSite(const char* of_call, const SourceLocation& at, const StreamState& on) noexcept
         : call(of_call), where(at), stream(&on) {}
 
-    /// Returns the same site with a native error: a cudaError_t or an errno, and its name, if it
-    /// has one.
+    /// Returns a copy of the site with a native error: a cudaError_t or an errno, and its name, if
+    /// the error has one.
     ErrorSite with_native(int code, const char* name = "") const noexcept {
         ErrorSite site = *this;
         site.native_code = code;
@@ -76,7 +75,7 @@ template <class... Arguments>
                     FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
 
-/// Throws Unsupported: a valid call that this backend, hardware or driver cannot do.
+/// Throws Unsupported, for a valid call that this backend, hardware or driver cannot execute.
 template <class... Arguments>
 [[noreturn, gnu::cold, gnu::noinline]] void unsupported_error(
     const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
@@ -85,28 +84,28 @@ template <class... Arguments>
                     FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
 
-/// Returns whether the place is known, and not in a header of the standard library.
+/// Returns whether the place is known and is outside the standard library's headers.
 bool is_own_place(const SourceLocation& where) noexcept;
 /// Returns "at main.cpp:7" for messages, or "" if the place is unknown. A place in a header of the
-/// standard library belongs to an object made by make_unique() or emplace(). The text then explains
-/// how to get the program's own line.
+/// standard library belongs to an object made by make_unique() or emplace(). For such a place, the
+/// text explains how to get the program's own line.
 std::string place_text(const SourceLocation& where);
 
 /// Throws UsageError for a negative number that was converted to a huge std::size_t. The message
 /// shows it as the user wrote it. `call` is the public call that received the number.
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where);
 
-/// The call in errors of functions that allocate and do not know their caller.
+/// The name of the call in errors of functions that allocate without knowing their caller.
 inline constexpr char allocating_call[] = "empty";
-/// Rethrows like rethrow_as_error(). Changes the call of an error of `inner` to `call`.
+/// Rethrows like rethrow_as_error(). If the error's call is `inner`, changes it to `call`.
 [[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where,
                                    std::string_view inner);
 
 /// Throws UsageError for an object, such as an "event", that was moved from.
 [[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);
 
-/// Returns an error without throwing it: a failure of work, or one with more data. Throws
-/// std::bad_alloc.
+/// Returns an error without throwing it, for failures of work and for errors with additional data.
+/// Throws std::bad_alloc.
 template <class... Arguments>
 ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
                      std::type_identity_t<FormatText<Arguments...>> message,
@@ -115,11 +114,11 @@ ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
                           FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
 
-/// Throws the OutOfMemory that was made when the library was loaded. For use where there is no
-/// memory for a more specific error.
+/// Throws the OutOfMemory that was made when the library was loaded. Used where there is no memory
+/// for a more specific error.
 [[noreturn]] void throw_reserved_error();
 
-/// Returns the what() of an exception, or that it has none.
+/// Returns the what() of an exception, or a text that says that it has none.
 std::string what_of(const std::exception_ptr& error);
 
 /// Passes an error that cannot be thrown to the report hook.

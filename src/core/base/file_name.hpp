@@ -1,4 +1,4 @@
-// Names of files that environment variables ask for.
+// Names of output files, as set in environment variables.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace heddle::detail {
 
-/// Returns a file's name with the process's number for each "%p".
+/// Returns a file's name in which each "%p" is replaced by the process id.
 std::string name_for_process(std::string_view name);
 
 }  // namespace heddle::detail

@@ -1,6 +1,6 @@
-// fork(): every process-wide lock is held across it, so that no lock in the child is held by a
-// thread that does not exist there. Then the child runs the steps that reset its state. Each is
-// registered beside the state that it resets.
+// Safe fork(): every process-wide lock is held across the call, so that no lock in the child is
+// held by a thread that does not exist there. The child then runs the steps that reset its state.
+// Each step is registered beside the state that it resets.
 #pragma once
 
 #include <mutex>
@@ -44,8 +44,8 @@ struct ForkLock {
     void (*lock)(void*) = nullptr;
     void (*unlock)(void*) = nullptr;
 };
-/// Returns the number of forks between the first process and this one: a child counts one more
-/// than its parent.
+/// Returns the number of forks between the first process and this one. A child's number is one more
+/// than its parent's.
 int forks() noexcept;
 
 /// Registers a lock at its position in the order in which fork() acquires locks. Call it before any
@@ -59,7 +59,7 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }
 
-/// Returns the lock that is registered for this order, or an empty one. For tests.
+/// Returns the lock that is registered at this position, or an empty one. For tests.
 ForkLock fork_lock(ForkOrder order) noexcept;
 
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
@@ -77,7 +77,7 @@ enum class ForkStep {
     watch,
     count
 };
-/// Registers a step; each has one function.
+/// Registers the only function of a step.
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
 
 /// Registers a step. Define it at namespace scope, beside the state that the step changes.
@@ -88,8 +88,8 @@ struct ForkStepRegistration {
 };
 
 /// Registers a lock before main() begins. Define it at namespace scope, beside the lock. The lock
-/// is constant-initialised, or made by `lock` (MadeOnce). It must not be a function's static
-/// variable: the child could find its guard held for ever.
+/// is constant-initialised, or made by `lock` (MadeOnce). The lock must not be a function's static
+/// variable: in the child, the variable's guard could be held for ever.
 struct ForkRegistration {
     ForkRegistration(ForkOrder order, ForkLock lock) noexcept { register_fork_lock(order, lock); }
     template <class Lock> ForkRegistration(ForkOrder order, Lock& object) noexcept {

@@ -16,7 +16,8 @@ namespace heddle::detail {
 
 struct StreamState;
 
-/// A value to be formatted; strings are not copied. A device and a stream are their names.
+/// A value to be formatted; strings are not copied. Devices and streams are formatted as their
+/// names.
 using FormatArgument =
     std::variant<std::int64_t, std::uint64_t, double, std::string_view, Device, const StreamState*>;
 
@@ -33,14 +34,14 @@ inline FormatArgument format_argument(std::unsigned_integral auto number) noexce
 inline FormatArgument format_argument(Device device) noexcept { return device; }
 inline FormatArgument format_argument(const StreamState& stream) noexcept { return &stream; }
 
-/// A text with one {} for each argument, which is checked by the compiler.
+/// A text with one {} for each argument. The compiler checks their number.
 template <class... Arguments> struct FormatText {
     consteval FormatText(const char* literal) : text(literal) {
         std::size_t places = 0;
         for (std::size_t i = 0; i < text.size(); ++i) {
             const bool doubled = i + 1 < text.size() && text[i] == text[i + 1];
             if (text[i] != '{' && text[i] != '}') continue;
-            if (doubled) ++i;  // "{{" is a brace
+            if (doubled) ++i;  // "{{" stands for a brace
             else if (text[i] == '{') ++places;
         }
         if (places != sizeof...(Arguments)) throw "a text has one {} for each argument";

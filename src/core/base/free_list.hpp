@@ -27,7 +27,7 @@ public:
         const std::lock_guard guard(lock_);
         for (std::size_t i = 0; i < count; ++i) slab[i].next_free = std::exchange(first_, &slab[i]);
     }
-    /// For ForkRegistration.
+    /// The list's lock, for ForkRegistration.
     SpinLock& lock() noexcept { return lock_; }
 
 private:

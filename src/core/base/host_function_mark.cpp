@@ -17,7 +17,7 @@ void check_may_wait(const char* call, const SourceLocation& where) {
 InHostFunction::InHostFunction() noexcept
     : before_(std::exchange(thread_states.in_host_function, true)) {}
 InHostFunction::~InHostFunction() {
-    // The next host function must not see a current device or stream that this one set.
+    // The next host function must not see a current device or stream that this host function set.
     if (!before_ && thread_states.of[1].touched) {
         ThreadState& state = thread_states.of[1];
         ScopeOwner* const owner = state.owner;

@@ -1,4 +1,4 @@
-// Numbers that identify something in this process for good.
+// Numbers that identify something in this process and are never reused.
 #pragma once
 
 #include <cstdint>

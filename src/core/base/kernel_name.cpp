@@ -50,8 +50,8 @@ void remove_scopes(std::string& name, std::string_view begin) {
     }
 }
 
-/// Removes the parameters of a demangled function, and the result type of a template. That ends at
-/// the last space outside brackets.
+/// Removes the parameters of a demangled function, and the result type of a template. The result
+/// type ends at the last space outside brackets.
 std::string without_types(std::string name) {
     int depth = 0;
     std::size_t i = name.size();
@@ -90,8 +90,8 @@ std::string_view first_argument(std::string_view name) noexcept {
     return name.substr(begin, name.find_first_of(",>", begin) - begin);
 }
 
-/// Returns the operation of one of heddle's own kernels, or the name itself. Users do not know the
-/// names of those kernels.
+/// Returns the operation that one of heddle's own kernels implements, because users do not know
+/// those kernels' names. Returns other names unchanged.
 std::string name_of_own(std::string name) {
     constexpr std::string_view own = "heddle::detail::";
     if (!name.starts_with(own)) return name;
@@ -121,15 +121,15 @@ std::string kernel_name(const char* pretty) {
 
 namespace {
 
-/// Readable names, by the texts that they were extracted from.
+/// Readable names. The keys are the texts that the names were extracted from.
 using Names = std::map<std::string, std::string, std::less<>>;
 
 constinit std::mutex names_mutex;
 const ForkRegistration kernel_names_registered{ForkOrder::kernel_names, names_mutex};
 constinit MadeOnce<Names> all_names;  ///< entries are never removed
 
-/// The name that this thread looked up last for `pretty`. A library may be loaded at the addresses
-/// of an unloaded one, so the text is compared too.
+/// The name that this thread looked up last for `pretty`. Compares the text as well as its address,
+/// because a library may be loaded at the addresses of an unloaded one.
 struct Lately {
     const char* pretty = nullptr;
     const Names::value_type* found = nullptr;
@@ -160,8 +160,8 @@ const char* kept_kernel_name(const char* pretty) noexcept {
 
 namespace {
 
-/// Returns the function that nvcc says a lambda is in: the second argument of the template whose
-/// arguments begin at `at`.
+/// Returns the function that contains a lambda, according to nvcc: the second argument of the
+/// template whose arguments begin at `at`.
 std::string second_argument(const std::string& text, std::size_t at) {
     int depth = 0;
     std::size_t begin = std::string::npos;

@@ -23,12 +23,12 @@ private:
     };
 };
 
-/// Makes a T on first use and never destroys it: for a T without a constexpr constructor. A
-/// noexcept function may use it only after it was made, since get() allocates (some files call
-/// get() at load, in `made_at_load`). Define it constinit. Threads that race for the first use make
-/// one each and delete all but one, so none waits for another. (A function's static variable has a
-/// guard. In the child of a fork, a thread that does not exist there may hold that guard.)
-/// Thread-safe.
+/// Makes a T on first use and never destroys it. For types without a constexpr constructor. A
+/// noexcept function may use the T only after it was made, since get() allocates. (Some files call
+/// get() when the library is loaded, in `made_at_load`.) Define it constinit. Threads that race for
+/// the first use make one T each and delete all but one, so that no thread waits for another. (A
+/// function's static variable has a guard. In the child of a fork, that guard may be held by a
+/// thread that does not exist there.) Thread-safe.
 template <class T> class MadeOnce {
 public:
     constexpr MadeOnce() noexcept = default;
@@ -50,10 +50,10 @@ public:
         return get([] { return new T; });
     }
 
-    /// Returns null if none has been made.
+    /// Returns the object, or null if none has been made.
     T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
-    /// Makes get() construct another object. The present one is not destroyed. For the child of a
-    /// fork.
+    /// Makes the next get() construct a new object. The present object is not destroyed. For the
+    /// child of a fork.
     void forget() noexcept { made_.store(nullptr); }
 
 private:

@@ -11,7 +11,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Copies through /proc/self/mem: process_vm_readv() is refused in some containers.
+/// Copies through /proc/self/mem, because some containers refuse process_vm_readv().
 bool peek_in_file(const void* from, void* to, std::size_t bytes) noexcept {
     const int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;

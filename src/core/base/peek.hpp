@@ -1,5 +1,5 @@
-// Reads the process's own memory as a debugger does: without locks, and without a fault where there
-// is none.
+// Reads the process's own memory as a debugger does: without locks, and without a fault at unmapped
+// addresses.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@ template <class T> bool peek_pointer(const void* from, T*& to) noexcept {
     return peek(from, reinterpret_cast<void*>(&to), sizeof(void*));
 }
 
-/// Returns a null-terminated text, cut where its memory ends, or "?" if it cannot be read.
+/// Returns a null-terminated text, truncated where its memory ends, or "?" if it cannot be read.
 std::string peek_text(const char* from);
 
-/// Copies memory like peek(). Tests replace it by functions that return torn copies.
+/// A function that copies memory like peek(). Tests replace it by functions that return torn
+/// copies.
 using PeekFunction = bool (*)(const void* from, void* to, std::size_t bytes) noexcept;
 
-/// The bytes of an object, without its type: no member function is called, and no pointer in it is
-/// followed before the copy is checked.
+/// A copy of an object's bytes, without its type. So no member function is called, and no pointer
+/// in it is followed before the copy is checked.
 template <class T> class PeekedBytes {
 public:
     bool read(PeekFunction from, const void* address) noexcept {
@@ -37,8 +38,7 @@ public:
     template <class W> W at(std::size_t offset) const noexcept {
         static_assert(std::is_trivially_copyable_v<W>);
         W word;
-        // W may be a pointer.
-        // NOLINTNEXTLINE(bugprone-sizeof-expression)
+        // W may be a pointer type. NOLINTNEXTLINE(bugprone-sizeof-expression)
         std::memcpy(reinterpret_cast<void*>(&word), bytes_ + offset, sizeof(W));
         return word;
     }

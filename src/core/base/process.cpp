@@ -31,7 +31,7 @@ bool has_ended(const std::vector<std::string>& stat) {
     return stat[state_field] == "Z" || stat[state_field] == "X";
 }
 
-/// Returns whether any thread of the process still runs: the first one may have ended before the
+/// Returns whether any thread of the process still runs. Its first thread may have ended before the
 /// others.
 bool has_threads(const std::string& folder) {
     DIR* const tasks = opendir((folder + "/task").c_str());

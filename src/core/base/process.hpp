@@ -15,7 +15,7 @@ struct Process {
 Process this_process();
 /// Returns the process that has this id now.
 Process process_of(std::int32_t id);
-/// Returns whether the process has ended, reaped by its parent or not.
+/// Returns whether the process has ended, even if its parent has not reaped it.
 bool is_gone(const Process& process);
 
 }  // namespace heddle::detail

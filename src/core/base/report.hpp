@@ -8,8 +8,8 @@
 namespace heddle::detail {
 
 /// Passes an error that cannot be thrown to the report hook; without a hook, prints it to stderr.
-/// Thread-safe. The hook gets an object of the class that belongs to the code, so pass the error as
-/// it was caught, or its contents.
+/// Thread-safe. Pass the error as it was caught, or its contents: the hook receives an object of
+/// the class that belongs to the error's code.
 void report(const Error& error) noexcept;
 void report(const ErrorInfo& info) noexcept;
 void report(std::exception_ptr error) noexcept;

@@ -17,9 +17,9 @@ bool is_wanted() noexcept {
 }  // namespace heddle::detail::tsan
 
 #if defined(HEDDLE_THREAD_SANITIZER)
-// libstdc++ counts the owners of an exception in code without instrumentation. ThreadSanitizer does
-// not see that the last owner, which destroys it, is ordered after the others. The function is
-// weak, so that a program may have suppressions of its own.
+// libstdc++ counts the owners of an exception in code without instrumentation. So ThreadSanitizer
+// does not see that the last owner, which destroys the exception, is ordered after the others. The
+// function is weak, so that a program may have suppressions of its own.
 extern "C" [[gnu::weak]] const char* __tsan_default_suppressions();  // NOLINT
 extern "C" const char* __tsan_default_suppressions() {               // NOLINT
     return "race:std::__exception_ptr::exception_ptr::_M_release\n";

@@ -1,5 +1,5 @@
-// Declares order to ThreadSanitizer that it cannot see. Has no effect unless heddle is compiled
-// with -fsanitize=thread. (docs/adr/0031)
+// Declares orders between threads that ThreadSanitizer cannot detect itself. Has no effect unless
+// heddle is compiled with -fsanitize=thread. (docs/adr/0031)
 #pragma once
 
 namespace heddle::detail::tsan {
@@ -36,9 +36,9 @@ static inline bool is_here() noexcept {
 }
 
 /// Orders all earlier work of this thread (or fiber), including work that it has acquired, before
-/// later work of threads that acquire() the same address. Several releases add up. The memory at
-/// the address is not accessed. It should be fresh from the heap: earlier releases of the address
-/// count too.
+/// later work of threads that acquire() the same address. Several releases of one address
+/// accumulate. The memory at the address is not accessed. It should be newly allocated, because
+/// earlier releases of the same address count as well.
 static inline void release([[maybe_unused]] const void* address) noexcept {
     if constexpr (is_compiled_in)
         if (address != nullptr && is_here()) release_address(const_cast<void*>(address));

@@ -136,8 +136,8 @@ Device device_to_load_on(const ProgramState& program, const char* call,
     return device;
 }
 
-/// Returns the program's module on a device. If there is none or the last one failed, makes one and
-/// sets `fresh`.
+/// Returns the program's module on a device. If there is none, or the last one failed to load,
+/// makes a new one and sets `fresh`.
 std::shared_ptr<ModuleState> module_of(ProgramState& program, Device device, bool& fresh) {
     const std::lock_guard lock(program.modules_mutex);
     std::shared_ptr<ModuleState>& module = program.modules[device];

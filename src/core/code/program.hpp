@@ -40,7 +40,7 @@ private:
     std::exception_ptr error_;
 };
 
-/// Finishes an unclaimed job with an error, on destruction. So waiters do not hang if the job is
+/// On destruction, finishes an unclaimed job with an error. So waiters do not hang if the job is
 /// dropped because the process ends.
 class EndOf {
 public:
@@ -57,9 +57,9 @@ struct ModuleState : Pending {
     explicit ModuleState(Device d) noexcept : device(d) {}
     Device device;
     std::map<std::string, std::string> lowered_names;
-    std::vector<ModuleKernelData*> kernels;  ///< live as long as the process, as their code does
+    std::vector<ModuleKernelData*> kernels;  ///< live as long as the process, like their code
 
-    /// Loads the code and finishes the job. Call after claim(). An error becomes the module's.
+    /// Loads the code and finishes the job. Call after claim(). An error is stored in the module.
     void load(const std::string& image, const SourceLocation& where) noexcept;
 };
 

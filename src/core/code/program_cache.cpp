@@ -81,7 +81,8 @@ struct Descriptor {
     explicit operator bool() const noexcept { return value >= 0; }
 };
 
-// Anything may lie in the folder: opening does not block on pipes and does not follow links.
+// The folder may contain files of any kind: opening one does not block on pipes and does not follow
+// links.
 constexpr int open_safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 constexpr off_t largest_entry = off_t{1} << 30;
 /// Separates an entry's name from the unique part of a temporary file's name.
@@ -107,8 +108,8 @@ void make_folder(std::string directory) {
     ::mkdir(directory.c_str(), 0700);
 }
 
-/// Returns whether only this user or root can have written the file. That matters because cached
-/// code runs on the GPU, in this process.
+/// Returns whether only this user or root can have written the file. This is necessary because
+/// cached code runs on the GPU, in this process.
 bool is_trusted(const Descriptor& file) noexcept {
     struct stat is {};
     return fstat(file.value, &is) == 0 && (is.st_uid == geteuid() || is.st_uid == 0) &&
@@ -258,7 +259,7 @@ std::optional<Compiled> read_entry(const std::string& directory, const std::stri
     if (!take(rest, compiled.image) || !take(rest, compiled.log)) return std::nullopt;
     while (!rest.empty())
         if (!take(rest, name) || !take(rest, compiled.lowered_names[name])) return std::nullopt;
-    // Marks the entry as used, for tidy(). If that is not permitted, it only looks older.
+    // Marks the entry as used, for tidy(). If that is not permitted, the entry only looks older.
     futimens(file.value, nullptr);
     return compiled;
 }

@@ -34,13 +34,13 @@ std::string cache_directory();
 /// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
 std::uint64_t cache_limit();
 
-/// Returns the entry for a key and marks it as used. Returns std::nullopt if there is none, if it
-/// is damaged, or if it has another key. Does the same if users other than this one and root may
+/// Returns the entry for a key and marks it as used. Returns std::nullopt if there is no entry, or
+/// if it is damaged or has another key. Does the same if users other than this one and root may
 /// have written it.
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key);
-/// Writes an entry, replacing an older one. Readers, in other processes too, see all of it or none.
-/// Reports problems, once in a process. Then removes the least recently used entries beyond `limit`
-/// bytes in all, and temporary files of killed writers.
+/// Writes an entry, replacing an older one. Readers, even in other processes, see a complete entry
+/// or none. Reports problems, once per process. Then removes the least recently used entries beyond
+/// a total of `limit` bytes, and temporary files of killed writers.
 void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled,
                  std::uint64_t limit = cache_limit()) noexcept;
 std::string entry_path(const std::string& directory, const std::string& key);

@@ -72,7 +72,7 @@ bool read_file(const std::filesystem::path& path, std::string& text) {
     return true;
 }
 
-/// Includes to look for, each with the folder of the file that includes it.
+/// Names to search for, each with the folder of the file that includes it.
 struct Search {
     std::deque<std::pair<Include, std::filesystem::path>> open;
 
@@ -104,7 +104,8 @@ std::optional<std::string> included_files(const std::string& source,
     for (const auto& [name, text] : options.headers)
         if (!search.add(text, source_folder)) return std::nullopt;
 
-    // Every place where a name can be found counts: only the compiler knows which one it takes.
+    // Lists every file that the name may refer to, because only the compiler knows which one it
+    // includes.
     std::set<std::string> given;
     std::map<std::string, std::string> files;
     while (!search.open.empty()) {

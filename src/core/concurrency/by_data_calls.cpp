@@ -1,4 +1,4 @@
-// The calls that are ordered by data.
+// Implements the calls that take an order_by_data.
 #include <cstring>
 #include <vector>
 
@@ -127,7 +127,7 @@ void copy_ordered(DataOrder& order, const char* call, const Piece& to, const Pie
                   const SourceLocation& where) {
     const bool to_host = to.place.kind == MemoryKind::pageable;
     const bool from_host = from.place.kind == MemoryKind::pageable;
-    // The host itself accesses pageable memory, during the call: conflicting work must have
+    // The host itself accesses pageable memory during the call, so conflicting work must have
     // completed.
     if (to_host || from_host) {
         if (to_host) order.use(to, true);

@@ -21,7 +21,7 @@ void take_over(std::vector<std::uint64_t>& clock,
 }
 
 /// Blocks until a CPU stream has reached a position before its newest operation, for which there is
-/// no event. The stream's later work may not run yet, so the host must not help.
+/// no event. The stream's later work must not run yet, so the host does not run it while it waits.
 void block_until_reached(StreamRecord& stream, std::uint64_t position) {
     constexpr int spins = 200, yields = 400;
     constexpr std::int64_t pause_ns = 20'000;
@@ -59,7 +59,7 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
     return point;
 }
 
-// Reading a GPU's progress is expensive, so no call counts as short on CUDA devices.
+// Reading a GPU stream's progress is expensive, so no call counts as short on CUDA devices.
 DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& options,
                      const SourceLocation& where)
     : work_(work),
@@ -73,7 +73,7 @@ DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& optio
             DataLane& lane = lanes_.emplace_back(work + copying);
             lane.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data", where,
                                        Naming::with_id);
-            // The stream that it is joined to reports its failure.
+            // The stream that this stream is joined into reports its failure.
             lane.stream->set(stream_flag::internal);
         }
     } catch (...) {
@@ -102,9 +102,10 @@ bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
     return asked.reached >= position;
 }
 
-// A record costs about as much as a short operation. If operations are long, the caller has time,
-// and exact waits are worth the cost. Their duration is measured while many are pending. The worker
-// may be delayed by waits or by other programs, so a short time is better evidence than a long one.
+// A record costs about as much as a short operation. If operations are long, the records do not
+// delay them, and exact waits are worth the cost. The duration is measured while many operations
+// are pending. The worker may be delayed by waits or by other programs, so a short measured time is
+// better evidence than a long one.
 void DataLanes::look(std::size_t lane) noexcept {
     constexpr std::uint64_t few = 8;
     constexpr std::int64_t long_ns = 700;

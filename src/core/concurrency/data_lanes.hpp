@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// One stream. Its positions count its operations, including dropped ones. They grow, and may skip
-/// numbers.
+/// A lane: one stream of an order_by_data. A position is the number of an operation on the stream,
+/// including dropped operations. Positions grow, and may skip numbers.
 class DataLane {
 public:
     explicit DataLane(std::size_t lanes) : clock(lanes) {}
@@ -28,20 +28,20 @@ public:
     std::uint64_t newest_task = 0;   ///< position of the newest task
     std::uint64_t newest_maker = 0;  ///< position of the newest task that may have made an array
     std::uint64_t load = 0;          ///< a measure of its work, relative to the others
-    std::uint64_t reached = 0;       ///< a position that it is known to have reached
+    std::uint64_t reached = 0;       ///< a position that the stream is known to have reached
     std::uint64_t looked_at = 0;     ///< value of `newest` at the last look()
-    bool is_slow = true;             ///< whether its operations take long, as far as is known
+    bool is_slow = true;             ///< whether its operations are known or assumed to be long
     std::int64_t each_ns = std::int64_t{1} << 40;  ///< estimated time of one operation
-    std::uint64_t counted_from = 0;                ///< begin of the measurement: a position,
-    std::int64_t timed_from = 0;                   ///< and a time in ns
+    std::uint64_t counted_from = 0;                ///< start of the measurement: a position
+    std::int64_t timed_from = 0;                   ///< start of the measurement: a time in ns
     /// For each lane: the position that this lane is ordered after.
     std::vector<std::uint64_t> clock;
     bool ends_short = true;      ///< whether its newest operation is short
     CallWindow filling, before;  ///< its newest calls, and the calls before them
 
-    // For exact waits:
+    // The next members are for exact waits.
 
-    /// A record at a position. record_behind() returns the oldest one at or after a position, or
+    /// A record at a position. record_behind() returns the oldest record at or after a position, or
     /// null.
     struct Point {
         std::uint64_t position;
@@ -51,7 +51,7 @@ public:
     Point* record_behind(std::uint64_t position) noexcept;
     /// Records after the newest operation. Replaces the oldest record if there are many.
     Point& record(const SourceLocation& where);
-    /// Forgets the records. All of the lane's work must have completed.
+    /// Removes the records. All of the lane's work must have completed.
     void forget_points() noexcept {
         points_.clear();
         reached = newest;
@@ -65,14 +65,14 @@ private:
 /// All streams of one order_by_data. Not thread-safe.
 class DataLanes {
 public:
-    /// Opens `work` streams and, on CUDA devices, those for copies.
+    /// Opens `work` streams and, on CUDA devices, the streams for copies.
     DataLanes(Device device, std::size_t work, const ByDataOptions& options,
               const SourceLocation& where);
     ~DataLanes();
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
 
-    /// The number of streams, and the number of those for work of all kinds.
+    /// The number of all streams, and the number of streams for work of all kinds.
     std::size_t count() const noexcept { return lanes_.size(); }
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
@@ -87,7 +87,8 @@ public:
         if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
         return lanes_[lane].is_slow;
     }
-    /// Returns the lane for copies from the host, to the host, or those that the host waits for.
+    /// Returns the lane for copies from the host, to the host, or for copies that the host waits
+    /// for.
     std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
     std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
@@ -96,17 +97,18 @@ public:
     std::uint32_t index_of(const DataLane& lane) const noexcept {
         return static_cast<std::uint32_t>(&lane - lanes_.data());
     }
-    /// Returns the lane whose stream this is, or null.
+    /// Returns the lane that owns this stream, or null.
     const DataLane* find(std::uint64_t key) const noexcept;
     /// Returns whether work on a lane is already ordered after a position in another one.
     bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
         return lanes_[lane].clock[other] >= position ||
                (lanes_[other].reached >= position && !is_observed());
     }
-    /// Returns whether a position has been reached already: all lanes are then ordered after it.
-    /// Returns false while there are observers, because this order is not reported to them.
+    /// Returns whether a position has been reached already, so that all lanes are ordered after it.
+    /// Returns false while there are observers, because such an order is not reported to them.
     bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
-    /// Orders a lane after a position in another one. Returns whether that made a record.
+    /// Orders a lane after a position in another lane. Returns whether it recorded an event for
+    /// this.
     bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
               const SourceLocation& where);
     /// Blocks until a position is reached, and throws the stream's failure, if it has one.
@@ -114,8 +116,8 @@ public:
                       const SourceLocation& where);
     /// Returns the position of an operation that was just enqueued on a lane, or dropped by it.
     std::uint64_t advance(std::size_t lane) noexcept;
-    /// For clear_error(): later work does not wait for the old records. All work must have
-    /// completed.
+    /// Removes all records, so that later work does not wait for them. Called by clear_error(). All
+    /// work must have completed.
     void forget_points() noexcept {
         for (DataLane& lane : lanes_) lane.forget_points();
     }
@@ -134,9 +136,10 @@ private:
     std::vector<DataLane> lanes_;
     std::size_t work_;
     DataWaits waits_;
-    bool finds_short_;  ///< short calls; needs readable progress of streams
+    bool finds_short_;  ///< whether to detect short calls; needs readable progress
 
-    // look() takes a cache line away from the thread that runs the stream's work.
+    // look() reads a cache line that the thread that runs the stream's work writes, which slows
+    // that thread.
     static constexpr std::uint64_t look_after = 16;
     void look(std::size_t lane) noexcept;
 };

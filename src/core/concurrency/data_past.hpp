@@ -1,5 +1,5 @@
-// The accesses to each block of memory through one order_by_data: its newest writer, and the
-// readers since. Not thread-safe.
+// The accesses to each block of memory through one order_by_data: the block's newest writer, and
+// the readers since. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,12 @@
 
 namespace heddle::detail {
 
-/// A stream outside the order_by_data that uses a block, and the part of its work that is known.
+/// A stream outside the order_by_data that uses a block, and the part of its work that the lanes
+/// are ordered after.
 struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
-    /// Null if there is no user, or if it is one of the order_by_data's own streams or has ended.
+    /// Null if there is no user, or if the user is one of the order_by_data's own streams or has
+    /// ended.
     StreamState* stream = nullptr;
     std::uint64_t submissions = 0;  ///< number of its submissions ordered before work on `lanes`
     std::uint64_t lanes = 0;        ///< a bit for each lane
@@ -27,34 +29,37 @@ struct BlockPast {
 
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    Block* block = nullptr;      ///< null for all memory that is not heddle's, or for a group
-    std::uint64_t serial = 0;    ///< serial of the allocation that this past belongs to
-    std::uint32_t group = none;  ///< index of the past that all imports of the same memory share
+    Block* block = nullptr;      ///< null for memory that heddle does not own, and for a group
+    std::uint64_t serial = 0;    ///< Block::serial of the allocation
+    std::uint32_t group = none;  ///< index of the past shared by all imports of the same memory
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< one bit for each lane with a reader since the writer
-    /// Whether work on one lane has conflicted with work on another. It will again.
+    /// Whether work on one lane has conflicted with work on another lane, which makes further
+    /// conflicts likely.
     bool is_shared = false;
     bool is_special = true;  ///< whether the past is new or in a group
-    /// Whether the order_by_data's own streams may have work on the block that it has not noted.
+    /// Whether the order_by_data's own streams may have work on the block that is not recorded
+    /// here.
     bool is_new = true;
-    /// Whether the readers may have written. Can be true only before the first noted writer.
+    /// Whether the readers may have written. Can be true only before the first recorded writer.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
     /// One bit for each lane whose order after ended streams was reported to observers.
     std::uint64_t told = 0;
-    /// The newest call that uses the block, by DataOrder's count, and whether that call writes it.
+    /// The newest call that uses the block, as numbered by DataOrder, and whether that call writes
+    /// it.
     std::uint64_t used_by = 0;
     bool is_written = false;
 };
 
-/// The pasts of all blocks that were used. heddle reuses blocks and never frees them, so there are
-/// at most as many as there were arrays at one time.
+/// The pasts of all blocks that were used. heddle reuses Blocks and never frees them. So there are
+/// at most as many pasts as arrays existed at one time.
 class DataPast {
 public:
     explicit DataPast(std::size_t lanes);
 
-    /// Returns the index of the block's past, which is empty for a new allocation. Indices remain
+    /// Returns the index of the block's past. The past of a new allocation is empty. Indices remain
     /// valid. Throws std::bad_alloc.
     std::size_t find(Block* block) {
         const std::uint64_t serial = allocation_of(block);
@@ -67,8 +72,9 @@ public:
             return slot.index;
         }
     }
-    /// Returns the index of the past that all imports of one memory share, by Import::memory. There
-    /// are at most 65,536 such pasts: memory with the same low bits shares one, too.
+    /// Returns the index of the past that all imports of one memory share; the key is
+    /// Import::memory. There are at most 65,536 such pasts: memory with the same low bits shares
+    /// one, too.
     std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
@@ -79,13 +85,13 @@ public:
     std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
         return readers_[index * lanes_ + lane];
     }
-    /// Forgets the known work of streams outside the order_by_data, so that the work is queried
+    /// Removes all outside users, so that the work of streams outside the order_by_data is queried
     /// again.
     void forget_outside() noexcept {
         for (BlockPast& past : pasts_)
             for (OutsideUser& user : past.outside) user = {};
     }
-    /// Notes an operation that has been enqueued.
+    /// Records an operation that has been enqueued.
     void note(std::size_t index, bool writes, std::uint32_t lane, std::uint64_t position) noexcept {
         BlockPast& past = pasts_[index];
         if (writes) {

@@ -1,4 +1,4 @@
-// fork_join(): branches on streams that are kept for the next one.
+// fork_join(): runs branches on streams that are cached for the next fork_join().
 #include <heddle/concurrency/fork_join.hpp>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Streams for branches, cached for later fork_joins. Prefers a stream whose last branch the same
-/// base had joined before it forked: the new branch waits for that work anyway.
+/// Streams for branches, cached for later fork_joins. Prefers a stream whose last branch was joined
+/// into the same base before this fork, because the new branch has to wait for that work anyway.
 class Branches {
 public:
     /// `forked_at` is the base's number of submissions at the fork.
@@ -33,7 +33,8 @@ public:
             const std::lock_guard lock(mutex_);
             Lane& lane = lanes_[key(device, base.priority)];
             ReturnedStreams& idle = lane.idle;
-            // Reserves room for all streams that may be returned, so that give() never allocates.
+            // Reserves room for all streams that may be returned, so that returning a stream never
+            // allocates.
             idle.reserve(idle.size() + lane.out + 1);
             if (StreamRecord* const found = take_joined(idle, base, forked_at))
                 return taken(lane, *found);
@@ -51,7 +52,7 @@ public:
                 if (!has_failed(busy)) return taken(lane, busy);
                 close_stream(busy);
             }
-            ++lane.out;  // before the stream is made, so that its room stays reserved
+            ++lane.out;  // before the stream is made, so that room for its return stays reserved
         }
         StreamRecord* made = nullptr;
         try {
@@ -68,12 +69,13 @@ public:
 
     void give(StreamRecord& stream, StreamRecord& base) noexcept {
         leave_joined(stream, base);
-        // True if the stream has failed or is captured, or if its native handle was handed out.
+        // True if the stream has failed or is captured, or if its native handle is known outside
+        // heddle.
         const bool is_spoilt = stream.has(stream_flag::slow_order);
         {
             const std::lock_guard lock(mutex_);
             const auto found = lanes_.find(key(stream.device, base.priority));
-            if (found != lanes_.end()) {  // else it was taken before a fork()
+            if (found != lanes_.end()) {  // else it was taken before a fork() of the process
                 Lane& lane = found->second;
                 if (lane.out != 0) --lane.out;
                 if (!is_spoilt && lane.idle.size() < std::min(most_idle, lane.idle.capacity())) {
@@ -85,7 +87,7 @@ public:
         close_stream(stream);
     }
 
-    /// Ends the idle streams of the device, except those that have work.
+    /// Closes the cached streams of the device, except those with pending work.
     void trim(Device device) noexcept {
         const std::lock_guard lock(mutex_);
         for (auto& [of, lane] : lanes_) {
@@ -106,8 +108,8 @@ public:
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    /// The limit of cached streams. Forks with more branches cost more and leave no further
-    /// streams.
+    /// The maximum number of cached streams. Forks with more branches cost more, and do not cache
+    /// the additional streams.
     static constexpr std::size_t most_idle = 1024;
     struct Lane {
         ReturnedStreams idle;
@@ -121,8 +123,8 @@ private:
         ++lane.out;
         return stream;
     }
-    /// Removes and returns a stream whose work is all before the fork. Searches only the newest
-    /// few.
+    /// Removes and returns a stream whose work is entirely ordered before the fork. Searches only
+    /// the newest few streams.
     static StreamRecord* take_joined(ReturnedStreams& idle, const StreamRecord& base,
                                      std::uint64_t forked_at) noexcept {
         const std::uint64_t base_id = base.id.load();
@@ -155,7 +157,7 @@ struct Fork::Impl {
         std::uint64_t at_fork;  ///< its submissions when the branch began
     };
     StreamRecord& base;
-    std::uint64_t forked_at;  ///< the base's submissions
+    std::uint64_t forked_at;  ///< the base's submissions at the fork
     Event fork;
     std::vector<BranchStream> streams;
     SourceLocation where;

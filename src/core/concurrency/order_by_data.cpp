@@ -25,7 +25,8 @@ constexpr std::size_t most_streams = 32;
 constexpr std::size_t best_on_cpu = 2, best_on_cuda = 8;
 /// The cost of a wait, in operations on another stream.
 constexpr std::uint64_t wait_cost = 2;
-/// The most operations that a stream's load can be behind the others: old work does not count.
+/// The maximum number of operations by which a stream's load can be below the others, so that old
+/// work does not count.
 constexpr std::uint64_t most_behind = 8;
 
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
@@ -41,8 +42,8 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     static_cast<std::size_t>(std::max(at_once, 1)));
 }
 
-/// Throws for a recorded current stream of this thread. Recordings of other threads have no effect
-/// here.
+/// Throws if this thread's current stream is recorded by a capture or batch of this thread.
+/// Captures and batches of other threads have no effect.
 void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
     if (is_recorded_here(current))
         usage_error({call, where, current},
@@ -136,8 +137,8 @@ void DataOrder::use_address(const void* address) {
     found_.push_back(block);
 }
 
-// An array that a task made has work on the order_by_data's own streams that no operation has
-// declared. The newest task of such a stream, or one before it, may have written it.
+// An array that a task made may have work on the order_by_data's own streams that no operation has
+// declared. It may have been written by the newest task of such a stream, or by an earlier one.
 void DataOrder::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
@@ -153,8 +154,8 @@ void DataOrder::begin_past(std::size_t index) {
     for (const StreamUse& use : users.all()) {
         const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
         if (lane == nullptr || lane->newest_task == 0) continue;
-        // With several streams, a task has used an array that another one has made, in an unknown
-        // way.
+        // With several streams, a task has used an array that another task has made. How is
+        // unknown.
         past.readers_may_write = past.writer != 0 || past.readers_may_write;
         past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
     }
@@ -191,9 +192,9 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
 
 // An operation that is shorter than a wait runs on the stream of the previous operation, unless the
 // newest operation there is long. An operation that depends on a stream's newest operation runs on
-// that stream, because it could not start earlier elsewhere. Otherwise, a short one runs on any
-// stream whose newest operation is not long. All others run where they start first: on the least
-// loaded stream, where a wait counts as some operations.
+// that stream, because it could not start earlier elsewhere. Any other short operation runs on a
+// stream whose newest operation is not long. All other operations run where they can start first:
+// on the least loaded stream. In this comparison, a wait counts as several operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
@@ -216,9 +217,9 @@ std::size_t DataOrder::choose() const noexcept {
     return best;
 }
 
-// Records only if other work may have to wait for the newest operation. That is not so if the next
-// one on the stream replaces it in the pasts of all arrays that it used. The uses of arrays that a
-// task has made are unknown.
+// Records only if other work may have to wait for the newest operation. Other work cannot, if the
+// stream's next operation replaces it in the pasts of all arrays that it used. The uses of arrays
+// that a task has made are unknown.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
@@ -246,7 +247,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
-        // A failure of the other stream has to be inherited, too.
+        // The failure of the other stream must be inherited, too.
         if ((lanes_.is_after(lane, one.lane, one.position) ||
              lanes_.has_reached(one.lane, one.position)) &&
             !has_failed(*lanes_[one.lane].stream)) {
@@ -284,7 +285,8 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
     }
 }
 
-// Streams that have ended were not waited for. Others may have replaced them among the users.
+// The lanes have not waited for streams that have ended. Other streams may have replaced these
+// among the users.
 void DataOrder::tell_ended(BlockPast& past, std::size_t lane,
                            const SourceLocation& where) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << lane;
@@ -339,7 +341,7 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     if (lanes_.count() != 1) {
         // Called before the waits of this operation.
         if (lanes_.records(lane_)) record_newest(lane_, where);
-        // For end(), which cannot fail. An allocation adds its memory afterwards.
+        // Reserves room for end(), which must not fail. An allocation adds its memory later.
         newest_uses_[lane_].reserve(uses_.size() + 1);
     }
     order(lane_, where);
@@ -380,8 +382,8 @@ void DataOrder::end_task() noexcept {
     end();
     DataLane& lane = lanes_[lane_];
     lane.newest_task = lane.newest;
-    // Each new array takes the next id of its thread. So if the id after task_id_ is taken, the
-    // task may have made an array.
+    // Each new array takes the next id of its thread. So if the id after task_id_ is not the next
+    // one any more, the task may have made an array.
     if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
     had_tasks_ = true;
 }
@@ -404,7 +406,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // For the order_by_data's own streams the positions matter, and have been waited for.
+        // For the order_by_data's own streams, waits for positions have been enqueued already.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }
@@ -434,9 +436,9 @@ std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
         const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);
         if (first == nullptr) first = one;
     }
-    // All work has completed, so that no wait needs a record that has the failure.
+    // All work has completed, so no wait needs the records, which still contain the failure.
     lanes_.forget_points();
-    past_.forget_outside();  // it may have failures that were not cleared
+    past_.forget_outside();  // work outside may have failures that were not cleared
     return first;
 }
 

@@ -18,7 +18,7 @@ namespace heddle::detail {
 class DataOrder {
 public:
     DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where);
-    /// Joins the streams to the current one; reports errors.
+    /// Joins the streams into the current stream. Passes errors to the report hook.
     ~DataOrder();
     DataOrder(const DataOrder&) = delete;
     DataOrder& operator=(const DataOrder&) = delete;
@@ -32,8 +32,8 @@ public:
             throw_not_usable(call, where);
     }
 
-    // An operation: begin(), uses, start(), the call that enqueues it, end(). An exception before
-    // end() leaves no note.
+    // The steps of an operation: begin(), one call for each use, start(), the call that enqueues
+    // it, end(). After an exception before end(), the operation is not recorded.
 
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
@@ -51,28 +51,28 @@ public:
     void use(const Piece& piece, bool writes) {
         use(piece.owner, piece.data, piece.rows == 0 ? 0 : piece.bytes, writes);
     }
-    /// Adds the array that contains an address, if there is one, as written. start() makes the
-    /// stream a user of it; of its other arrays, the stream becomes a user when the operation is
-    /// admitted.
+    /// Adds the array that contains an address, if there is one, as written. start() adds the
+    /// stream to the users of this array. The stream is added to the users of the operation's other
+    /// arrays when the operation is admitted.
     void use_address(const void* address);
     static constexpr std::size_t any_lane = ~std::size_t{0};
-    /// Chooses a stream, unless `lane` names one, and orders it.
+    /// Chooses a stream, unless `lane` selects one, and orders the stream after conflicting work.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
-    /// Notes the operation on that stream, even if it was dropped: later users of its memory then
-    /// wait for the stream, and inherit its failure.
+    /// Records the operation on that stream, even if it was dropped. Later users of its memory then
+    /// wait for the stream, and inherit the stream's failure.
     void end() noexcept;
-    /// Notes an allocation in the same way. An allocation is no operation.
+    /// Records an allocation in the same way. An allocation does not count as an operation.
     void end_allocation() noexcept;
     /// Blocks until the operation that was just enqueued has completed.
     void wait_for_present(const SourceLocation& where);
-    /// Replaces start() and end(): blocks until the host may use the memory.
+    /// Called instead of start() and end(). Blocks until the host may use the memory.
     void wait_on_host(const char* call, const SourceLocation& where);
 
     void begin_task() noexcept {
         is_in_task_ = true;
         task_id_ = next_id();
     }
-    /// Replaces end().
+    /// Called instead of end().
     void end_task() noexcept;
     const DataLanes& lanes() const noexcept { return lanes_; }
 
@@ -85,7 +85,8 @@ private:
         std::uint32_t past;
         bool writes;
     };
-    /// A lane with work that conflicts with the operation, up to a position.
+    /// A lane with work that conflicts with the operation, and the position of its newest
+    /// conflicting work.
     struct Needed {
         std::uint32_t lane;
         std::uint64_t position;
@@ -114,7 +115,7 @@ private:
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
     bool had_tasks_ = false;
-    std::uint64_t task_id_ = 0;  ///< chosen when the current task began, or the last one
+    std::uint64_t task_id_ = 0;  ///< chosen when the current (or last) task began
     std::size_t lane_ = 0;       ///< the lane of the current operation
     std::size_t bytes_ = 0;      ///< number of bytes that the operation uses
     std::uint64_t this_call_ = 0;
@@ -123,7 +124,7 @@ private:
     std::vector<Use> uses_;
     std::vector<Block*> found_;  ///< the blocks that were found by address
     std::vector<Needed> needed_;
-    std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
+    std::vector<std::vector<Use>> newest_uses_;  ///< for exact waits: uses of the newest operations
     DataLanes lanes_;
     DataPast past_;
     ByDataStats stats_;

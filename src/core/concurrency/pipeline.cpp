@@ -41,13 +41,13 @@ struct PipelineCore::State {
     PipelineOptions options;
     std::size_t piece, out_piece;  ///< number of elements
     bool in_place;
-    bool out_as_in;  ///< a piece has room for as many outputs as inputs
+    bool out_as_in;  ///< whether a piece has room for as many outputs as inputs
     Stream copy_in, work, copy_out;
     std::vector<Slot> slots = {};
     std::uint64_t submitted = 0, released = 0;  ///< pieces [released, submitted) occupy their slots
     std::uint64_t elements_done = 0;
-    bool acquired = false;  ///< slot submitted % depth is being filled
-    bool popped = false;    ///< the caller is reading the result of piece `released`
+    bool acquired = false;  ///< whether slot submitted % depth is being filled
+    bool popped = false;    ///< whether the caller reads the result of piece `released`
     bool finished = false;
     bool stopped = false;
     std::exception_ptr failure = nullptr;
@@ -64,8 +64,8 @@ struct PipelineCore::State {
           work(d, {.priority = options.work_priority, .name = options.name + ": work"}, where),
           copy_out(d, {.priority = options.copy_priority, .name = options.name + ": copy out"},
                    where) {
-        // One slot each for reading, copying in, working, copying out and writing, and one more so
-        // that no stage waits for the host.
+        // One slot each for reading, copying in, working, copying out and writing, and an
+        // additional slot so that no stage waits for the host.
         if (options.depth == 0) options.depth = in_size != 0 && out_size != 0 ? 6 : 4;
         constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
         if (options.depth > most_depth)
@@ -94,8 +94,8 @@ struct PipelineCore::State {
         if (stopped) usage_error({call, where}, "the pipeline was stopped");
     }
 
-    /// While an InUse exists, calls by other threads throw UsageError. The pipeline's own work may
-    /// call it.
+    /// While an InUse exists, calls by other threads throw UsageError. The pipeline's work, on the
+    /// same thread, may call the pipeline.
     class InUse {
     public:
         InUse(State& state, const char* call, Where where)
@@ -120,8 +120,8 @@ struct PipelineCore::State {
         bool is_outer_ = false;
     };
 
-    /// Calls `f`. If that throws, waits for all enqueued work, and every later call throws the same
-    /// error.
+    /// Calls `f`. If `f` throws, waits for all enqueued work, and makes every later call throw the
+    /// same error.
     template <class F> auto guarded(F&& f) {
         try {
             return f();
@@ -142,15 +142,15 @@ struct PipelineCore::State {
         acquired = popped = false;
         for (StreamRecord* const stream : streams()) {
             try {
-                block_until_idle(*stream, {});  // not caused by a line of the user's
-            } catch (...) {  // a wait that is not allowed here, or the device is lost
+                block_until_idle(*stream, {});  // no place: no line of the user's caused this wait
+            } catch (...) {  // waiting is not allowed here, or the device is lost
             }
         }
         released = submitted;
     }
 
-    /// Reports failures that have not been reported. The streams keep them for the arrays of the
-    /// work.
+    /// Reports failures that have not been reported yet. The streams keep them, because arrays of
+    /// the work may refer to them.
     void end_failures() {
         for (StreamRecord* const stream : streams())
             if (const Failure failed = stream->known_failure()) report_untold(*failed);
@@ -178,8 +178,8 @@ struct PipelineCore::State {
         slots.push_back(std::move(slot));
     }
 
-    /// Waits for a piece, and throws if one of the streams has failed. The stream has its failure
-    /// by then, even if the piece itself was dropped.
+    /// Waits for a piece, and throws if one of the streams has failed. After the wait the stream
+    /// has its failure, even if the piece itself was dropped.
     void wait_for(Slot& slot, Where where) {
         slot.done.synchronize(where);
         throw_failure(where);
@@ -258,7 +258,7 @@ struct PipelineCore::State {
                         outputs, memory.out_count);
         slot.outputs = outputs;
         slot.elements = in_size != 0 ? count : outputs;
-        if (in_size == 0 && outputs == 0) return 0;  // the end, not a piece
+        if (in_size == 0 && outputs == 0) return 0;  // the end of the input, not a piece
         ++submitted;
         copy_piece_out(slot, where);
         return outputs;
@@ -305,7 +305,7 @@ void* PipelineCore::acquire(Where where) {
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
         if (s.in_size != 0 && host.empty()) host = s.host_memory(s.piece * s.in_size, where);
-        else if (s.in_size != 0) (void)on_host(host, where);  // the caller uses it now
+        else if (s.in_size != 0) (void)on_host(host, where);  // the caller uses the memory now
         s.acquired = true;
         return host.view().data();
     });

@@ -1,4 +1,4 @@
-// Streams that were returned, for reuse.
+// Streams that branches or leases have returned, for reuse.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ struct ReturnedStream {
     std::uint64_t joined_at = 0;  ///< that stream's submissions at the join
 };
 
-/// Returned streams, nearly in the order of their return. The oldest is the first: it is the
-/// likeliest to be idle. Only the cost of reserve() grows with the number of streams: a program
-/// that once had many does not pay for them for ever. Not thread-safe.
+/// Returned streams, nearly in the order of their return. The oldest stream is the first, because
+/// it is the likeliest to be idle. Only the cost of reserve() grows with the number of streams, so
+/// a program that once had many streams does not pay for them for ever. Not thread-safe.
 class ReturnedStreams {
 public:
     /// The number of streams that are searched in one place.
@@ -63,10 +63,10 @@ public:
         return stream;
     }
 
-    /// Removes and returns the first stream for which `is_wanted` is true. Searches the few oldest,
-    /// and then a few others, different ones each time. So none is skipped for ever while the
-    /// oldest have long work. Streams for which `is_spoilt` is true are removed and passed to
-    /// `drop`. Returns null if there is no match.
+    /// Removes and returns the first stream for which `is_wanted` is true, or returns null.
+    /// Searches the few oldest streams, then a few others, different ones each time. So no stream
+    /// is skipped for ever while the oldest have long work. Streams for which `is_spoilt` is true
+    /// are removed and passed to `drop`.
     template <class IsSpoilt, class Drop, class IsWanted>
     StreamRecord* take(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
         for (const bool is_oldest : {true, false}) {
@@ -78,7 +78,7 @@ public:
                     if (!is_oldest) next_ = i - few;
                     return &remove(i);
                 }
-                // The stream is checked once more: it may have failed meanwhile.
+                // Checks the stream again, because it may have failed meanwhile.
                 if (is_wrong || is_spoilt(stream)) drop(remove(i));
                 else ++i;
             }
@@ -104,7 +104,7 @@ private:
     std::vector<ReturnedStream> ring_;  ///< its size is 0, or a power of two
     std::size_t first_ = 0;
     std::size_t size_ = 0;
-    std::size_t next_ = 0;  ///< after the few oldest: where take() continues
+    std::size_t next_ = 0;  ///< position at which the next take() searches, behind the oldest few
 };
 
 }  // namespace heddle::detail

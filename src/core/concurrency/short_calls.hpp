@@ -1,4 +1,4 @@
-// Finds calls whose operations are so short that waits for other streams are not worth their cost.
+// Finds calls with operations so short that waits for other streams cost more than they save.
 #pragma once
 
 #include <array>
@@ -10,8 +10,9 @@
 
 namespace heddle::detail {
 
-/// Calls by their place in the program and by the size of their memory: the same line enqueues long
-/// and short operations. A call does not count as short until it is known to be. Not thread-safe.
+/// Calls, identified by their place in the program and the size of their memory, because the same
+/// line may enqueue long and short operations. A call counts as short only when it is known to be.
+/// Not thread-safe.
 class ShortCalls {
 public:
     using Index = std::uint8_t;
@@ -40,8 +41,9 @@ private:
     std::array<Call, 64> calls_;
 };
 
-/// The calls of consecutive operations on a stream, and the time when the first was enqueued. Once
-/// the last one has completed, none took longer than the time since.
+/// The calls of consecutive operations on a stream, and the time when the first was enqueued. When
+/// the last operation has completed, no operation of the window took longer than the time since
+/// then.
 class CallWindow {
 public:
     /// Adds a call. Returns whether the window is now full. A window is half as long until its
@@ -52,13 +54,13 @@ public:
     }
     /// Sets the position of the last operation.
     void end(std::uint64_t position) noexcept { last_ = position; }
-    /// Starts again. `now`: in ns.
+    /// Empties the window. `now` is in ns.
     void start(std::int64_t now) noexcept {
         count_ = 0;
         began_ = now;
     }
-    /// Marks the window's calls as short if the stream has reached the last one, otherwise as not
-    /// short. Has no effect if it has, but more than 10 us have passed: other calls may have taken
+    /// Marks the window's calls as not short if the stream has not reached the last one, and as
+    /// short if it has reached it within 10 us. Otherwise has no effect: other calls may have taken
     /// the time.
     void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
         // In this time, twice a window's calls complete if each takes as long as a wait.

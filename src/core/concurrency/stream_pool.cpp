@@ -1,4 +1,4 @@
-// Leased and shared streams of a pool; reserve_streams().
+// Implements StreamPool and reserve_streams().
 #include <heddle/concurrency/stream_pool.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using detail::StreamRecord;
 struct StreamPoolState {
     /// Streams of one priority, clamped to the device's range.
     struct Lane {
-        /// Streams with work that a batch has not submitted yet are in use.
+        /// Streams with work that a batch has not submitted yet count as in use.
         detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
@@ -51,7 +51,7 @@ struct StreamPoolState {
         StreamRecord& stream =
             detail::open_stream(device, priority, "pool stream", where, detail::Naming::with_id);
         try {
-            // Reserves room for its return, so that give() never allocates.
+            // Reserves room for the stream's return, so that returning it never allocates.
             lanes[stream.priority].returned.reserve(static_cast<std::size_t>(made) + 1);
         } catch (...) {
             detail::close_stream(stream);
@@ -61,8 +61,8 @@ struct StreamPoolState {
         return stream;
     }
 
-    /// Returns whether a returned stream must not be leased again. It has failed, its native handle
-    /// was handed out, or it still takes part in a capture.
+    /// Returns whether a returned stream must not be leased again, because it has failed, its
+    /// native handle is known outside heddle, or it still takes part in a capture.
     static bool is_spoilt(StreamRecord& stream) noexcept {
         return stream.has(detail::stream_flag::poisoned | detail::stream_flag::unseen |
                           detail::stream_flag::capturing | detail::stream_flag::captured);
@@ -103,7 +103,7 @@ struct StreamPoolState {
             stream = &make(priority, where);
             ++exclusive;
         }
-        // Takes a busy stream: the new lease's work is ordered after the earlier work, also in the
+        // Takes a busy stream. The new lease's work is ordered after the earlier work, even in the
         // calling thread's own batch.
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);

@@ -1,4 +1,4 @@
-// Programmatic events: in a recording, a kernel that waits for one may start early.
+// Programmatic events. In a recording, a kernel that waits for such an event may start early.
 #include <heddle/launch/dependent_launch.hpp>
 
 #include "core/stream/order.hpp"

@@ -29,8 +29,8 @@ private:
     std::size_t count_;
 };
 
-/// Sets `to` to the view whose owner word is word i. Returns the view's number of words, from its
-/// pointer on. Returns 0 if there is no view.
+/// If word i is the owner word of a view, sets `to` to that view. Returns the view's length in
+/// words, or 0 if there is no view.
 [[gnu::noinline]] std::size_t view_at(const Words& words, std::size_t i,
                                       MemoryArgument& to) noexcept {
     const OwnerWord owner(words[i]);
@@ -42,8 +42,8 @@ private:
     if (element == 0 || __builtin_mul_overflow(size, element, &bytes) ||
         !holds(*block, data, bytes))
         return 0;
-    // The element is at least this large: the view is all memory from its pointer on, unless it is
-    // empty.
+    // The owner word stores only a lower bound of the element size. So the view counts as all
+    // memory from its pointer on, unless it is empty.
     if (element == OwnerWord::large) {
         const auto offset =
             reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block->data);
@@ -77,7 +77,7 @@ MemoryArgument* find_views(const void* object, std::size_t bytes, std::int8_t ar
         if (length == 0) continue;
         to->argument = argument;
         ++to;
-        i += length - 1;  // the next owner word is at least three words further
+        i += length - 1;  // the next owner word is at least three words later
     }
     return to;
 }
@@ -136,7 +136,7 @@ std::vector<const void*> addresses_in(const WorkType& type, const void* closure)
 
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept {
     if (type.signals != Signals::on_host) return type.signals == Signals::yes;
-    // Only the type of a host function is known.
+    // For a host function, only its type is known.
     if (type.kernel == KernelKind::none) return type.may_signal(device);
     return held.is_watched || (held.pointers != 0 && device.is_cpu());
 }

@@ -10,8 +10,8 @@
 
 namespace heddle::detail {
 
-/// The memory of a host function: the memory that it declares, and the views with an owner in its
-/// closure. Leaves out views of arrays that it declares.
+/// The memory of a host function: its declared memory, and the views with an owner in its closure.
+/// Leaves out views of arrays that are declared.
 class HostMemory {
 public:
     /// `declared` must outlive the object. Allocates only for large closures.
@@ -27,7 +27,7 @@ private:
     std::span<const MemoryArgument> all_;
 };
 
-/// The words of a kernel's closure besides views with an owner.
+/// The words of a kernel's closure that are not part of views with an owner.
 struct Undeclared {
     static constexpr std::size_t most_kept = 8;
 
@@ -43,10 +43,10 @@ struct Undeclared {
 /// Returns all words of a kernel's closure that may be addresses, except those of views with an
 /// owner.
 std::vector<const void*> addresses_in(const WorkType& type, const void* closure);
-/// Returns the contents of a kernel's closure besides views with an owner.
+/// Returns the contents of a kernel's closure apart from views with an owner.
 Undeclared undeclared_in(const WorkType& type, const void* closure);
-/// Returns whether a kernel or host function may signal others while it runs on the device. That is
-/// WorkType::may_signal(), unless the words of this closure rule it out.
+/// Returns whether a kernel or host function may signal others while it runs on the device. Returns
+/// WorkType::may_signal(), unless the contents of this closure rule a signal out.
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
 
 /// Throws UsageError if the view's array was destroyed.

@@ -1,5 +1,5 @@
-// The path of every launch: checks, users of memory, recording, backend, observers. Also copies of
-// closures, and the errors of launches.
+// The path of every launch: checks, users of memory, recording, backend, observers. Also copies
+// closures, and throws the errors of launches.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -80,8 +80,8 @@ void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const Sour
 }
 
 namespace {
-/// Appends a kernel's accesses by one argument, as far as there is room. `access` covers the whole
-/// argument. Returns their number.
+/// Appends a kernel's accesses through one argument, as far as there is room. `access` covers the
+/// whole argument. Returns the number of accesses.
 std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAccess> to) noexcept {
     if (use.is_concurrent) access.mode = AccessMode::concurrent;
     const std::size_t count = std::min(use.most(), to.size());
@@ -262,7 +262,7 @@ void submit_function(StreamState& stream, const WorkType& type, void* self,
     if (submit(stream, function, memory, record, enqueue, describe) != Submitted::dropped ||
         type.op->complete == nullptr) [[likely]]
         return;
-    // An on_completion() function is called in any case, after work that a batch has recorded.
+    // An on_completion() function is always called, after work that a batch has recorded.
     if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
     enqueue();
     if (is_noted()) tell(stream, function, false, describe);
@@ -329,7 +329,7 @@ template <class Write> SharedClosure make_closure(const WorkType& type, const Wr
         std::byte bytes[alignof(std::max_align_t)];
     };
     if (type.op->destroy == nullptr && type.op->align <= alignof(Unit)) {
-        // One allocation, which is zeroed.
+        // Makes a single, zeroed allocation.
         auto made = std::make_shared<Unit[]>((type.op->size + sizeof(Unit) - 1) / sizeof(Unit));
         write(made.get());
         return made;

@@ -16,7 +16,7 @@ namespace heddle::detail {
 /// which need not be initialised, and returns their number.
 std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               std::span<OpAccess> to) noexcept;
-/// Returns all of these accesses.
+/// Returns all accesses, as described by describe_accesses().
 std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 
 /// Throws if the stream cannot run the launch: kernel, grid or memory. `name` is the public call
@@ -28,8 +28,8 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
 
 /// Returns the address of the kernel in the closure: an object, or a GridHead.
 const void* kernel_of(const Work& work);
-/// Returns the kernel's name: from its type, of the __global__ function, or as a module's readable
-/// name. `kernel` is its address in a closure.
+/// Returns the kernel's name: the name of its type, of the __global__ function, or the readable
+/// name of a module's kernel. `kernel` is its address in a closure.
 const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept;
 
 /// Copies a kernel's closure. Several nodes may own the copy.

@@ -1,4 +1,4 @@
-// preload(), and the policy for code that is loaded late.
+// preload(), and the policy for launches that load code.
 #include <heddle/launch/preload.hpp>
 
 #include <atomic>

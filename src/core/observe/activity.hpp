@@ -1,5 +1,5 @@
-// The activities of threads in heddle: they wait, or run a stream's work. Noted while the process
-// is watched (docs/adr/0051).
+// The activities of threads inside heddle: waiting, or running a stream's work. Recorded while the
+// process is watched (docs/adr/0051).
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct ActivityWait {
     SourceLocation where = {};
     /// StreamState::key of the stream, or 0.
     std::uint64_t stream = 0;
-    /// For waits for an event.
+    /// The event, for waits for an event.
     EventPoint event = {};
     /// The device, for waits for a whole device or for an event.
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -36,15 +36,16 @@ struct ActivityWork {
     bool is_node = false;  ///< a node of a graph
 };
 
-/// The activity of one thread. Written by that thread alone. Other threads read it at any time.
+/// The activity of one thread. Only that thread writes it; other threads may read it at any time.
 /// Lock-free.
 class ThreadActivity {
 public:
-    /// Returns the calling thread's activity, or null if there is no memory.
+    /// Returns the calling thread's activity, or null if memory is exhausted.
     static ThreadActivity* mine() noexcept;
     /// Assigns a number to the calling thread.
     static void number_mine() noexcept;
-    /// Names the call at this place, for waits of nested calls that have the same place.
+    /// Sets the name of the call at this place, for waits in nested calls that pass on the same
+    /// place.
     static void name_call(const char* call, const SourceLocation& where) noexcept;
 
     void begin_wait(const ActivityWait& wait) noexcept;
@@ -62,11 +63,12 @@ public:
 
     /// A copy of a thread's activity.
     struct Seen {
-        /// Numbers threads that have waited or recorded, from 1 in that order; 0 for others.
+        /// The thread's number: threads that have waited or recorded are numbered from 1, in that
+        /// order. 0 for others.
         unsigned number = 0;
-        int thread = 0;  ///< as gettid()
+        int thread = 0;  ///< the result of gettid()
         std::thread::id id;
-        /// Odd while the thread waits, or runs work. A change shows progress.
+        /// Odd while the thread waits or runs work. A changed value shows progress.
         std::uint64_t wait_serial = 0, work_serial = 0;
         ActivityWait wait;
         ActivityWork work;  ///< the newest work, even after its end
@@ -75,7 +77,7 @@ public:
     };
     /// Returns the activity of all threads that were active while the process was watched.
     static std::vector<Seen> all();
-    /// Forgets all threads but the calling one: for the child of a fork.
+    /// Removes all threads except the calling one. For the child of a fork.
     static void forget_others() noexcept;
     /// Returns the number of the thread, or 0 if it has none.
     static unsigned number_of(std::thread::id id) noexcept;
@@ -97,7 +99,7 @@ private:
         std::atomic<const char*> call{nullptr}, file{nullptr};
         std::atomic<unsigned> line{0};
         std::atomic<std::uint64_t> stream{0}, event{0}, record{0};
-        std::atomic<int> device{0};  ///< a Device is not a word for all compilers
+        std::atomic<int> device{0};  ///< not a Device: some compilers cannot make that lock-free
         std::atomic<std::int64_t> since_ns{0};
     };
     struct Work {
@@ -149,7 +151,7 @@ public:
     WaitMark(const WaitMark&) = delete;
     WaitMark& operator=(const WaitMark&) = delete;
     /// Begins a wait. Call it only while the process is watched. Has no effect if the thread waits
-    /// already: the outer call is more informative.
+    /// already, because the outer call is more informative.
     void begin(const ActivityWait& wait) noexcept;
     void end() noexcept {
         if (activity_ != nullptr) [[unlikely]]

@@ -1,4 +1,4 @@
-// Calls as reported to observers: the call that a thread is in, and when it began.
+// Calls as reported to observers: the call that a thread is executing, and when it began.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// The call that this thread is in, for observers that requested it.
+/// The call that this thread is executing, for observers that requested calls.
 struct ThreadCall {
     std::int64_t begin_ns = 0;  ///< begin of the call, or of its next operation; 0 if not requested
     std::uint64_t id = 0;       ///< id of its next operation; 0 if not chosen yet
@@ -20,8 +20,8 @@ struct ThreadCall {
     std::uint32_t share = 0, shares = 0;
     const char* collective_name = "";  ///< "all_reduce", for example
 };
-/// Each thread has two, as in ThreadStates: a thread that waits may run work of streams, which
-/// makes its own calls.
+/// Each thread has two, as in ThreadStates: a thread that waits may run work of streams, and this
+/// work makes its own calls.
 inline constinit thread_local ThreadCall thread_calls[2];
 
 inline ThreadCall& this_call() noexcept {
@@ -34,37 +34,37 @@ inline std::uint64_t timed_id() noexcept {
     const ThreadCall& call = this_call();
     return call.begin_ns != 0 ? call.id : 0;
 }
-/// Returns the id of an operation that may run host functions, or 0 if no observer requests the
-/// operations that these enqueue.
+/// Returns the id of an operation that may run host functions. Returns 0 if no observer requests
+/// the operations that host functions enqueue.
 inline std::uint64_t function_id() noexcept { return this_call().id; }
 
-/// Like notify(), without a copy: fills in the members that depend on the thread's call.
+/// Like notify(), but without a copy of `op`. Fills in the members that depend on the thread's
+/// call.
 void complete_and_notify(OpInfo& op) noexcept;
-/// Reports an interval in which this thread was blocked to observers: `op` has its begin and end.
+/// Reports to observers an interval in which this thread was blocked. `op` has its begin and end.
 /// The thread's current call continues.
 void notify_blocked(OpInfo& op) noexcept;
 /// Returns whether an observer requests the times of operations and calls.
 inline bool wants_times() noexcept {
     return (observed.load(std::memory_order_relaxed) & observe::times) != 0;
 }
-/// Defects in the records of a profiling library, since the process began.
+/// Numbers of faulty records from a profiling library, since the process began.
 struct RecordCounts {
     std::uint64_t dropped = 0;        ///< records lost for lack of room
     std::uint64_t without_times = 0;  ///< records with no times, or with impossible ones
 };
 
-/// Reports when an operation ran to observers. Thread-safe.
+/// Reports to observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
-/// Reports to observers that the operation which this thread runs has failed, if they request
-/// times.
+/// Reports to observers that request times that the operation which this thread runs has failed.
 inline void notify_failed() noexcept {
     if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
         notify_run({.id = id, .result = RunResult::failed});
 }
-/// Reports a reading of a device's clock to observers. Thread-safe.
+/// Reports to observers a reading of a device's clock. Thread-safe.
 void notify_clock(const ClockReading& reading) noexcept;
 
-/// Sets the reason of the waits and records that this thread makes during its lifetime.
+/// While it exists, sets the reason of the waits and records that this thread makes.
 class Because {
 public:
     explicit Because(WaitReason reason) noexcept : before_(this_call().reason) {
@@ -78,10 +78,10 @@ private:
     WaitReason before_;
 };
 
-/// Whether there has ever been a ShareMark. If not, threads do not look for one.
+/// Whether a ShareMark has ever been made. If not, threads do not search for one.
 inline constinit std::atomic<bool> has_shares{false};
 
-/// Marks work that this thread enqueues during its lifetime as one device's share of a collective.
+/// While it exists, marks work that this thread enqueues as one device's share of a collective.
 class ShareMark {
 public:
     ShareMark(std::uint64_t collective, std::uint32_t share, std::uint32_t shares,
@@ -108,8 +108,9 @@ private:
     ThreadCall before_;
 };
 
-/// Marks this thread as running the operation with this id, which may enqueue others. An id of 0
-/// means an operation that observers do not know. Make it within InHostFunction.
+/// Marks this thread as running the operation with this id, which may enqueue other operations. An
+/// id of 0 means an operation that was not reported to observers. Construct it inside the lifetime
+/// of an InHostFunction.
 class RunsOperation {
 public:
     explicit RunsOperation(std::uint64_t id) noexcept

@@ -11,8 +11,8 @@
 
 namespace heddle::detail {
 
-/// The description of one operation. Names and files are pointers to texts that live as long as the
-/// process. Those in unloaded libraries are no longer valid.
+/// The description of one operation. Names and files point to texts that live as long as the
+/// process or the library that contains them.
 struct FlightNote {
     OpKind kind = OpKind::launch;
     const char* name = "";
@@ -21,21 +21,21 @@ struct FlightNote {
     std::size_t views = 0;
     /// For waits: StreamState::key of the stream waited for, or 0.
     std::uint64_t other = 0;
-    /// For waits and records.
+    /// The event and its record, for waits and records.
     EventPoint event = {};
     OpMode mode = OpMode::run;
-    /// For operations of a collective: its id (see OpInfo). Only the lower half is stored, which
-    /// suffices to compare two.
+    /// For operations of a collective: the collective's id (see OpInfo). Only the lower half is
+    /// stored, which suffices to compare ids.
     std::uint64_t collective = 0;
     std::uint32_t share = 0;
 };
 
-/// A note with its place in the stream.
+/// A note with its position in the stream.
 struct FlightEntry : FlightNote {
     /// The position in the stream, as OpInfo::position.
     std::uint64_t position = 0;
-    /// The stream's submissions when it was noted. For an operation that is a submission, its own
-    /// number.
+    /// The stream's number of submissions when the note was made. For an operation that is a
+    /// submission, the operation's own number.
     std::uint64_t submissions = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 constinit std::mutex mutex;
 constinit FunctionMark* marks = nullptr;  ///< the marks of all threads; guarded by the mutex
 const ForkRegistration marks_registered{ForkOrder::function_marks, mutex};
-/// Forgets the marks: the other threads do not exist in the child of a fork.
+/// Removes the marks, because the other threads do not exist in the child of a fork.
 void forget_marks() noexcept { marks = nullptr; }
 const ForkStepRegistration marks_in_children{ForkStep::function_marks, &forget_marks};
 }  // namespace

@@ -1,4 +1,4 @@
-// Operations that run host functions: their ids, known before they are enqueued.
+// Reserves ids for operations that run host functions, before these operations are enqueued.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// Reserves the id of this thread's next operation, which may run host functions. Does so only if
-/// an observer requests reports of host functions. Construct it before the operation is enqueued,
-/// and destroy it after the report to observers: the host function may run before that report.
-/// Costs one load without observers.
+/// Reserves the id of this thread's next operation, if that may run host functions and an observer
+/// requests reports of host functions. Construct it before the operation is enqueued, because the
+/// host function may run before the operation is reported. Destroy it after the report. Costs one
+/// load without observers.
 class FunctionMark {
 public:
     FunctionMark() noexcept {
@@ -35,8 +35,8 @@ private:
     FunctionMark* before_ = nullptr;
 };
 
-/// Returns whether a thread has a mark with this id: the operation may not have been reported to
-/// observers yet. Thread-safe.
+/// Returns whether a thread has a mark with this id, so that the operation may not have been
+/// reported to observers yet. Thread-safe.
 bool is_being_enqueued(std::uint64_t id) noexcept;
 
 }  // namespace heddle::detail

@@ -19,7 +19,7 @@ void note_import(const Import& import) noexcept {
     try {
         imports.get().push_back(import);
     } catch (...) {
-        // Reports will not mention it.
+        // Memory is exhausted: reports will not mention the import.
     }
 }
 

@@ -1,6 +1,6 @@
-// Arrays and events that this process has imported from others. The watch needs them, because the
-// other process may have ended. An order_by_data needs them, because two imports may be the same
-// memory.
+// Lists the arrays and events that this process has imported from others. The watch uses the list,
+// because the other process may have ended. An order_by_data uses it, because two imports may be
+// the same memory.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ struct Import {
     std::uint64_t memory = 0;  ///< for an array: a number that all imports of one allocation share
 };
 
-/// Notes an import. Has no effect if there is no memory. Thread-safe.
+/// Adds an import. Has no effect if memory is exhausted. Thread-safe.
 void note_import(const Import& import) noexcept;
 /// Removes an import that was destroyed.
 void forget_import(std::uint64_t key) noexcept;
-/// Returns Import::memory of an array that is imported now. Returns 0 if it could not be noted.
+/// Returns Import::memory of an array that is imported now. Returns 0 if the import could not be
+/// added for lack of memory.
 std::uint64_t imported_memory(std::uint64_t serial) noexcept;
-/// Lists the imports. Returns false if their lock is held.
+/// Lists the imports. Returns false if another thread holds their lock.
 bool list_imports(std::vector<Import>& to);
 
 }  // namespace heddle::detail

@@ -34,8 +34,9 @@ struct List {
     List* next_retired = nullptr;
 };
 
-/// One visitor for each thread that enqueues while there are observers, so that such threads share
-/// no cache line. Never freed; when a thread ends, another thread reuses its visitor.
+/// Marks a thread as inside an observer's function. Each thread that enqueues while there are
+/// observers has its own, so that threads share no cache line. Never freed; when a thread ends,
+/// another thread reuses its visitor.
 struct alignas(64) Visitor {
     /// Incremented on entry and on exit: odd while the thread is inside observers. Written by that
     /// thread alone.
@@ -71,7 +72,7 @@ struct AtEndOfThread {
 };
 thread_local AtEndOfThread at_end;
 
-/// Returns a free visitor or a new one, or null if there is no memory.
+/// Returns a free visitor or a new one, or null if memory is exhausted.
 Visitor* take_visitor() noexcept {
     for (Visitor* one = visitors.load(); one != nullptr; one = one->next)
         if (bool taken = false; one->is_taken.compare_exchange_strong(taken, true)) return one;
@@ -81,7 +82,8 @@ Visitor* take_visitor() noexcept {
     return made;
 }
 
-/// Marks this thread as inside observers for its lifetime, which keeps the list it sees alive.
+/// While it exists, marks this thread as inside observers, so that the list that the thread reads
+/// is not freed.
 class Visit {
 public:
     Visit() noexcept {
@@ -107,8 +109,8 @@ private:
     const List* list_ = nullptr;
 };
 
-/// Waits until every other thread that is inside observers now has left them once. Does not wait
-/// for threads that enter later.
+/// Waits until each other thread that is now inside observers has left them. Does not wait for
+/// threads that enter later.
 void wait_for_visitors() noexcept {
     for (const Visitor* one = visitors.load(); one != nullptr; one = one->next) {
         const std::uint64_t seen = one->visits.load();
@@ -180,7 +182,8 @@ void remove_observer(Observer& observer) {
         if (this_visitor == nullptr || this_visitor->depth == 0)
             unused = std::exchange(retired, nullptr);
     }
-    // Called without the mutex, because an observer may lock it, for example by fork().
+    // Observers are called without the mutex, because an observer may lock it, for example by
+    // calling fork().
     wait_for_visitors();
     while (unused != nullptr) delete std::exchange(unused, unused->next_retired);
 }
@@ -235,7 +238,7 @@ void complete_and_notify(OpInfo& op) noexcept {
         op.begin_ns = call.begin_ns != 0 ? call.begin_ns : op.end_ns;
     }
     visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
-    // Further work in this call counts as another operation.
+    // Later work in this call is another operation.
     if (call.begin_ns != 0) {
         call.begin_ns = op.end_ns;
         call.id = next_id();

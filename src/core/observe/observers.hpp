@@ -1,4 +1,4 @@
-// Observers that heddle registers itself.
+// Registration of heddle's own observers.
 #pragma once
 
 namespace heddle {
@@ -9,7 +9,8 @@ namespace heddle::detail {
 
 /// Adds the observer unless it is registered already. Throws std::bad_alloc. Thread-safe.
 void ensure_observer(Observer& observer);
-/// Switches the noting of operations on or off (core/observe/flight.hpp). Thread-safe.
+/// Starts or stops the recording of operations for the watch (core/observe/flight.hpp).
+/// Thread-safe.
 void want_flights(bool wanted) noexcept;
 
 }  // namespace heddle::detail

@@ -31,25 +31,25 @@ struct Poll {
     bool is_for(const OpInfo& other) const noexcept {
         return event == other.event && (event.event != 0 || stream == stream_of(other));
     }
-    /// Returns the end of the wait, if the answer changed at `answered_ns`. Time after a pause that
-    /// is longer than usual does not count as waiting.
+    /// Returns the end of the wait, if the answer changed at `answered_ns`. A pause that is longer
+    /// than usual ends the wait early: the rest of it does not count as waiting.
     std::int64_t end_ns(std::int64_t answered_ns) const noexcept {
         const std::int64_t pause = (last_ns - first_ns) / std::max<std::int64_t>(asked - 1, 1);
         return std::min(answered_ns, last_ns + std::max(usual_pause_ns, 2 * pause));
     }
 };
 
-/// A loop may alternate between a few queries; further ones are ignored.
+/// A loop may alternate between a few queries. Further queries are ignored.
 struct Polls {
     Poll all[8] = {};
-    std::uint64_t round = 0;  ///< the value of `rounds` when they were noted
+    std::uint64_t round = 0;  ///< the value of `rounds` when the polls were stored
     int count = 0;
-    std::int64_t told_until_ns = 0;  ///< intervals of one thread do not overlap
+    std::int64_t told_until_ns = 0;  ///< end of the last interval; intervals do not overlap
 };
 constinit thread_local Polls polls;
 constinit std::atomic<std::uint64_t> rounds{0};
 
-/// Forgets polls that were noted for earlier observers.
+/// Removes polls that were stored for earlier observers.
 void begin_round() noexcept {
     const std::uint64_t now = rounds.load(std::memory_order_relaxed);
     if (polls.round == now) return;

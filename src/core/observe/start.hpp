@@ -6,26 +6,26 @@
 
 namespace heddle::detail {
 
-/// Starts the observers of HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX. Only the
-/// first call has an effect; it is made with the first stream. (src/timeline/record/start.cpp)
+/// Starts the observers of HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX. Called when
+/// the first stream is made; only the first call has an effect. (src/timeline/record/start.cpp)
 /// Passes errors in the variables, and unknown variables that resemble heddle's, to the report
 /// hook.
 void start_observers() noexcept;
 
-/// Starts the check for this value of HEDDLE_CHECK; it ends with the process. Throws UsageError for
-/// an unknown word, unless "exit" or "abort" is among the others: then the program ends with the
-/// same status as for races. (src/check/start.cpp)
+/// Starts the check for this value of HEDDLE_CHECK. The check ends with the process. For an unknown
+/// word, throws UsageError; but if the value also contains "exit" or "abort", ends the program with
+/// the same status as for races. (src/check/start.cpp)
 void start_check(std::string_view value);
 
 /// Starts the watch for this value of HEDDLE_WATCH. Throws UsageError for an unknown value.
 /// (src/watch/start.cpp)
 void start_watch(std::string_view value);
-/// Whether a watch of the parent process is to continue in this one. resume_watch() continues it.
-/// Costs one load.
+/// Whether a watch of the parent process must continue in this process. resume_watch() continues
+/// it. Costs one load.
 inline constinit std::atomic<bool> is_watch_interrupted{false};
 void resume_watch() noexcept;
 
-/// Names threads, streams and calls for NVIDIA's tools, from now on. Throws Unsupported if the
+/// From now on, names threads, streams and calls for NVIDIA's tools. Throws Unsupported if the
 /// build has no NVTX. (src/cuda/observe/nvtx.cpp, or src/no_cuda/nvtx.cpp in its place)
 void start_nvtx();
 

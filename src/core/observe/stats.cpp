@@ -1,4 +1,4 @@
-// Counters, kept by an observer.
+// Counters of operations, implemented by an observer.
 #include <heddle/observe/stats.hpp>
 
 #include <atomic>

@@ -7,11 +7,12 @@
 namespace heddle::detail {
 
 struct ToldWait {
-    /// The id of the stream that is waited for, if OpInfo::other does not identify it, because the
-    /// stream may have been destroyed. Otherwise 0.
+    /// The id of the stream that is waited for, if OpInfo::other cannot identify the stream,
+    /// because it may have been destroyed. Otherwise 0.
     std::uint64_t other = 0;
-    /// Whether no wait was enqueued, because all work that it covers had completed. It orders later
-    /// work on its stream, but it is no submission: a later wait for the stream may be elided.
+    /// Whether the wait was not enqueued, because all work that it covers had completed. Such a
+    /// wait still orders later work on its stream, but is not a submission: a later wait for the
+    /// stream may be elided.
     bool had_completed = false;
 };
 /// The wait that this thread is reporting to observers.

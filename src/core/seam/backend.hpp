@@ -45,11 +45,12 @@ inline bool is_on_cuda(const Place& place) noexcept {
     return place.kind == MemoryKind::device && place.device.is_cuda();
 }
 
-/// One side of a copy or fill, with its place. Core has checked sizes, nulls and overlaps. For one
-/// row, the pitch is `bytes`.
+/// The memory of one side of a copy or fill, with its place. Core has checked sizes, null pointers
+/// and overlaps. For a single row, the pitch is `bytes`.
 struct Piece : MemoryRange {
     Place place{};
-    /// The array that contains the memory, if known. Nodes and tapes list their arrays elsewhere.
+    /// The array that contains the memory, if known. Graph nodes and recordings list their arrays
+    /// elsewhere.
     Block* owner = nullptr;
 };
 
@@ -69,13 +70,13 @@ struct SharedMemory {
 /// Memory that a backend allocated.
 struct Allocated {
     void* data;
-    /// Whether the memory is from the backend's own cache. All uses before its last free have
-    /// completed.
+    /// Whether the memory is from the backend's own cache. If so, all uses before the last free of
+    /// this memory have completed.
     bool is_reused = false;
 };
 
 /// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the user's
-/// call, for errors. All functions are thread-safe, also for calls on the same stream.
+/// call, for errors. All functions are thread-safe, even for calls on the same stream.
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -110,8 +111,8 @@ public:
     /// Reserves driver resources for that many more streams, so that open_stream() does not wait
     /// for a busy device.
     virtual void reserve_streams(int, std::size_t, const SourceLocation&) {}
-    /// Makes the native stream. The record's device and requested priority are set; clamps the
-    /// priority to the device's range.
+    /// Makes the native stream. The caller has set the record's device and requested priority;
+    /// clamps the priority to the device's range.
     virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Releases the native stream without blocking; pending work still runs. Flag `dead` is set
     /// already. The backend calls recycle_stream() (core/stream/registry.hpp) once the last work
@@ -122,17 +123,17 @@ public:
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Returns a position after all work enqueued so far on the stream. Returns 0 if the backend
-    /// cannot query a stream's progress without an event. Like the next function, only for open
-    /// streams.
+    /// cannot query a stream's progress without an event. For open streams only, like the next
+    /// function.
     virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
     /// Returns the position that the stream has reached: all work before it has completed.
     virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
-    /// Blocks until all work enqueued so far on the device's streams has completed. On return,
-    /// failures of closed streams that no other object reports have been reported. Core queries the
-    /// open streams itself.
+    /// Blocks until all work enqueued so far on the device's streams has completed. Before it
+    /// returns, reports the failures of closed streams that no other object reports. Core queries
+    /// the open streams itself.
     virtual void synchronize_device(int device, const SourceLocation& where) = 0;
-    /// Returns the id of the native capture that the stream takes part in, or 0. Only called for
-    /// streams flagged `capturing` or `handed_out`.
+    /// Returns the id of the native capture that the stream takes part in, or 0. Called only for
+    /// streams with the flag `capturing` or `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
     /// Clears the stream's failure in stream order and returns it. Returns null if there is none.
     /// Call it once the stream's first `submissions` submissions have completed. The stream's owner
@@ -141,8 +142,8 @@ public:
                                   const SourceLocation& where) = 0;
 
     // Order ---------------------------------------------------------------------------------------
-    /// Makes `waiter` wait for all work enqueued on `other`; both are of this backend. Counts a
-    /// submission on `waiter`.
+    /// Makes `waiter` wait for all work enqueued on `other`. Both streams belong to this backend.
+    /// Counts a submission on `waiter`.
     virtual void wait_stream(StreamRecord& waiter, StreamRecord& other,
                              const SourceLocation& where) = 0;
     /// Makes the native event, if the backend needs one before the first record.
@@ -156,8 +157,8 @@ public:
     virtual bool is_complete(EventState& event, const SourceLocation& where) = 0;
     virtual void synchronize(EventState& event, const SourceLocation& where) = 0;
     virtual double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) = 0;
-    /// Returns the failure of the work before a complete event, or null. CPU events contain it. For
-    /// CUDA events, the device or the event's Fate has it.
+    /// Returns the failure of the work before a complete event, or null. CPU events store the
+    /// failure. For CUDA events, the device or the event's Fate stores it.
     virtual Failure failure_of(EventState& event) = 0;
     virtual EventHandle export_event(EventState& event, const SourceLocation& where) = 0;
     virtual void import_event(EventState& event, const EventHandle& handle,
@@ -167,8 +168,8 @@ public:
     /// Completes `done` (with the failure, if any) when the event's newest record completes. Never
     /// blocks.
     virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
-    /// Returns a completion of the event's newest record. A backend whose events contain one
-    /// overrides this.
+    /// Returns a completion of the event's newest record. A backend whose events contain a
+    /// completion overrides this.
     virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
         CompletionRef done = make_completion();
         signal(event, done, where);
@@ -178,25 +179,25 @@ public:
     /// `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
-    // The next three functions are for streams that the caller does not own: open, being closed, or
-    // ended. Work that is being captured natively does not count.
+    // The next three functions are for streams that the caller does not own. Such a stream may be
+    // open, closing or ended. Work that is being captured natively does not count.
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
-    /// completed. Never blocks. If it throws, for lack of memory, `done` will not complete.
+    /// completed. Never blocks. If it throws because memory is exhausted, `done` will not complete.
     virtual void signal_use(const StreamUse& use, CompletionRef done) = 0;
-    /// Makes `waiter` wait for all work enqueued so far on the stream; both are of this backend.
-    /// Counts a submission if it enqueues a wait.
+    /// Makes `waiter` wait for all work enqueued so far on the stream. Both streams belong to this
+    /// backend. Counts a submission if it enqueues a wait.
     virtual void wait_use(StreamRecord& waiter, const StreamUse& use,
                           const SourceLocation& where) = 0;
     /// Blocks until all work enqueued so far on the stream has completed.
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
     /// Called right after flag `joined` was set. Returns false if another thread may still be
-    /// enqueuing work without having seen the flag: the stream must not join now. If it returns
-    /// true, all such work has been counted (docs/adr/0060).
+    /// enqueuing work without having seen the flag; the stream must not join then. Returns true if
+    /// all such work has been counted (docs/adr/0060).
     virtual bool finish_enqueues(StreamRecord& stream) noexcept {
-        // Reads `announced` first: a submission that is announced later has seen the flag, and is
-        // not counted before it has called make_way().
+        // Reads `announced` first. A submission that is announced later has seen the flag, and is
+        // counted only after it has called make_way().
         const std::uint64_t announced = stream.announced.load();
         return stream.submissions.load(std::memory_order_acquire) == announced;
     }
@@ -207,32 +208,35 @@ public:
         count_submission(stream);
     }
 
-    // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
+    // The next functions are for the watch, which takes no lock (docs/adr/0051). The stream may be
+    // closed meanwhile.
 
     /// Queries the progress of streams that the backend does not track otherwise. Waits for an
-    /// answer, at most for the passed duration. Returns for how long there has been no answer; 0 if
-    /// there is one.
+    /// answer, at most for the duration that is passed. Returns how long there has been no answer,
+    /// or 0 if there is one.
     virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
         return std::chrono::nanoseconds(0);
     }
-    /// Reads the stream's progress. Returns false if its pending work may advance without a visible
-    /// change.
+    /// Reads the stream's progress. Returns false if its pending work may advance without a change
+    /// that this function can read.
     virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
     /// Reads the stream's pending work.
     virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }
     /// Lists the waits for events that processes share. Returns false if they cannot be read.
     virtual bool list_shared_waits(std::vector<SharedWait>&) { return true; }
-    /// Returns the number of threads that run the streams' work; 0 if heddle has none.
+    /// Returns the number of heddle's threads that run the streams' work, which may be 0.
     virtual int worker_count() noexcept { return 0; }
 
     // Work ----------------------------------------------------------------------------------------
     /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) = 0;
-    /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA refuses it.
+    /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA rejects the
+    /// launch.
     virtual void launch(StreamRecord& stream, const LaunchCall& call) = 0;
     /// Enqueues a kernel like launch(). A backend that can measure when the kernel ran calls
-    /// notify_run() with this id: at the latest in tell_ended_runs() after the kernel's end.
+    /// notify_run() with this id, at the latest in the first tell_ended_runs() after the kernel's
+    /// end.
     virtual void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t) {
         launch(stream, call);
     }
@@ -240,8 +244,8 @@ public:
     /// the kernel requests.
     virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,
                             const SourceLocation&) {}
-    /// Enqueues a copy. At least one side is this backend's memory, or both are host memory. Counts
-    /// a submission.
+    /// Enqueues a copy. At least one side is this backend's memory, or both sides are host memory.
+    /// Counts a submission.
     virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) = 0;
     /// Enqueues a fill that repeats the `size` bytes at `value` over the piece. Reads `value`
@@ -255,12 +259,13 @@ public:
     virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                                    const SourceLocation& where) = 0;
 
-    /// Begins a native capture of the stream, for foreign work that is enqueued on its native
-    /// handle.
+    /// Begins a native capture of the stream, to record work that other libraries enqueue on its
+    /// native handle.
     virtual void begin_foreign(StreamRecord& stream, CaptureMode mode,
                                const SourceLocation& where) = 0;
-    /// Returns the work that the native capture has recorded so far, and begins another one. The
-    /// result is an opaque graph, for a node of kind `other`, or null if no work was recorded.
+    /// Returns the work that the native capture has recorded so far, and begins another native
+    /// capture. The result is an opaque graph, for a node of kind `other`, or null if no work was
+    /// recorded.
     virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
                                                const SourceLocation& where) = 0;
     /// Ends the native capture and discards its work.
@@ -268,13 +273,14 @@ public:
 
     // Memory --------------------------------------------------------------------------------------
     /// Allocates memory of the stream's device, usable by work enqueued on the stream from now on.
-    /// Counts a submission unless other streams may use it at once, too. `bytes` > 0. Throws
-    /// OutOfMemory.
+    /// Counts a submission unless other streams may use the memory immediately, too. `bytes` > 0.
+    /// Throws OutOfMemory.
     virtual void* allocate(StreamRecord& stream, std::size_t bytes,
                            const SourceLocation& where) = 0;
     /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
     /// `users` are distinct streams of any backend; some may be closed or ended. Returns false, and
-    /// does nothing, if this needs memory and there is none. The caller has to try again later.
+    /// does nothing, if it needs host memory that is not available. The caller must try again
+    /// later.
     [[nodiscard]] virtual bool free(void* data, std::size_t bytes, int device,
                                     const StreamUse* users, std::size_t user_count) noexcept = 0;
     /// Allocates page-locked host memory. free_pinned() frees it like free(), and may cache it.
@@ -294,13 +300,14 @@ public:
     [[nodiscard]] virtual bool free_shared(const SharedMemory& memory, const StreamUse* users,
                                            std::size_t user_count) noexcept = 0;
 
-    /// Reports all timed operations that have ended to observers, if the backend reports them late.
+    /// Reports all timed operations that have ended to observers, if the backend reports them with
+    /// a delay.
     virtual void tell_ended_runs() noexcept {}
-    /// Starts timing operations by the records of a profiling library. Returns an empty string, or
-    /// the reason why it is impossible. Each successful call needs an end_records(); the last of
+    /// Starts to time operations with a profiling library's records. Returns an empty string, or
+    /// the reason why this is impossible. Each successful call needs an end_records(); the last of
     /// them stops the timing. Thread-safe.
     virtual std::string begin_records() { return "there is none"; }
-    /// Reports the records so far to observers.
+    /// Reports the records received so far to observers.
     virtual void end_records() noexcept {}
     virtual RecordCounts record_counts() noexcept { return {}; }
 
@@ -309,8 +316,7 @@ public:
     virtual bool classify(const void* data, Place& place) noexcept = 0;
 
     /// Called by host threads that block for long (block_until(): every 100 ms or less). Completes
-    /// notifications that no thread of heddle's polls any more (at exit), and does deferred
-    /// cleanup.
+    /// notifications that no heddle thread polls any more (at exit), and does deferred cleanup.
     virtual void poll_outstanding() noexcept {}
     /// See core/seam/completion.hpp.
     virtual bool help_at_exit(const Completion&) noexcept { return false; }
@@ -320,8 +326,8 @@ public:
     virtual void after_fork() noexcept = 0;
 };
 
-/// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). They
-/// exist from the start and are never destroyed.
+/// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). Both
+/// exist from the start of the program and are never destroyed.
 Backend& cpu_backend() noexcept;
 Backend& cuda_backend() noexcept;
 inline Backend& backend_of(DeviceKind kind) noexcept {

@@ -38,8 +38,8 @@ public:
     /// there is none.
     virtual std::string compiler(const SourceLocation& where) = 0;
     /// Returns the architecture to compile for: `wanted` if the compiler supports it. Otherwise
-    /// returns the newest older one that it supports, as PTX ("compute_90"). Throws Unsupported if
-    /// `wanted` is older than all of them.
+    /// returns the newest older architecture that is supported, as PTX ("compute_90"). Throws
+    /// Unsupported if there is none.
     virtual std::string supported_architecture(const std::string& wanted,
                                                const SourceLocation& where) = 0;
     /// Compiles `source`; `options.architecture` must be set. If the source does not compile,

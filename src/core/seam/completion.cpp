@@ -11,9 +11,8 @@
 namespace heddle::detail {
 
 namespace {
-// Never destroyed: streams may outlive static destruction.
-// All threads share it, because completions are often released on another thread than the one that
-// made them.
+// Never destroyed: streams may outlive static destruction. All threads share one pool, because a
+// completion is often released on another thread than the one that made it.
 static_assert(std::is_trivially_destructible_v<FreeList<Completion>>);
 constinit FreeList<Completion> pool;
 const ForkRegistration completions_registered{ForkOrder::completions, pool.lock()};
@@ -28,7 +27,8 @@ struct BlockedThread : Waiter {
             auto& thread = static_cast<BlockedThread&>(self);
             const std::lock_guard lock(thread.mutex);
             thread.done = true;
-            // Called with the lock held: once it is released, the thread may destroy this object.
+            // Called with the lock held: once the lock is released, the waiting thread may destroy
+            // this object.
             thread.woken.notify_one();
         };
     }

@@ -1,5 +1,5 @@
-// Completions: one-shot host-side events. CPU events consist of them, and waits between CPU and
-// CUDA streams use them (docs/adr/0003). A thread can block until one is done.
+// Completions: one-shot events on the host. CPU events are made of completions, and waits between
+// CPU and CUDA streams use them (docs/adr/0003). A thread can block until a completion is done.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@ namespace heddle::detail {
 class Completion;
 struct StreamRecord;
 
-/// A callback for one completion. Its owner stores it, in a stream's queue or on a blocked thread's
-/// stack for example.
+/// A callback for one completion. Its owner stores it, for example in a stream's queue or on a
+/// blocked thread's stack.
 struct Waiter {
     Waiter* next = nullptr;
-    /// Called once, on the thread that completes. The waiter is not accessed afterwards, so the
-    /// function may destroy it. Must not block.
+    /// Called once, on the thread that calls complete(). The waiter is not accessed afterwards, so
+    /// the function may destroy it. Must not block.
     void (*wake)(Waiter& self, const Completion& done) noexcept = nullptr;
 };
 
@@ -39,11 +39,12 @@ public:
     /// Returns the time passed to complete(): nanoseconds of std::chrono::steady_clock, or 0.
     std::int64_t time_ns() const noexcept { return time_ns_; }
 
-    /// Whether complete() has to declare to ThreadSanitizer that its caller precedes the waiters.
+    /// Whether complete() declares to ThreadSanitizer that its caller is ordered before the
+    /// waiters.
     enum class Told : std::uint8_t { caller, already };
 
     /// Completes and wakes the waiters. Call it once. Pass Told::already if a fiber of the stream
-    /// has released order() to ThreadSanitizer (cpu/executor/fibers.hpp).
+    /// has called tsan::release(order()) (cpu/executor/fibers.hpp).
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);
@@ -63,8 +64,8 @@ public:
         return head != nullptr && head != done_mark();
     }
 
-    /// Adds a waiter. Returns false if the completion is complete already; the waiter is then not
-    /// called.
+    /// Adds a waiter. Returns false, and does not call the waiter, if the completion is complete
+    /// already.
     bool add(Waiter& waiter) noexcept {
         Waiter* head = head_.load(std::memory_order_acquire);
         do {
@@ -75,13 +76,13 @@ public:
         return true;
     }
 
-    /// Notes the CPU stream that will complete this completion, and the lower half of the stream's
+    /// Stores the CPU stream that will complete this completion, and the lower half of the stream's
     /// operation count at that point. Call it before other threads can wait for the completion.
     void promise(StreamRecord& by, std::uint64_t at) noexcept {
         promised_at_.store(static_cast<std::uint32_t>(at), std::memory_order_relaxed);
         promised_by_.store(&by, std::memory_order_release);
     }
-    /// Returns the stream passed to promise(). Returns null if no CPU stream completes the
+    /// Returns the stream passed to promise(). Returns null if another thread completes the
     /// completion, or if the stream is unknown.
     StreamRecord* promised_by() const noexcept {
         return promised_by_.load(std::memory_order_acquire);
@@ -96,8 +97,8 @@ public:
     /// it only after is_done() has returned true.
     void see() const noexcept { tsan::acquire(order_); }
 
-    /// For debuggers and the watch, which read its memory. Return the offset of the state word, and
-    /// whether a copy of that word means that it is done.
+    /// For debuggers and the watch, which read the object's memory. Return the offset of the state
+    /// word, and whether a copy of that word means that the completion is done.
     static std::size_t state_offset() noexcept;
     static bool is_done(std::uintptr_t state) noexcept {
         return state == reinterpret_cast<std::uintptr_t>(done_mark());
@@ -126,8 +127,8 @@ private:
 inline std::size_t Completion::state_offset() noexcept { return offsetof(Completion, head_); }
 #pragma GCC diagnostic pop
 
-Completion* new_completion();                     ///< takes one from a pool, without references
-void free_completion(Completion& done) noexcept;  ///< returns it to the pool
+Completion* new_completion();                     ///< from a pool; has no references
+void free_completion(Completion& done) noexcept;  ///< returns the completion to the pool
 
 /// A counted reference.
 template <class T> class Ref {
@@ -144,8 +145,8 @@ public:
         if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             free_completion(*object_);
     }
-    /// Returns null if the object has no reference: it is unused, or soon will be. For objects
-    /// whose memory is never freed.
+    /// Returns null if the object has no reference, so that it is unused or about to be. For
+    /// objects whose memory is never freed.
     static Ref try_from(T* object) noexcept {
         Ref made;
         std::uint32_t seen = object->references_.load(std::memory_order_relaxed);
@@ -182,8 +183,8 @@ void block_until(Completion& done);
 /// Work that a thread does while it is blocked.
 class WhileBlocked {
 public:
-    /// Does some of the work. Returns the time after which run() is called again: until then there
-    /// is no more to do.
+    /// Does a part of the work. Returns the pause before run() is called again, because there is no
+    /// work until then.
     virtual std::chrono::milliseconds run() noexcept = 0;
 
 protected:
@@ -192,12 +193,12 @@ protected:
 /// Like block_until(), but runs `meanwhile` on this thread, for the first time after `pause`.
 /// Returns once `done` has completed and run() has returned.
 void block_until(Completion& done, WhileBlocked& meanwhile, std::chrono::milliseconds pause);
-/// Replaces heddle's threads, which end when exit() begins: runs ready work on this thread, until
-/// there is none left or `done` completes. Returns false, without any effect, if exit() has not
+/// Replaces heddle's threads, which end when exit() begins. Runs ready work on this thread until no
+/// ready work is left or `done` completes. Returns false, without any effect, if exit() has not
 /// begun.
 bool help_at_exit(const Completion& done) noexcept;
-/// Helps until is_over() returns true, if exit() has begun; else returns immediately. A thread that
-/// waits inside the driver cannot help.
+/// If exit() has begun, helps until is_over() returns true; otherwise returns immediately. Call it
+/// before a wait inside the driver, where the thread cannot help.
 template <class F> void help_at_exit_until(F&& is_over) {
     const CompletionRef never = make_completion();
     while (help_at_exit(*never) && !is_over())

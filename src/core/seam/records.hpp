@@ -1,5 +1,5 @@
-// Records of streams and events: state that core owns and that the backends fill in. StreamState
-// has the part that inline code needs.
+// Records of streams and events: state that core owns and the backends fill in. Inline code reads
+// the part in StreamState.
 #pragma once
 
 #include <atomic>
@@ -24,23 +24,23 @@ struct KeptMemory;
 class Recorder;
 
 /// The full state of a stream. Made by the registry and never freed. When its stream has ended, the
-/// record is reused for another stream of the same device, with another `id`. No two share a cache
-/// line: each submission changes its own.
+/// record is reused for another stream of the same device, with another `id`. No two records share
+/// a cache line, because each submission writes to its stream's record.
 struct alignas(64) StreamRecord : FallibleStream {
     std::uint32_t slot = 0;        ///< index in the registry; never changes
-    std::atomic<int> priority{0};  ///< read by the watch while the record becomes another stream
+    std::atomic<int> priority{0};  ///< read by the watch while the record is being reused
     std::string name;              ///< empty means "stream <id>"; changed by name_stream() only
     WaitedFor waited;
 
-    /// Held while the native stream is made or destroyed, and by threads that access a stream of
-    /// another thread, or a closed one. With it held, they check that the record still is that
-    /// stream, and still has a native stream.
+    /// Held while the native stream is made or destroyed, and by threads that access a closed
+    /// stream or a stream of another thread. Such threads check, with the lock held, that the
+    /// record still belongs to that stream and still has a native stream.
     SpinLock life;
 
-    /// The recorder, while flag `recording` is set; else null.
+    /// The recorder (capture or batch) of the stream, while flag `recording` is set; else null.
     std::atomic<Recorder*> recorder{nullptr};
-    /// The recorder around all others that record the stream, while flag `recording` is set; else
-    /// null. It is `recorder` itself unless a capture began inside a batch or another capture.
+    /// The outermost recorder of the stream, while flag `recording` is set; else null. Differs from
+    /// `recorder` if a capture began inside a batch or another capture.
     std::atomic<Recorder*> outermost{nullptr};
     /// Index among the recorder's participants; guarded by the recorder's lock.
     std::size_t place = 0;
@@ -48,48 +48,48 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
-    /// CPU: completes when a batch's graph has done its work for the stream, if its submission
-    /// `settled_at` waits for that. Guarded by `life`.
+    /// CPU: completes when a batch's graph has done its work for the stream, if submission
+    /// `settled_at` waits for that work. Guarded by `life`.
     CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
     /// again. close_stream() closes the stream with the last one. Starts at 1.
     std::atomic<std::uint32_t> owners{1};
 
-    /// Submissions that have begun. Each is announced here before it reads the flags again, and
-    /// counted in `submissions` when it has been enqueued. Backends with queues of their own use a
-    /// lock instead, and do not change it. (core/stream/submission.hpp)
+    /// Number of submissions that have begun. A submission is announced here before it reads the
+    /// flags again, and counted in `submissions` after it was enqueued. Backends with queues of
+    /// their own use a lock instead, and do not change it. (core/stream/submission.hpp)
     std::atomic<std::uint64_t> announced{0};
 
-    // Owned by the backend.
+    // The next members are owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
-    /// CUDA: `cached_event` covers at least so many submissions. Set while the process is watched.
+    /// CUDA: `cached_event` covers at least this many submissions. Set only under a watch.
     std::atomic<std::uint64_t> cached_at{0};
-    /// Completes with the last work of a closed stream; null once that has completed. CUDA: a
-    /// cudaEvent_t. CPU: a CompletionRef*. Guarded by `life`.
+    /// Completes with the last work of a closed stream; null afterwards. CUDA: a cudaEvent_t. CPU:
+    /// a CompletionRef*. Guarded by `life`.
     void* final_event = nullptr;
     bool owns_native = true;  ///< false for a wrapped native stream
-    /// CUDA: the AwaitLine through which it waits for CPU work. Kept when the record is reused.
+    /// CUDA: the AwaitLine through which the stream waits for CPU work. Kept for reuse.
     void* awaits = nullptr;
-    /// CUDA: while not 0, the record is not reused and keeps `final_event`. Held by notifications,
-    /// which will query its failure, and by synchronize_device().
+    /// CUDA: while not 0, the record is not reused and keeps `final_event`. Incremented by
+    /// notifications, which will query the stream's failure, and by synchronize_device().
     std::atomic<std::uint32_t> pins{0};
-    /// CUDA: submissions known to have completed: if the device is lost, only later ones fail, and
-    /// the message names streams that have some. CPU: not 0 while the stream is at rest.
+    /// CUDA: number of submissions known to have completed; if the device is lost, only later ones
+    /// fail. CPU: not 0 while the stream is idle.
     std::atomic<std::uint64_t> seen_complete{0};
     /// CPU: its current urgency, including urgency lent by other streams (cpu/queue/loans.hpp).
     std::atomic<int> level{0};
 
-    /// Number of its operations that were reported to observers. It never falls, even when the
-    /// record becomes another stream's.
+    /// Number of operations reported to observers. Never decreases, even when the record is reused.
     std::atomic<std::uint64_t> noted{0};
-    /// Its last operations. Null if none was enqueued while the process was watched; never freed.
+    /// The stream's last operations. Null if none was enqueued while the process was watched; never
+    /// freed.
     std::atomic<FlightRing*> flight{nullptr};
-    /// `noted` when the record became this stream: earlier operations are another stream's.
+    /// The value of `noted` when the record was assigned to this stream.
     std::atomic<std::uint64_t> noted_before{0};
 
-    /// Memory that was freed on this stream, for its later arrays; null before the first one. Made
-    /// once, and kept when the record is reused. (core/memory/kept_memory.hpp)
+    /// The cache of memory freed on this stream; null before first use. Kept when the record is
+    /// reused. (core/memory/kept_memory.hpp)
     std::atomic<KeptMemory*> kept{nullptr};
 
     StreamRecord* next_free = nullptr;
@@ -101,12 +101,11 @@ struct alignas(64) StreamRecord : FallibleStream {
     }
 };
 
-/// A stream that used some memory. Its record may have become another stream since: then all work
-/// of the stream has completed.
+/// A stream that used some memory. If its record has been reused, all its work has completed.
 struct StreamUse {
     StreamRecord* stream = nullptr;
     std::uint64_t id = 0;
-    /// Returns whether the record still is that stream.
+    /// Returns whether the record still belongs to that stream.
     bool is_same() const noexcept { return stream->id.load(std::memory_order_acquire) == id; }
 };
 
@@ -118,8 +117,8 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 }
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options. It is reused or deleted only after its Event and all graphs and recordings that name it
-/// (EventOwner). So for them one address is one event. (docs/adr/0020)
+/// options. It is reused or deleted only after its Event and all graphs and recordings that refer
+/// to it (EventOwner). So for them, an address identifies an event. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -130,22 +129,23 @@ struct EventState {
     bool recorded = false;
     bool owns_native = true;  ///< false for wrapped and imported events
     std::atomic<bool> handed_out{
-        false};  ///< code outside heddle may record the event: the fields below may be out of date
+        false};  ///< code outside heddle may record the event, so the fields below may be stale
     bool in_graph = false;  ///< CUDA: graph nodes have used `native`; launches may record it
     /// Whether the stream's submission count covered all of its work at the record.
     bool countable = false;
     StreamRecord* stream = nullptr;  ///< the stream of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;  ///< the stream's submission count at the record
-    /// CUDA: that stream's fate, if work before the record may have failed; else null.
+    /// CUDA: the Fate of that stream (its failure, if any), if work before the record may have
+    /// failed; else null.
     std::shared_ptr<Fate> fate;
     /// The capture or batch in which the newest record was made, or 0.
     std::uint64_t capture_id = 0;
-    /// The recorder, with that id, that has the newest record; else null.
+    /// The recorder with that id, if it holds the newest record; else null.
     std::atomic<Recorder*> recorder{nullptr};
-    // For observers. Flushing a batch does not change them.
+    // The next members are for observers. Flushing a batch does not change them.
     std::uint64_t uid = 0;                 ///< unique identity of the Event
-    std::uint64_t records = 0;             ///< how often calls and launched graphs recorded it
+    std::uint64_t records = 0;             ///< number of records by calls and launched graphs
     StreamRecord* noted_on = nullptr;      ///< the stream of the newest record
     std::uint64_t position = 0;            ///< that stream's StreamRecord::noted at the record
     std::atomic<void*> watched{nullptr};   ///< CUDA: the notification that polls `native` now
@@ -154,8 +154,8 @@ struct EventState {
     EventState* next_free = nullptr;
 
     /// Returns whether it has been recorded. While `recorder` is not null, other threads may flush
-    /// its batch, which changes all fields except `device`, `options` and `backend`. Read the
-    /// changing ones only under the recorder's lock, or once `recorder` is null.
+    /// its batch, which changes all fields except `device`, `options` and `backend`. Read those
+    /// fields only under the recorder's lock, or once `recorder` is null.
     bool is_recorded() const noexcept {
         return recorder.load(std::memory_order_acquire) != nullptr || recorded;
     }
@@ -165,11 +165,11 @@ struct EventState {
 void release_event(EventState& event) noexcept;
 
 /// Prevents reuse of an event's state and native event after its Event is destroyed. Held by graph
-/// nodes, tapes and running launches.
+/// nodes, recorded operations and running launches.
 class EventOwner {
 public:
     EventOwner() noexcept = default;
-    /// Implicit, so that owners are assigned like pointers.
+    /// Implicit, so that an EventOwner is assigned like a pointer.
     EventOwner(EventState* event) noexcept : event_(event) { retain(); }
     EventOwner(const EventOwner& other) noexcept : event_(other.event_) { retain(); }
     EventOwner(EventOwner&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}

@@ -1,4 +1,4 @@
-// A stream's memory of its waits.
+// Remembers the waits of a stream, so that redundant waits can be elided.
 #pragma once
 
 #include <algorithm>
@@ -9,22 +9,22 @@
 
 namespace heddle::detail {
 
-/// The other streams that a stream has waited for, and up to which submission. Stores a few;
-/// forgetting one only costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
-/// never block: concurrent writers drop their note. forget() waits for a note() in progress.
+/// The other streams that a stream has waited for, and up to which submission. Stores only a few
+/// waits; forgetting one costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
+/// never block: a concurrent writer drops its note. forget() waits for a note() in progress.
 ///
 /// `Atomic` is std::atomic; a test replaces it by a model of weakly ordered memory.
 template <template <class> class Atomic> class BasicWaitedFor {
 public:
     /// Returns whether a wait for the stream's first `submissions` submissions is noted.
     bool covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept;
-    /// Notes such a wait. Call it after the wait was enqueued.
+    /// Stores a wait. Call it after the wait was enqueued.
     void note(std::uint64_t stream_id, std::uint64_t submissions) noexcept;
     void forget() noexcept;
 
 private:
-    /// A seqlock. Versions only grow: a reader that finds its first version again has read no word
-    /// of another write.
+    /// A seqlock. Versions only grow. A reader that reads the same version again at the end has
+    /// read no word of another write.
     struct Entry {
         Atomic<std::uint64_t> version{0};  // odd while being written
         Atomic<std::uint64_t> stream_id{0};
@@ -46,7 +46,7 @@ bool BasicWaitedFor<Atomic>::covers(std::uint64_t stream_id,
     for (std::size_t i = 0; i < count; ++i) {
         const Entry& entry = entries_[(stream_id + i) % count];
         const std::uint64_t before = entry.version.load(std::memory_order_acquire);
-        // A reader that loads a word of a later write also sees that write's odd version, or a
+        // A reader that loads a word of a later write also loads that write's odd version, or a
         // newer one, below. The words are stored with release after the version became odd. They
         // are loaded with acquire before the version is loaded again.
         const std::uint64_t id = entry.stream_id.load(std::memory_order_acquire);
@@ -81,8 +81,8 @@ void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submiss
     std::uint64_t version = place->version.load(std::memory_order_relaxed);
     if ((version & 1) != 0 ||
         !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
-        return;  // another thread is writing here: dropping the note is safe
-    // An older note that covers more remains.
+        return;  // another thread is writing this entry: dropping the note is safe
+    // Keep an older note that covers more submissions.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
         submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
     write(*place, version, stream_id, submissions);
