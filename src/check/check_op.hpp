@@ -30,9 +30,9 @@ struct CheckAccess : OpAccess {
 /// Marks a contiguous range: every byte of it counts, not only those in rows.
 inline constexpr MemoryRange no_rows{.rows = 0};
 
-/// A node of a launched graph. A node in the body of a conditional node is listed after the
-/// conditional node, next to the other nodes of that body. It is ordered before everything that the
-/// conditional node is ordered before.
+/// A node of a launched graph. The nodes in the body of a conditional node are listed together,
+/// after the conditional node. Successors of the conditional node are ordered after these nodes,
+/// too.
 struct CheckNode {
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
@@ -74,10 +74,10 @@ struct CheckOp {
     /// The operation may signal other work in a way that heddle cannot observe. Examples are a host
     /// function, and a kernel that writes a flag.
     bool may_signal = false;
-    /// Allocations: the memory is from a cache of heddle, so its former users must be ordered
-    /// before.
+    /// For an allocation: heddle's own cache supplied the memory. So its former users must be
+    /// ordered before the allocation.
     bool from_own_cache = false;
-    /// Waits: the work to wait for had completed, so nothing was enqueued.
+    /// For a wait: the awaited work was already complete, so no wait was enqueued.
     bool had_completed = false;
     SiteId site = 0;
     std::uint32_t thread = 0;  ///< the thread that enqueued it
