@@ -175,7 +175,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
                                   : HostReach::reads_or_writes;
     CheckEngine::HostLook seen;
     give([&] { seen = intake_.look(op, used, all, [&] { return site_of(told, op); }); });
-    // Tells the caller to skip further elements, so that a loop reports its race only once.
+    // Covers further elements, so that a loop reports its race only once.
     if (seen.is_race) {
         const std::uint8_t kind = is_address         ? KnownUses::addresses
                                   : use.only_reads() ? KnownUses::reads

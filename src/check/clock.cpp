@@ -103,7 +103,7 @@ Clock::Node* Clock::merged(Node* a, Node* b) {
     return share(is_a ? a : b);
 }
 
-/// Returns a node with the slot's position raised. Consumes the caller's reference to the given
+/// Returns a node with the slot's position raised. Consumes the caller's reference to the old
 /// node. If nothing else refers to that node, it is changed in place.
 Clock::Node* Clock::with(Node* node, Slot slot, Position position) {
     std::uint32_t height = node != nullptr ? node->height : 0;

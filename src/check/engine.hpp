@@ -203,7 +203,7 @@ private:
     EventTable events_;
     MemoryTable memory_;
     Leaks leaks_;
-    /// What exported and imported events may order: all work before their records.
+    /// All work before the records of exported and imported events.
     Clock exported_;
     /// Work that was already complete when a stream was ordered after it. heddle enqueued no wait
     /// for it, so an elided wait need not cover it either.

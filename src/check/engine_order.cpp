@@ -111,8 +111,8 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     return is_new;
 }
 
-/// Returns whether the slot's newest work is new: at or before `reached`, not ordered before, and
-/// not known to be complete.
+/// Returns whether the slot's newest work is new. It must be at or before `reached`, and neither
+/// `order` nor the host may cover it.
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;
