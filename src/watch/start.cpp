@@ -93,8 +93,8 @@ void forget_watcher() noexcept {
 }
 const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
 
-/// Parses "10s", "500ms", "2m" or "10". Returns -1 for any other text. Returns the largest
-/// representable time if the given one is larger.
+/// Parses "10s", "500ms", "2m" or "10". Returns -1 for any other text. A time that is
+/// too large becomes the largest representable time.
 std::int64_t read_limit_ms(std::string_view text) {
     constexpr std::int64_t most = std::chrono::milliseconds::max().count();
     std::int64_t number = 0;

@@ -17,10 +17,9 @@ struct LookedUp {
 };
 
 /// Looks up functions in the symbol table of an ELF file. Finds functions that the loader does not
-/// know: lambdas, static functions, and all functions of a program linked without -rdynamic. Finds
-/// none if the file is stripped. Also finds none if `loaded` is not the beginning of this file in
+/// know: lambdas, static functions, and all functions of a program linked without -rdynamic. No
+/// function is found if the file is stripped, or if `loaded` is not the beginning of this file in
 /// memory. Reads the table in pieces. Throws std::bad_alloc.
-/// table in pieces. Throws std::bad_alloc.
 void look_up_in_file(const char* path, const void* loaded, std::span<LookedUp> addresses);
 
 /// Returns a demangled name in readable form: "lambda #1 in main()" for
