@@ -33,8 +33,7 @@ constexpr std::uint64_t undo_zigzag(std::uint64_t code) noexcept {
     return (code >> 1) ^ (0 - (code & 1));
 }
 
-/// Returns 0 for `none`, otherwise zigzag(value - predicted). Adds 1 if that is below `none`'s
-/// code.
+/// Returns 0 for `none`, otherwise zigzag(value - predicted), plus 1 if below the code of `none`.
 constexpr std::uint64_t code_unless(std::uint64_t value, std::uint64_t none,
                                     std::uint64_t predicted) noexcept {
     const std::uint64_t code = zigzag(value - predicted), of_none = zigzag(none - predicted);
