@@ -231,7 +231,7 @@ private:
         return reached;
     }
 
-    /// Returns the memory's key: 0 if heddle does not own it. A plain pointer may be in an array.
+    /// Returns the memory's key, 0 if heddle does not own it. A plain pointer may be into an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
         const auto next = allocations_.upper_bound(access.address());

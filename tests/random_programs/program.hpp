@@ -158,7 +158,7 @@ struct Program {
     std::vector<Segment> segments;
     int statements = 0;  ///< how many ids are in use
     bool mixed = false;  ///< whether CPU streams take part, in addition to CUDA streams
-    /// Whether work may fail. Which streams are poisoned is a part of the result (failures.cpp).
+    /// Whether work may fail. Then the result includes which streams are poisoned (failures.cpp).
     bool fails = false;
 };
 
@@ -171,10 +171,10 @@ inline bool captures(Mode mode) {
     return mode == Mode::capture || mode == Mode::update || mode == Mode::clone ||
            mode == Mode::nested;
 }
-/// Returns whether rounds may leave statements out: not if one graph has to fit all rounds.
+/// Returns whether rounds may leave statements out. They may not if one graph serves all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// Returns the round whose numbers are used: a graph that is launched again uses those of its
-/// capture.
+/// Returns the round whose numbers count. If a graph is launched again, they are those of the round
+/// in which it was captured.
 inline int round_of(Mode mode, int round) {
     return captures(mode) && mode != Mode::update ? 0 : round;
 }
@@ -184,32 +184,32 @@ inline bool is_left_out(const Statement& s, Mode mode, int round) {
 inline Word added(const Statement& s, int round) {
     return s.b + s.varies * static_cast<Word>(round);
 }
-/// Returns the number of elements that a statement works on.
+/// Returns the number of elements that a statement uses.
 std::size_t extent(const Program& p, const Statement& s, int round);
 
 inline bool is_work(What what) { return what <= What::host; }
-/// Names a wait that can be left out. Scopes have two.
+/// Identifies a wait that can be left out. A scope has two.
 struct WaitName {
     int id = -1;
     int part = 0;
     bool operator==(const WaitName&) const = default;
 };
 
-/// Returns a statement, or a program, as source text.
+/// Returns a statement, or a whole program, as source text.
 std::string text_of(const Program& p, const Statement& s);
 std::string text_of(const Program& p);
 
 struct GeneratorOptions {
     int statements = 40;
-    bool slow = true;         ///< some work is slow
-    bool temporaries = true;  ///< streams are created and destroyed
-    /// No other thread captures meanwhile, so the host may wait for whole devices.
+    bool slow = true;         ///< whether some work is slow
+    bool temporaries = true;  ///< whether streams are created and destroyed
+    /// Whether no other thread captures meanwhile. Then the host may wait for whole devices.
     bool alone = true;
-    /// Some work fails. Then nothing is captured, and nothing makes the host wait.
+    /// Whether some work fails. Then nothing is captured, and the host never waits.
     bool failures = false;
 };
-/// Returns the program of a seed, for devices of one kind. A CPU device may follow CUDA devices,
-/// and adds CPU streams. Equal devices produce the same program on every machine.
+/// Returns the program for a seed. The devices must be of one kind, except that a CPU device may
+/// follow CUDA devices to add CPU streams. Equal devices produce the same program on every machine.
 Program generate(std::uint64_t seed, const std::vector<Device>& devices,
                  GeneratorOptions options = {});
 
