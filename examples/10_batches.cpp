@@ -1,4 +1,4 @@
-// Many small kernels at a fraction of the usual launch cost: a batch submits all work of its scope
+// Many small kernels at a fraction of the launch cost: a batch submits its work as one graph.
 // Usage: example_10_batches [DEVICE]
 #include <heddle/heddle.hpp>
 
