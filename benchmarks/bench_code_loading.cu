@@ -191,7 +191,7 @@ void programs(bench::Report& report, Bench& b, int samples, int launches, int ms
                          const std::vector<double>& beside, const char* unit, const char* peer) {
         report.add(bench::of_pairs(queue + name, b.device.name(), ours, beside, unit, peer));
     };
-    if (found.load_by_hand.size() != found.compile_call.size()) return;  // was printed
+    if (found.load_by_hand.size() != found.compile_call.size()) return;  // error printed
     report.add({.name = queue + "the call of compile()",
                 .device = b.device.name(),
                 .heddle = bench::median(found.compile_call),

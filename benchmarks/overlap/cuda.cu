@@ -18,8 +18,8 @@ __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 struct Ring {
     Raw streams;
     std::size_t bytes, depth;
-    char *in = nullptr, *out = nullptr;              // on the device
-    char *pinned_in = nullptr, *host_out = nullptr;  // pinned
+    char *in = nullptr, *out = nullptr;              // device memory
+    char *pinned_in = nullptr, *host_out = nullptr;  // pinned memory
     std::vector<char> pageable;
     std::vector<cudaEvent_t> arrived, worked, left;
 

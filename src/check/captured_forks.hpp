@@ -35,7 +35,7 @@ private:
     using Place = std::tuple<std::string, unsigned, unsigned>;
     static Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
 
-    /// By stream: the branches that contain it, outermost first.
+    /// By stream: the branches that contain the stream, outermost first.
     std::unordered_map<std::uint64_t, std::vector<Branch>> streams_;
     std::map<Place, std::vector<Branch>> places_;
 };

@@ -242,7 +242,7 @@ Checker::News Checker::take_news() {
 
 void Checker::note_place(const CheckOp& op) {
     if (op.mode == OpMode::captured) return captured_forks_.add(op, reader_.sites()[op.site]);
-    if (op.share != 0) return;  // all shares are one call
+    if (op.share != 0) return;  // all shares belong to one call
     if (op.site >= reached_.size()) reached_.resize(reader_.sites().size());
     if (reached_[op.site] < 2) ++reached_[op.site];
 }

@@ -148,7 +148,7 @@ bool Clock::join(const Clock& other, Epoch epoch, const HostFloor& floor) {
     const auto is_leaf = [](const Node* node) { return node == nullptr || node->height == 0; };
     const bool is_small =
         is_leaf(root_) && is_leaf(other.root_) && epoch.slot() < leaf_slots && epoch;
-    if (is_small) {  // one node suffices
+    if (is_small) {  // a single node is enough
         Node* const made = make_leaf(root_, is_known ? nullptr : other.root_, epoch);
         release(std::exchange(root_, made));
         return true;

@@ -92,7 +92,7 @@ void CheckEngine::add_work(const Step& step) {
     const CheckOp& op = step.op;
     if (op.kind == OpKind::graph_launch && op.recording != 0 && op.mode == OpMode::run)
         return sent_batch(op);
-    step.stream->poisoned = 0;  // it has recovered: a failed stream drops operations
+    step.stream->poisoned = 0;  // the stream has recovered: a failed one drops operations
     if (op.mode == OpMode::batched) batched_[op.recording].push_back(step.epoch);
     if (op.kind == OpKind::graph_launch) launch_graph(step);
     else if (op.kind == OpKind::collective) share(step);

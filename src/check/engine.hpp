@@ -93,7 +93,7 @@ private:
     /// The accesses of a launched graph's shape, computed once.
     struct KnownShape {
         ShapeUse use;
-        std::vector<std::uint64_t> streams;  ///< ids of the parts, as if they were streams
+        std::vector<std::uint64_t> streams;  ///< each part has an id, as if it were a stream
         template <class F> void each_moment(F&&) const {}
     };
     struct Share {
@@ -103,7 +103,7 @@ private:
     /// A collective with missing shares.
     struct Collective {
         std::vector<Share> shares;
-        Clock entered;  ///< everything ordered before its shares
+        Clock entered;  ///< all work ordered before the shares
         std::vector<Finding> held;
     };
     struct Copy {
@@ -198,7 +198,7 @@ private:
     StreamTable streams_;
     HostFloor floor_;
     Position host_position_ = 0;
-    std::uint32_t thread_ = 0;  ///< the first that enqueued
+    std::uint32_t thread_ = 0;  ///< the thread that enqueued first
     bool has_threads_ = false;  ///< several threads have enqueued
     EventTable events_;
     MemoryTable memory_;
@@ -221,7 +221,7 @@ private:
     /// The newest copy of each thread.
     Recent<Copy> copies_{1024};
     Recent<Released> released_{1024};  ///< by key
-    /// By slot: where the host last waited.
+    /// By slot: the place of the newest host wait.
     std::vector<SiteId> host_wait_sites_;
     std::vector<Conflict> conflicts_;
     std::vector<std::unique_ptr<AllocationTrack>> former_;

@@ -130,7 +130,7 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
         });
     }
     if (stream == nullptr) return raise_floor(users, op.site);
-    note_completed(users, *stream);  // the users' work was complete, or heddle waited for it
+    note_completed(users, *stream);  // the users' work was complete, or heddle waited for that work
     stream->clock.join(users, floor_);
 }
 

@@ -87,7 +87,7 @@ void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     Clock before = stream.clock;
     before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
     std::vector<Moment> parts;
-    Clock all;  // not used for conflicts within the launch: check_shape() finds those
+    Clock all;  // not for conflicts within the launch: check_shape() finds those
     for (std::size_t i = 0; i < shape.streams.size(); ++i) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;

@@ -56,7 +56,7 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         return;
     }
     if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
-        return;  // a graph recorded it: `by_nodes` has been joined
+        return;  // a graph made this record, so `by_nodes` covers it
     // The record was forgotten. Its stream may have been destroyed since, and the slot reassigned.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);

@@ -18,7 +18,7 @@ struct EventRecord {
 
 struct EventTrack {
     static constexpr std::size_t most_records = 4;
-    std::vector<EventRecord> records;  ///< the newest ones, oldest first
+    std::vector<EventRecord> records;  ///< the newest records, oldest first
     Clock by_nodes;                    ///< work recorded since by record nodes of launched graphs
 
     template <class F> void each_moment(F&& f) const {

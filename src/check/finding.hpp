@@ -116,7 +116,7 @@ struct Finding {
 class FindingLog {
 public:
     struct Entry {
-        Finding finding;  ///< the first one of its kind and sites
+        Finding finding;  ///< the first finding of its kind and sites
         std::uint64_t seen = 0;
     };
     /// Adds a finding. Returns whether it is the first of its kind with these sites.

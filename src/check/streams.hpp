@@ -40,10 +40,10 @@ struct StreamTrack {
     /// The place where its handle was exposed: foreign work may have been enqueued.
     SiteId leak = 0;
     SiteId poisoned = 0;         ///< the place where an operation was dropped
-    bool in_collective = false;  ///< it has taken part in a collective
+    bool in_collective = false;  ///< whether it has taken part in a collective
     std::uint64_t by_data = 0;   ///< id of the first stream of its order_by_data
     std::vector<OrderNote> notes;
-    KnownOrder fork;                    ///< where it became a branch, for the newest fork
+    KnownOrder fork;                    ///< the place where it became a branch of the newest fork
     std::vector<GraphLaunch> launches;  ///< a ring of the newest launches, for reports
     std::size_t launched = 0;           ///< the number of launches so far
 
@@ -90,7 +90,7 @@ private:
     std::vector<StreamTrack*> by_slot_{nullptr};  // the host's entry (slot 0) is null
     std::vector<Position> reached_{0};            // by slot: the last position of its former stream
     std::vector<Slot> free_;
-    std::size_t many_ = 32;  // at this number of streams, idle ones are forgotten
+    std::size_t many_ = 32;  // from this number of streams on, idle ones are forgotten
     std::uint64_t made_ids_ = 0;
     Slot shared_ = 0;
     StreamTrack* newest_ = nullptr;  // the stream that was found last

@@ -33,7 +33,7 @@ struct GroupState {
 /// call is not valid.
 void check_call(const std::vector<Device>& devices, CollectiveCall& call);
 
-/// Where each rank's part begins if all parts are laid out one after the other, in elements. The
+/// The offset of each rank's part, in elements, if all parts are laid out one after the other. The
 /// last entry is the total size.
 using Offsets = std::array<std::size_t, max_ranks + 1>;
 Offsets offsets_of(const PerRank<Part>& parts);

@@ -14,7 +14,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the oldest version with ncclG
 
 struct Found {
     Nccl functions{};
-    std::string problem;  ///< why the library could not be loaded; empty if it was
+    std::string problem;  ///< why the library could not be loaded; empty after a success
 };
 
 Found look() {

@@ -82,7 +82,7 @@ struct TraceOp {
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
     std::uint64_t event = 0;       ///< for records and waits of events: the event's id; otherwise 0
-    std::uint32_t generation = 0;  ///< which record of that event
+    std::uint32_t generation = 0;  ///< number of the event's record
     std::uint64_t recording = 0;   ///< id of the capture or batch that recorded the operation, or 0
     /// TraceOp::id of the host function that enqueued the operation, or 0.
     std::uint64_t parent = 0;
@@ -111,7 +111,7 @@ struct TraceNode {
     /// The conditional node whose body contains this node, and which body; see GraphNodeInfo.
     TraceIndex inside = no_index;
     std::uint32_t alternative = 0;
-    bool accesses_known = false;  ///< whether `accesses` covers all memory that it uses
+    bool accesses_known = false;  ///< whether `accesses` covers all memory that the node uses
     bool operator==(const TraceNode&) const = default;
 };
 

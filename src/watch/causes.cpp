@@ -10,8 +10,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// Which stream or thread waits for which stream. Nodes are numbered: streams first, then threads.
-/// Work recorded in an open capture or batch is never a target, because no wait depends on it.
+/// A graph of waits: each edge leads from a stream or thread to the stream that it waits for. Nodes
+/// are numbered: streams first, then threads. Work recorded in an open capture or batch is never a
+/// target, because no wait depends on that work.
 class Waits {
 public:
     explicit Waits(const Snapshot& picture) : picture_(picture) {

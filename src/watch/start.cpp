@@ -1,4 +1,5 @@
-// watch() and what_is_pending(), HEDDLE_WATCH, the signal, std::terminate and fork().
+// Implements watch(), what_is_pending() and HEDDLE_WATCH. Handles the signal, std::terminate() and
+// fork().
 #include <heddle/observe/watch.hpp>
 
 #include <atomic>

@@ -105,7 +105,7 @@ TEST_CASE("what a destructor cannot throw goes to the report hook") {
         const ScopedStream in{outer};
         auto broken = std::make_unique<ScopedStream>(inner);
         const ScopedStream later{outer};
-        broken.reset();  // out of order
+        broken.reset();  // a later scope is still open
     }
     REQUIRE(reports.count() >= 1);
     CHECK(reports.all().front().code() == ErrorCode::usage);

@@ -115,7 +115,7 @@ TEST_CASE("the child of a fork can use new CPU streams when its parent has work 
     CHECK(child.status == 0);
     gate.open();
     held.synchronize();
-    CHECK(ran == 1);  // it ran in the parent only
+    CHECK(ran == 1);  // the function ran in the parent only
 }
 
 TEST_CASE("the child of a fork may destroy what it inherited") {

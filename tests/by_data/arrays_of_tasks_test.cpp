@@ -155,7 +155,7 @@ TEST_CASE("by data: a second task that changes what the first has made counts, t
         x = Array<int>(s, n);
         launch(s, Set{}, dim(n), x, 3);
     });
-    on.order.task({}, [&](StreamRef s) {  // this task does not declare x, and waits itself
+    on.order.task({}, [&](StreamRef s) {  // does not declare x; the task itself waits
         REQUIRE(s != first);
         s.wait_stream(first);
         gate.hold(s);

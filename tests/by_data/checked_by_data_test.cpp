@@ -98,7 +98,7 @@ TEST_CASE("by data: the checker knows that it comes after all that used an array
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
     a.read_outside();
-    a.write_outside();  // its stream takes the slot of the reader's stream
+    a.write_outside();  // the writer's stream takes the slot of the reader's stream
     launch(order, AddTo{}, dim(n), a.x, a.y);
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
@@ -174,9 +174,9 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
     Checked checked;
     fill(a.here.stream, a.x, 3);
     wait_unseen(a.here.stream);
-    order_by_data order(test_device(), two_streams);  // its streams need not wait
+    order_by_data order(test_device(), two_streams);  // the order's streams need not wait
     const Stream side{test_device()};
-    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // neither does this one
+    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // nor need this one
     launch(side, AddTo{}, dim(n), a.x, a.y);
     side.synchronize();
     checked.expect_silence();

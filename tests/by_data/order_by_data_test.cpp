@@ -243,8 +243,8 @@ TEST_CASE("by data: an operation that was dropped counts as the writer that it s
             on.note("z", writes(z));
             launch_host(on.order, [] { throw Boom("x"); }, writes(x));
             CHECK(eventually([&] { return failing.is_poisoned(); }));
-            on.note("y", reads(x), writes(y));     // this operation is dropped
-            on.note("read", writes(z), reads(y));  // on the stream that did not fail
+            on.note("y", reads(x), writes(y));     // this task is dropped
+            on.note("read", writes(z), reads(y));  // on the stream without a failure
             CHECK(error_of([&] { (void)to_host(on.order, z); }));
             CHECK(on.seen.seen() == Strings{"z"});
         }
@@ -428,11 +428,11 @@ TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and 
     Noted on;
     on.hold(gate, reads(host), writes(y));
     on.note("reads host", reads(host), writes(y));
-    copy(on.order, x, host);  // this reads it, too
+    copy(on.order, x, host);  // the copy reads `host`
     CHECK(on.seen.seen().empty());
     CHECK(to_host(on.order, x)[5] == 5);
     std::thread opens([&] { gate.open(); });
-    copy(on.order, host, x);  // this writes it
+    copy(on.order, host, x);  // the copy writes `host`
     CHECK(on.seen.has("reads host"));
     opens.join();
 }

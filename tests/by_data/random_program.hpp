@@ -47,8 +47,8 @@ enum class Call : std::uint8_t {
     on_host,         ///< the host changes the array
     look,            ///< to_host() without the order as an argument
     pageable_array,  ///< a copy from a pageable array, which is written by a copy first
-    outside_ending,  ///< on an outside stream that ends afterwards
-    thread,          ///< another thread uses an order of its own, and this one waits for its end
+    outside_ending,  ///< work on an outside stream, which then ends
+    thread,          ///< another thread uses its own order, whose end this order waits for
     reborn,          ///< replaces the order; the current stream remains
     joined,
     waited,          ///< calls order.synchronize()

@@ -39,7 +39,7 @@ TEST_CASE("a call is short when many operations of it were enqueued and done in 
     CHECK(calls.is_short(call));
     window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);
     CHECK(calls.is_short(call));
-    window_of(call, 1'000, 8).judge(calls, 7, 6'000);  // the last one is not complete
+    window_of(call, 1'000, 8).judge(calls, 7, 6'000);  // the last operation is not complete
     CHECK(!calls.is_short(call));
 }
 

@@ -4,7 +4,7 @@
 
 using namespace heddle_test;
 
-// Work of a graph runs as soon as it is launched. A test cannot order it secretly from the checker.
+// Work of a graph runs as soon as it is launched. A test cannot order it unseen by the checker.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 

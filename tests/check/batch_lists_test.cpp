@@ -38,7 +38,7 @@ TEST_CASE("check: batch_hides_a_race_by_its_join", "[check]") {
     const Line later = p.write(b, x);
     CHECK(races(p) ==
           Races{{Kind::read_after_write, write, read}, {Kind::write_after_write, write, later}});
-    p.elided_wait(b, a);  // no fault: the batch's own wait allows it
+    p.elided_wait(b, a);  // no fault, because of the batch's own wait
     CHECK(races(p).size() == 2);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("check: all_reduce", "[check]") {
     p.launch(b, {out(y), out(other)});
     p.collective(a, 5, 0, 2, {in(x), out(x)});
     p.collective(b, 5, 1, 2, {in(y), out(y)});
-    p.read(a, other);  // the collective follows its write
+    p.read(a, other);  // the collective follows the write to `other`
     CHECK(is_silent(p));
 }
 

@@ -382,7 +382,7 @@ struct BeginnersProgram {
     void (*run)(Start&);
     Found found = Found::nothing;
     RaceKind kind = RaceKind::read_after_write;
-    bool on_cpu = false;  ///< only for CPU devices: its kernels or host use the memory
+    bool on_cpu = false;  ///< whether its kernels or host accesses use a CPU device
 };
 
 #define HEDDLE_TEST_PROGRAM(name) #name, &name

@@ -57,7 +57,7 @@ Program traffic(std::size_t streams) {
     for (int i = 0; i < 100; ++i) arrays.push_back(p.array(4096));
     for (std::size_t i = 0; i < 1000; ++i) {
         const auto s = all[i % streams], next = all[i == 999 ? 0 : (i + 1) % streams];
-        const Memory& x = arrays[i % 10];  // all streams use it
+        const Memory& x = arrays[i % 10];  // all streams use these arrays
         const Memory& own = arrays[10 + (i % streams) * 90 / streams];
         p.launch(s, {in(x.part(0, 2048)), out(x.part(2048, 2048)), out(own)});
         p.wait(next, p.record(s));

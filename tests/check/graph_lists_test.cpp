@@ -76,7 +76,7 @@ TEST_CASE("check: graph_launched_twice_on_two_streams", "[check]") {
     Program p;
     const Memory x = p.array();
     p.launch_graph(p.stream(), {node({out(x)})}, 7);
-    p.launch_graph(p.stream(), {node({out(x)})}, 7);  // its arguments may differ now
+    p.launch_graph(p.stream(), {node({out(x)})}, 7);  // the node's arguments may have changed
     CHECK(is_silent(p));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("check: graph_against_plain_launch", "[check]") {
     p.launch_graph(a, {node({in(x.part(0, 9))}), node({out(x.part(9, 4))}, {0})});
     const Line wait = p.wait_stream(b, a);
     const Line write = p.write(b, x);
-    CHECK(is_silent(p));  // with a wait, it is correct
+    CHECK(is_silent(p));  // with a wait, the program is correct
     const auto found = p.without(wait).findings();
     CHECK(races_of(found) ==
           Races{{Kind::write_after_read, 1, write}, {Kind::write_after_write, 1, write}});

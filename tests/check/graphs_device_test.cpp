@@ -18,8 +18,8 @@ struct Dependent {
     }
 };
 
-// A test cannot order recorded work secretly from the checker, because it runs as soon as it is
-// launched. These kernels use atomic accesses instead, so ThreadSanitizer sees no race.
+// Recorded work runs as soon as it is launched, so a test cannot order it without the checker's
+// knowledge. These kernels use atomic accesses instead: ThreadSanitizer then sees no race.
 
 /// x[i] += value
 struct AddAtomically {
@@ -147,7 +147,7 @@ TEST_CASE("device: node_parameters_updated") {
     node.with(s.y, 1);
     graph.launch(s.a);
     wait_unseen(s.a);
-    write(s.b, s.x);  // the graph no longer uses it
+    write(s.b, s.x);  // the graph no longer uses this array
     read(s.b, s.y, s.z);
     CHECK(checked.expect(RaceKind::read_after_write).data == s.y.data());
 }
@@ -169,7 +169,7 @@ TEST_CASE("device: host nodes that declare what they use") {
     node.call(quiet([] {}), reads(s.y.view()));
     graph.launch(s.a);
     wait_unseen(s.a);
-    copy(s.b, pin, s.x);  // the node no longer uses it
+    copy(s.b, pin, s.x);  // the node no longer uses this array
     checked.expect_silence();
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("device: graph_built_before_checking_began") {
     graph.launch(s.a);
     wait_unseen(s.a);
     read(s.b, s.x, s.y);
-    CHECK(checked.end().certain <= 1);  // its accesses may be unknown to the checker
+    CHECK(checked.end().certain <= 1);  // the node's accesses may be unknown to the checker
 }
 
 TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {

@@ -160,7 +160,7 @@ TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     p.allocate_at(b, x.data);
     p.ops.back().from_own_cache = true;
     CHECK(races(p) == Races{{Kind::reuse, free, free + 1}});
-    p.ops.back().from_own_cache = false;  // the driver orders its own pools; that is not reported
+    p.ops.back().from_own_cache = false;  // the driver orders reuse in its own pools, unreported
     CHECK(is_silent(p));
 }
 

@@ -337,7 +337,7 @@ TEST_CASE("fork_child_does_not_check") {
         Array<int> x = zeros<int>(a, size);
         a.synchronize();
         write(a, x);
-        write(b, x);  // this has a race
+        write(b, x);  // this call has a race
         const check::Summary found = check::summary();
         return found.operations == before && found.certain == 0 ? 0 : 1;
     });

@@ -27,7 +27,7 @@ inline void put_functions_first(Ops& ops) {
         });
         if (parent == ops.end() || parent == here) continue;
         std::rotate(here, parent, parent + 1);
-        --i;  // the function itself may have been enqueued by one
+        --i;  // the moved function may have a parent, too
     }
 }
 

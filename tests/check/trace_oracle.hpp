@@ -327,7 +327,7 @@ private:
     std::vector<Operation> ops_;
     std::map<std::uint64_t, Stream> streams_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> records_;
-    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< by allocation
+    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< indexed by allocation
     /// By the begin of an allocation: its key and its end.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> allocations_;
     std::map<std::uint64_t, OpSet> functions_;  ///< work before each host function, by its id

@@ -83,7 +83,7 @@ TEST_CASE(
     fork_join_n(base, 200, [&](std::size_t, StreamRef branch) { branch.wait_stream(failing); });
     fork_join_n(other, 100, [](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
     launch_host(other, [ran] { ran.set(); });
-    CHECK(ran.wait());  // nor does it wait for the other branches
+    CHECK(ran.wait());  // `other` does not wait for the branches of `base` either
     gate.open();
     CHECK_FALSE(error_of([&] { other.synchronize(); }));
     CHECK(base.clear_error() != nullptr);

@@ -359,7 +359,7 @@ TEST_CASE("what enqueueing work throws stops the pipeline, and every later call 
         {.depth = 3, .piece = 16});
     fill_piece(pipeline, 1);
     CHECK_THROWS_AS(fill_piece(pipeline, 2), Boom);
-    CHECK(pipeline.work_stream().is_complete());  // the pipeline has waited for it
+    CHECK(pipeline.work_stream().is_complete());  // the pipeline has waited for its work
     CHECK_THROWS_AS(pipeline.pop(), Boom);
     CHECK_THROWS_AS(pipeline.acquire(), Boom);
     CHECK_THROWS_AS(pipeline.is_ready(), Boom);
@@ -469,7 +469,7 @@ TEST_CASE("a failure of a pipeline's work is reported beside an exception of its
         Pipeline<int> pipeline(test_device(),
                                [&, calls = 0](StreamRef s, View<const int>) mutable {
                                    if (calls++ != 0) {
-                                       gate.open();  // once known, it would be thrown
+                                       gate.open();  // a known failure would be thrown
                                        throw Boom("of the user");
                                    }
                                    gate.hold(s);

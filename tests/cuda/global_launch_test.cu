@@ -202,7 +202,7 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     CHECK_THAT(watch.name, contains("scale"));
     CHECK(watch.line == line);
     REQUIRE(watch.accesses.size() >= 2);
-    CHECK_FALSE(watch.accesses[0].writes());  // its parameter is a const float*
+    CHECK_FALSE(watch.accesses[0].writes());  // the kernel's parameter is const float*
     CHECK(watch.accesses[1].writes());
     s.synchronize();
 }

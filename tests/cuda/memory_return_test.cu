@@ -74,7 +74,7 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
     const Flag ran;
     launch_host(s, [x = std::move(x), ran] { ran.set(); });
     REQUIRE(ran.wait());
-    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // defers its work
+    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // runs no deferred work
 }
 
 TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
@@ -101,9 +101,9 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     launch(slow, Add{}, dim(large), y, 1);
     b.synchronize();
     const std::size_t before = pool_usage(gpu()).used;
-    x.reset();  // all of its work has completed
+    x.reset();  // all work on x has completed
     CHECK(eventually([&] { return pool_usage(gpu()).used + large * sizeof(int) <= before; }));
-    y.reset();  // some of its work has not completed
+    y.reset();  // some work on y has not completed
     last.open();
     slow.synchronize();
     CHECK(eventually([&] { return pool_usage(gpu()).used + 2 * large * sizeof(int) <= before; }));

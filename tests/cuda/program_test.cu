@@ -148,7 +148,7 @@ TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     CHECK(to_host(s, x) == Floats(100, 36.0f));
     const ScopedStream in{s};
     Batch batch;
-    for (int i = 0; i < 3; ++i)  // its arguments differ each time
+    for (int i = 0; i < 3; ++i)  // the arguments differ each time
         batch([&] {
             launch(scale, dim(100), x, 1.0f + static_cast<float>(i), 100);
             launch(scale, dim(100), x, 0.5f, 100);

@@ -40,7 +40,7 @@ TEST_CASE("waits for work that has completed leave nothing behind") {
     Waits w(1000);
     for (std::size_t i = 0; i < 1000; ++i) {
         w.wait_for(i);
-        w.others[i]->forget_dependencies(1);  // a query has found it complete
+        w.others[i]->forget_dependencies(1);  // a query has found the other stream complete
     }
     CHECK(w.held() <= 65);
     CHECK(w.own->failure_up_to(w.now) == nullptr);
@@ -54,7 +54,7 @@ TEST_CASE("what is not known to be done, or has failed, is not forgotten") {
         if (i % 2 == 1) w.others[i]->forget_dependencies(1);
     }
     CHECK(w.held() >= 151);
-    CHECK(w.own->failure_up_to(7) == nullptr);  // precedes the wait for it
+    CHECK(w.own->failure_up_to(7) == nullptr);  // precedes the wait for the failed work
     CHECK(w.own->failure_up_to(8) != nullptr);
 }
 

@@ -196,7 +196,7 @@ constexpr Call calls[] = {
      [](StreamRef s, Arrays& a) {
          on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto&, auto& to) {
              group.broadcast(streams, 0, to);
-             if (group.size() == 1) fill(streams[0], to[0], 1);  // there was no work for it
+             if (group.size() == 1) fill(streams[0], to[0], 1);  // broadcast had no work
          });
      }},
     {"all_gather",
@@ -468,8 +468,8 @@ TEST_CASE("an array throws a stream's failure until it is cleared where it is") 
     const Failed failed(Moment::before, End::stays, calls[0], arrays);
     StreamRef here = current_stream(test_device());
     CHECK(answer(questions[0], arrays) == "first");
-    CHECK(here.clear_error() != nullptr);            // it had inherited the failure
-    CHECK(answer(questions[0], arrays) == "first");  // the stream still has the failure
+    CHECK(here.clear_error() != nullptr);            // `here` had inherited the failure
+    CHECK(answer(questions[0], arrays) == "first");  // the failed stream still has it
     CHECK(failed.stream->clear_error() != nullptr);
     CHECK(here.clear_error() != nullptr);
     CHECK(to_host(arrays.x) == Ints(size, 0));  // the dropped work never runs

@@ -121,7 +121,7 @@ TEST_CASE("an argument may change to an array in the record of another argument'
     y.reset();
     const std::optional<Array<int>> z = array_in(record, s);
     REQUIRE(z);
-    add.set<0>(z->view());  // unrelated to y
+    add.set<0>(z->view());  // z is unrelated to y
     CHECK_THROWS_AS(add.launch(s), UsageError);
     Array<int> w = full<int>(s, 10, 3);
     add.set<1>(w);

@@ -181,5 +181,5 @@ TEST_CASE("to_host waits for its own stream and for no other") {
     const Stream held(test_device()), s(test_device());
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // this is not delayed
+    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // the copy is not delayed
 }

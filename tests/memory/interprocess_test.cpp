@@ -127,7 +127,7 @@ TEST_CASE("child: fills a shared part", "[.child]") {
         fill(s, x, 2);
         Array<int> twice = import_array<int>(given());  // imports the same memory a second time
         CHECK(to_host(s, twice) == Ints(20, 2));
-    }  // destroyed although the stream may still fill it
+    }  // destroyed although the stream may still fill the array
     s.synchronize();
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
         Array<int> whole = import_array<int>(given());
         order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
         launch(order, Set{}, dim(100), whole, 7);
-    }  // its work is still pending
+    }  // work on `whole` is still pending
     order.task({writes(y)}, [](StreamRef) {});
     launch(order, CopyKernel{}, dim(20), part, y);
     launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));

@@ -168,7 +168,7 @@ TEST_CASE("exit inside of scopes does no harm") {
     const ChildResult child = run_test_case("child: exit inside of scopes");
     INFO(child.output);
     CHECK(child.signal == 0);
-    CHECK(child.status == 0);  // it may report failures
+    CHECK(child.status == 0);  // the child may report failures
 }
 
 // The environment ---------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ bool main_thread_is_blocked() {
 
 TEST_CASE("child: waits after main for work that a worker makes ready as it ends", "[.child]") {
     end_if_it_hangs();
-    static SynchronisesLate late;  // made before the executor, so destroyed after it
+    static SynchronisesLate late;  // made before the executor, so destroyed after the executor
     static Stream slow(cpu_device());
     late.stream = std::make_unique<Stream>(cpu_device());
     const Flag running;

@@ -13,7 +13,7 @@ namespace heddle_test::programs {
 enum class Hears : std::uint8_t {
     users,       ///< of all users of `x`; the current stream `s` is new
     stream,      ///< only of `s`, which becomes a user of `x`
-    clone,       ///< the same; also of users of an array that `s` makes
+    clone,       ///< as `stream`; also of users of an array that `s` makes
     only_waits,  ///< only of `s`, which the host waits for but which does not read `x`
 };
 

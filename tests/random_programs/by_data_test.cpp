@@ -197,7 +197,7 @@ private:
         case Call::reborn:
             take_back(to);
             order_.reset();
-            if (is_captured()) {  // otherwise, it would become a part of the capture
+            if (is_captured()) {  // otherwise, the work would become a part of the capture
                 order_.emplace(test_device(), program_.options);
                 launch(*order_, Scale{}, dim(size), to, s.a, s.b, s.slow);
             } else {

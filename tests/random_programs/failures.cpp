@@ -211,7 +211,7 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;  ///< of streams that only read it, if they have not ended yet
+        Failed may = 0;  ///< of streams that only read the array, if they may not have ended
     };
 
     void use(int buffer, int stream, bool writes) {

@@ -174,7 +174,7 @@ private:
         else if (dice < 80) add_work(Do::replace);
         else if (dice < 82 && program_.events > 0) {
             add(Do::new_event, slot).event = any(program_.events);
-            for (Slot& one : slots_) one.is_captured = false;  // see the runner
+            for (Slot& one : slots_) one.is_captured = false;  // see nodes_runner.cpp
         } else if (dice < 86) {
             Step& s = add(dice < 84 ? Do::prioritise : Do::misuse, slot);
             s.node = one_of(program_.graph(0));
@@ -197,7 +197,7 @@ private:
         s.spec.a = 3;
         s.spec.b = static_cast<Word>(any(std::size_t{100000})) + 1;
         if (what != Do::replace) return;
-        for (Slot& slot : slots_) slot.is_captured = false;  // see the runner
+        for (Slot& slot : slots_) slot.is_captured = false;  // see nodes_runner.cpp
     }
 
     GraphMaker maker_;

@@ -60,12 +60,12 @@ enum class What : std::uint8_t {
     copy_across,
     // Statements that contain other statements:
     scope,      ///< a ScopedStream
-    fork,       ///< a fork_join; each body is a branch on one of streams[]
+    fork,       ///< a fork_join; each body is a branch on one of `streams`
     temporary,  ///< a stream that exists while the body runs
     local,      ///< an array that exists while the body runs
     thread,     ///< runs the body on another thread, which is joined at once
     condition,  ///< to = from % 2, then runs body 0 or 1
-    loop,       ///< to = from % 4; then runs body 0 that often
+    loop,       ///< to = from % 4; then runs body 0 `to` times
     graph,      ///< launches Program::graphs[event]
     /// Captures body 0, which is work of `stream`, and launches the graph once on `stream`.
     /// Meanwhile, body 1 runs on streams outside the capture, and `from` is read.

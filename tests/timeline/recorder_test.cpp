@@ -313,7 +313,7 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
     const Trace trace = recorder.trace();
     CHECK(trace.ops.size() >= 1000);
     CHECK(trace.ops.size() < 20'000);
-    const std::uint64_t recorded = count + 2;  // also the creation and the record of the event
+    const std::uint64_t recorded = count + 2;  // in addition: the event's creation and its record
     CHECK(trace.lost_ops + trace.ops.size() == recorded);
     CHECK(of_kind(trace, OpKind::record).size() == 1);
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait_elided);
@@ -536,7 +536,7 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
         const TraceOp wait = of_kind(trace, OpKind::blocked)[0];
         CHECK(wait.other != no_index);
         CHECK(wait.call_begin < wait.call_end);
-        CHECK(asks());  // need not wait
+        CHECK(asks());  // no wait is needed
         CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
     }
     SECTION("for the observers of that time, not for later ones") {

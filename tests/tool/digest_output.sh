@@ -24,7 +24,7 @@ run digest --quiet good
 same "quiet" "$err" ""
 same "quiet: output" "$out" "$line"
 
-# On a terminal, it shows a progress bar, which is erased at the end.
+# On a terminal, the program shows a progress bar and erases it at the end.
 if command -v script >/dev/null; then
     truncate -s 64M hole
     # on_terminal COMMAND: prints the command's output on a terminal.

@@ -218,7 +218,8 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     for (const NodeRef& node : nodes) {
         node->graph = &graph;
         graph.gpus |= gpu_bit(node->device);
-        node->after.clear();  // they are in `dependencies`; ~GraphData() relies on this capacity
+        // The nodes are in `dependencies`; ~GraphData() relies on the capacity.
+        node->after.clear();
     }
     graph.nodes = std::move(nodes);
     graph.dependencies = std::move(dependencies);

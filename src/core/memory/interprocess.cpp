@@ -189,7 +189,8 @@ EventHandle export_event(const Event& event, Where where) try {
 
 Event import_event(const EventHandle& handle, Where where) try {
     detail::check_handle(handle, true, "import_event", "event", where);
-    detail::start_observers();  // needed because a thread can wait for it without making a stream
+    // Needed because a thread can wait for the event without making a stream.
+    detail::start_observers();
     auto state = std::make_unique<detail::EventState>();
     state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
     state->backend = &detail::backend_of(state->device.kind());

@@ -51,7 +51,7 @@ struct alignas(64) KeptMemory {
     const StreamRecord* stream = nullptr;  ///< the stream that uses it, or null
     std::size_t bytes = 0;
     std::size_t least = 0;
-    std::size_t reserved = 0;  ///< its share of the device's limit, in bytes
+    std::size_t reserved = 0;  ///< this object's share of the device's limit, in bytes
     std::uint64_t hits = 0, misses = 0;
     std::array<PieceList, size_class_count> lists{};
 

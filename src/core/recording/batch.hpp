@@ -54,7 +54,7 @@ public:
 private:
     struct Entry {
         TapeOwner tape;    ///< the work that the graph contains now
-        TapeOwner before;  ///< the work that it contained before the last update
+        TapeOwner before;  ///< the graph's work before the last update
         std::shared_ptr<GraphExec> exec;
         /// For observers. Null until an observer was present.
         std::shared_ptr<const ShapeData> shape;

@@ -212,7 +212,7 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
     if (!attach(stream, std::move(at), nullptr, where)) return false;
     participants.back().past = std::move(past);
     if (participants.back().given == given) return true;
-    detach(participants.back());  // another thread enqueued work on it meanwhile
+    detach(participants.back());  // meanwhile, another thread enqueued on the stream
     participants.pop_back();
     return false;
 }
@@ -395,7 +395,7 @@ void order_after_allocation(StreamRecord& stream, StreamRecord& on, const Source
             return;
         }
     }
-    order_after_enqueued(stream, on, where);  // not in a batch, or it just left its batch
+    order_after_enqueued(stream, on, where);  // `stream` is not in a batch, or has just left it
 }
 
 }  // namespace heddle::detail

@@ -139,7 +139,7 @@ bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call
 
 bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char* call,
                            const SourceLocation& where) {
-    if (is_captured(stream)) return false;  // it is in another capture, and the caller throws
+    if (is_captured(stream)) return false;  // the stream is in another capture: the caller throws
     if (stream.backend->capture_id(stream) != 0)
         usage_error({call, where, stream},
                     "the stream is in another capture already, begun natively");

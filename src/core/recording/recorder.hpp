@@ -61,12 +61,12 @@ public:
     };
     /// A stream that takes part. The recording began on the stream of participant 0.
     struct Participant {
-        StreamRecord* stream = nullptr;  ///< null if it has left
+        StreamRecord* stream = nullptr;  ///< null after the stream has left
         std::uint64_t stream_id = 0;
         /// The number of the stream's submissions when it joined, or at the last flush if that was
         /// later.
         std::uint64_t given = 0;
-        Point at;               ///< the work that its next operation must follow
+        Point at;               ///< the work that the stream's next operation must follow
         StreamPart::Past past;  ///< for batches: earlier work of the stream that can still fail
         /// Index of the stream's newest operation. -1 if the next kernel must not overlap that
         /// operation.
@@ -93,8 +93,8 @@ public:
     struct Mark {
         EventState* event;  ///< null once the event was recorded elsewhere or destroyed
         Point at;
-        std::int64_t op = -1;    ///< the operation that records it; -1 if none does
-        std::uint32_t node = 0;  ///< for batches, set by a flush: the node that records it
+        std::int64_t op = -1;    ///< the operation that records the event; -1 if none does
+        std::uint32_t node = 0;  ///< for batches, set by a flush: the node that records the event
     };
 
     virtual ~Recorder() = default;

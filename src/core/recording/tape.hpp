@@ -25,10 +25,10 @@ struct TapeOp {
     std::uint32_t chunk;    ///< the chunk that contains the payload
     std::uint32_t payload;  ///< the payload's offset in that chunk
     std::uint32_t payload_size;
-    std::uint32_t dependencies : 24;  ///< their number; they are consecutive in all_dependencies()
+    std::uint32_t dependencies : 24;  ///< number of dependencies, consecutive in all_dependencies()
     /// The dependency that is a kernel and may be overlapped, counted from 1. 0 if there is none.
     std::uint32_t early : 8;
-    std::uint16_t blocks;   ///< number of blocks; they are consecutive in all_blocks()
+    std::uint16_t blocks;   ///< number of blocks, consecutive in all_blocks()
     std::uint16_t options;  ///< index of the launch options, counted from 1; 0 without options
     std::uint8_t is_node;   ///< whether `count` is an index into the tape's nodes
     std::uint8_t device;

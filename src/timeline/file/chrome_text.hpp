@@ -33,7 +33,7 @@ private:
     std::string words_of(const TraceAccess& access) const;
 
     const Trace& trace_;
-    // By the key that determines the text.
+    // Each text, by the key that determines it.
     std::unordered_map<std::uint64_t, std::string> names_, calls_, places_, streams_, accesses_;
 };
 

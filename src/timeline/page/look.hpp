@@ -21,7 +21,7 @@ enum class BarClass : std::uint8_t {
     graph,
     collective,
     memory,  ///< allocation or free
-    order,   ///< recording an event, or waiting for one
+    order,   ///< an operation that records an event or waits for one
     block,   ///< a wait of the host
     dropped,
     other,

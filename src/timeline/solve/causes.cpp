@@ -134,7 +134,7 @@ private:
     std::unordered_map<TraceIndex, Ran> waited_for_;
 };
 
-/// When operations ended.
+/// Finds when operations ended.
 class Ends {
 public:
     Ends(const Trace& trace, const Solution& solution) : ends_(trace.ops.size(), unknown_moment) {

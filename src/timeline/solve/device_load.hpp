@@ -52,7 +52,7 @@ private:
     static constexpr std::size_t parts = 3;
     std::size_t place_of(TraceIndex device) const;
     const Trace& trace_;
-    /// By device. The last element is for all CPU devices together.
+    /// One entry for each GPU. The last entry is for all CPU devices together.
     std::vector<std::array<FullStretches, parts>> devices_;
 };
 

@@ -15,7 +15,7 @@ inline constexpr Moment least_late = 10'000;
 
 /// The share of operations with the same name on the same stream.
 struct WorkShare {
-    TraceIndex op = no_index;  ///< one of these operations
+    TraceIndex op = no_index;  ///< any one of these operations
     Moment time = 0;
     std::uint64_t count = 0;
 };

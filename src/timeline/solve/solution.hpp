@@ -18,7 +18,7 @@ namespace heddle::detail {
 struct Bar {
     TraceIndex op = 0;          ///< index in Trace::ops
     TraceIndex run = no_index;  ///< for the bar of a node: index in Trace::node_runs
-    TraceIndex stream = 0;      ///< the row
+    TraceIndex stream = 0;      ///< index in Trace::streams; also selects the row
     std::uint32_t lane = 0;     ///< 0, or a higher lane if bars of the row overlap
     Moment start = 0, end = 0;
     bool start_is_deduced = false;  ///< only the end was measured; the start is deduced
@@ -89,7 +89,7 @@ struct CriticalStep {
 
 struct RowTotals {
     TraceIndex stream = 0;
-    std::uint64_t operations = 0;  ///< number of operations that ran
+    std::uint64_t operations = 0;  ///< number of operations that ran on the stream
     Moment busy = 0;
     std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};
 };
@@ -101,7 +101,7 @@ struct Solution {
     std::vector<Arrow> arrows;
     std::vector<Gap> gaps;  ///< by stream, then begin; bars and gaps together fill each row
     std::vector<CriticalStep> critical;
-    std::vector<RowTotals> rows;  ///< one for each of Trace::streams
+    std::vector<RowTotals> rows;  ///< one row for each of Trace::streams
     /// The number of arrows that seem to point backwards, because the clocks are inexact. They are
     /// drawn without doing so.
     std::uint64_t backward_arrows = 0;

@@ -138,9 +138,9 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
 
 /// Counts operations without times, by reason.
 struct Missing {
-    std::uint64_t pending = 0;  ///< they had not run yet when the recording ended
-    std::uint64_t unkept = 0;   ///< they ran, but there was no room for their times
-    std::uint64_t dropped = 0;  ///< they were dropped because their streams had failed
+    std::uint64_t pending = 0;  ///< operations that had not run when the recording ended
+    std::uint64_t unkept = 0;   ///< operations that ran, but whose times had no room
+    std::uint64_t dropped = 0;  ///< operations that were dropped because their streams had failed
     std::uint64_t failed = 0;
     TraceIndex failure = no_index;  ///< the first operation that failed
 };

@@ -196,7 +196,7 @@ private:
     std::vector<std::size_t> done_;     ///< by stream: number of operations followed so far
     std::vector<bool> is_waiting_;      ///< by stream: whether it is being followed
     std::vector<Needs> pending_;        ///< by stream: the needs of its next operation that runs
-    std::vector<TraceIndex> latest_;    ///< by place: the operation that ended last
+    std::vector<TraceIndex> latest_;    ///< by place: the operation that ended last before it
     std::vector<TraceIndex> last_run_;  ///< by place: the last operation on the same stream
 };
 

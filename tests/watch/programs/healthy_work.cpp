@@ -114,7 +114,7 @@ void failures_that_are_cleared() {
     repeat_for_long([&] {
         launch_host(s, sleep_a_while);
         launch_host(s, [] { throw Boom("meant"); });
-        launch_host(s, sleep_a_while);  // is dropped
+        launch_host(s, sleep_a_while);  // this work is dropped
         static_cast<void>(s.clear_error());
     });
 }
