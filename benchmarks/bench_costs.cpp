@@ -40,8 +40,8 @@ struct FiveArguments {
 constexpr int floats = bench::small_bytes / sizeof(float);
 constexpr bench::Batches enqueuing{
     .calls = 100, .pairs = 4000, .seconds = 1.0};  // for calls that enqueue work
-constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // for others
-constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};         // for slow calls
+constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // other calls
+constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};         // slow calls
 
 /// Adds the rows for one device. Each row has its own streams, because earlier work may affect a
 /// stream. For example, failures of host functions are reported late.

@@ -233,8 +233,8 @@ void both_ways(bench::Report& report, const std::string& what, const std::string
     }
 }
 
-/// Compares dependent launches, one by one and in a graph, with the same by hand. Also compares
-/// them with a chain without dependent launches, by hand.
+/// Compares dependent launches, one by one and in a graph, with those made by hand. Also compares
+/// them with a chain of ordinary launches made by hand.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -254,8 +254,8 @@ void dependent(bench::Report& report, Device device) {
               });
 }
 
-/// Compares pairs of kernels on two streams with programmatic events to the same by hand, and to
-/// plain events by hand.
+/// Compares pairs of kernels on two streams, ordered by programmatic events, with those made by
+/// hand. Also compares them with pairs ordered by ordinary events, made by hand.
 void triggered_pairs(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream a{device}, b{device};

@@ -1,6 +1,6 @@
 // The latency of a request on CPU devices, while streams of the same priority always have work. Run
-// it on as many cores as there are workers, for example: taskset -c 0,1
-// build/release/bin/bench_turns. Otherwise, threads have cores of their own.
+// it on as many cores as there are workers, so that the peers' threads share these cores, too:
+// taskset -c 0,1 build/release/bin/bench_turns.
 
 #include <atomic>
 #include <deque>

@@ -18,9 +18,9 @@ struct StageSizes {
         false;  ///< the work is a host function that sleeps, so other work can use the processors
 };
 
-/// One call processes one piece, on one stream for each stage. It is copied in from pinned or
-/// pageable memory, worked on, and copied out to pinned memory. `depth` pieces are in flight.
-/// Before a slot's buffers are reused, the caller waits for the slot's output.
+/// One call processes one piece. Each stage has its own stream: copying in from pinned or pageable
+/// memory, work, and copying out to pinned memory. `depth` pieces are in flight. Before a slot's
+/// buffers are reused, the caller waits for the slot's output.
 Peer raw_overlap(heddle::Device device, const StageSizes& sizes, bool is_pinned);
 
 /// One call copies one piece in, on one stream, and waits.

@@ -5,7 +5,7 @@
 //   inside  all other bands
 //
 // In iteration k, a stream waits for work of iteration k-1. That work wrote values of U(k), which
-// the stream reads. It also read values of U(k-1), which the stream overwrites.
+// the stream reads. That work also read values of U(k-1), which the stream overwrites.
 //
 //   stream  waits for              reads of U(k)            overwrites of U(k-1)
 //   edges   the neighbours' edges  the halos                the neighbours' halos

@@ -160,7 +160,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     if (off_depth > 0) return {};
     const HostUse use = told.use;
     const bool is_address = use.call() == HostCall::data;
-    // A std::span or an algorithm calls begin(), too, which shows the kind of use.
+    // A std::span or an algorithm also calls begin(). That call reports the kind of use.
     if (is_address && is_in_standard_library(told.where.file))
         return {told.array_begin, told.array_end, KnownUses::addresses};
     const CheckAccess all{{between(told.array_begin, told.array_end), told.allocation,

@@ -132,7 +132,7 @@ private:
         std::size_t before = 0;
         for (std::size_t i = 0; i < look.counts.done; ++i) before += steps_[i].line != 0 ? 1 : 0;
         if (look.pending != pending || look.next != before + 1 || !look.is_whole) return false;
-        if (look.promises.size() != promised.size() + 1) return false;  // also the stream's end
+        if (look.promises.size() != promised.size() + 1) return false;  // + 1: the stream's end
         for (std::size_t i = 0; i < promised.size(); ++i)
             if (look.promises[i].completion != promised[i]) return false;
         if (first == nullptr) return look.at == StreamAt::idle;

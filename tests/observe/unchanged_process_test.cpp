@@ -232,7 +232,7 @@ TEST_CASE("child: files", "[.child]") {
     }
     std::printf("= in its folder: %d\n", static_cast<int>(std::filesystem::current_path() == home));
     std::printf("= umask %o\n", static_cast<unsigned>(umask(mask)));
-    // The file of a report exists shortly before it is closed.
+    // The file of a report becomes visible shortly before heddle closes it.
     std::printf("= has the open files of before: %d\n",
                 static_cast<int>(eventually([&] { return open_files() == before; })));
 }

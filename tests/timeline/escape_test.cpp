@@ -39,7 +39,7 @@ TEST_CASE("bytes that are not UTF-8 are replaced one by one", "[timeline]") {
     CHECK(xml("\xc0\xaf") == "\ufffd\ufffd");                      // a longer form than necessary
     CHECK(xml("\xe0\x80\x80") == "\ufffd\ufffd\ufffd");            // a longer form than necessary
     CHECK(xml("\xed\xa0\x80") == "\ufffd\ufffd\ufffd");            // half of a surrogate pair
-    CHECK(xml("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");  // after the last character
+    CHECK(xml("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");  // above U+10FFFF
     CHECK(xml("\xe2\x82x") == "\ufffd\ufffdx");                    // a character that is cut off
 }
 
