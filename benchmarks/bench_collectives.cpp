@@ -1,7 +1,7 @@
 // Collectives of all devices of one kind, by heddle's copies and kernels. They are compared with
 // NCCL if it is found, otherwise with copies without peer access. GB/s are those of one rank's
-// array (10^9 bytes), for any number of ranks. For small arrays, the rows have times: on the host,
-// and until the end. Set HEDDLE_CPU_DEVICES=4 to have several CPU devices.
+// array (10^9 bytes), for any number of ranks. For small arrays, two times are measured: that of
+// the call, and that until the end. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
 
 #include <string>
 #include <vector>

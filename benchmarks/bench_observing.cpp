@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    /// Measures the same calls twice: between begin() and end(), which make them `how`, and alone.
+    /// Measures the same calls between begin() and end(), as described by `how`, and also alone.
     template <class Begin, class End>
     void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
                  Begin begin, End end, const bench::Batches& batches) {

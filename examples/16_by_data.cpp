@@ -86,7 +86,7 @@ void by_hand(Device device, Work& work) {
         b.wait_event(a.record_event());  // needed because b reads the clean frame
         launch(a, Edges{}, dim(size), f.clean, f.edges);
         launch(b, Tones{}, dim(size), f.clean, f.tones);
-        a.wait_event(b.record_event());  // has the tones; a may also clean the frame after the next
+        a.wait_event(b.record_event());  // a needs the tones, and must not clean a frame too early
         launch(a, Mix{}, dim(size), f.edges, f.tones, f.mixed);
         copy(a, work.out(i), f.mixed);
     }

@@ -44,7 +44,7 @@ struct Strip {
     /// Returns how many columns a tile has on this device.
     std::size_t width() const { return device.is_cpu() ? cpu_width : gpu_width; }
     View<float> row(int parity,
-                    std::size_t index);  ///< to the next row; 0 and height + 1 are halos
+                    std::size_t index);  ///< ends at the next row; 0 and height + 1: halos
 
     heddle::View2D<float> points(int parity);
 

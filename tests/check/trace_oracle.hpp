@@ -333,7 +333,7 @@ private:
     std::map<std::uint64_t, OpSet> functions_;  ///< work before each host function, by its id
     std::map<std::uint64_t, std::size_t> graphs_;
     std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< those not submitted yet
-    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< each thread's newest
+    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< newest copy, by thread
     std::map<std::uint32_t, OpSet> begun_;                        ///< begun host waits, by thread
     OpSet host_;  ///< work that the host knows to be complete
 };

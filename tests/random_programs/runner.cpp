@@ -137,8 +137,8 @@ private:
         }
     }
 
-    /// Returns whether threads are delayed when they enqueue on the program's CPU streams. Not with
-    /// captures: these streams count as another kind of device, and captures have only one kind.
+    /// Returns whether threads are delayed when they enqueue on the program's CPU streams. Never in
+    /// captures: delayed streams count as another kind of device, and a capture spans one kind.
     bool dawdles() const {
         return options_.pests > 0 && !captures(mode_) && !program_.fails && program_.seed % 3 == 1;
     }

@@ -113,7 +113,7 @@ TEST_CASE("operations of a batch are shown once, as nodes of its launch") {
     const auto a = t.node_ran(sent, 0, 10, 15), b = t.node_ran(sent, 1, 15, 20);
     const Solution s = solve(t.trace(0, 30));
     REQUIRE(s.bars.size() == 3);
-    CHECK(bar_of(s, sent)->start == 10);  // covers its nodes
+    CHECK(bar_of(s, sent)->start == 10);  // the batch's bar covers its nodes
     CHECK(bar_of(s, sent)->end == 20);
     CHECK(bar_of(s, sent)->lane == 0);
     CHECK(bar_of(s, sent, a)->lane == 1);
@@ -263,7 +263,7 @@ TEST_CASE("a wait for a wait leads to what that one waited for") {
     t.record(b, 9).called(3, 4);
     const auto wait = t.wait_event(main, 9).called(4, 5);
     t.launch(main, "k").called(5, 6).ran(52, 60);
-    const auto back = t.wait(a, b).called(6, 7);  // since then, b waited only for work of a itself
+    const auto back = t.wait(a, b).called(6, 7);  // b waited since then, but only for work of a
     t.launch(a, "again").called(7, 8).ran(53, 60);
     const Solution s = solve(t.trace(0, 100));
     CHECK(arrow_of(s, wait)->from == source);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# If its FILE is wrong, scripts/demo prints a one-line error before it installs or builds anything.
+# If FILE is wrong, scripts/demo prints a one-line error before it installs or builds anything.
 demo=$(realpath -e "$(dirname "$0")/../../scripts/demo")
 . "$(dirname "$0")/common.bash"
 heddle=$demo

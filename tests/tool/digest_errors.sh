@@ -39,8 +39,8 @@ same "two bad files: output" "$out" ""
 run digest $'two\nlines'
 same "a line break in a name" "$err" "heddle: two lines: No such file or directory"
 
-# A file that becomes shorter after it was opened. It is a hole, which is large enough to keep any
-# machine busy for seconds.
+# A file that becomes shorter after it was opened. The file is a hole, which is large enough to keep
+# any machine busy for seconds.
 for mode in "" --serial; do
     truncate -s 1T shrinking
     start digest --quiet $mode good shrinking
