@@ -13,7 +13,7 @@ namespace heddle::detail {
 class AskedWaits {
 public:
     /// Finds a reported wait that would order this finding, too. Returns the place before which the
-    /// wait is missing. Returns 0 if no reported wait would.
+    /// wait is missing. Returns 0 if there is no such wait.
     SiteId find(const Finding& finding) const noexcept {
         if (!is_for_wait(finding)) return 0;
         for (const Asked& one : asked_)

@@ -22,7 +22,7 @@ struct EventWait {
 struct ShapePart {
     std::vector<EventWait> waits;        ///< waits before this part, by event
     std::vector<std::uint64_t> records;  ///< events that are recorded after this part, in order
-    std::vector<CheckAccess> accesses;   ///< merged
+    std::vector<CheckAccess> accesses;   ///< accesses of all nodes of the part, merged
 };
 
 struct ShapeUse {

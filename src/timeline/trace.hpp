@@ -77,8 +77,8 @@ struct TraceOp {
     /// The times at which the operation ran. The end may be known although the start is not.
     Moment start = unknown_moment, end = unknown_moment;
     std::uint64_t bytes = 0;
-    /// For a wait: the stream that it waits for, and the position of the last operation that it
-    /// covers.
+    /// For a wait: the stream that is waited for, and the position of the last operation that the
+    /// wait covers.
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
     std::uint64_t event = 0;       ///< for records and waits of events: the event's id; otherwise 0

@@ -23,8 +23,9 @@ std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_
 /// Returns whether a stream of the device is stuck. A stream is stuck if it has not advanced for
 /// `least_ns`, and neither has anything that it waits for.
 bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns);
-/// Returns whether a thread is stuck. It must have waited for `least_ns`, and everything that it
-/// waits for must be stuck as long. `thread` is an index into Snapshot::threads.
+/// Returns whether a thread is stuck. The thread must have waited for `least_ns`, and a stream that
+/// it waits for must have been stuck for as long. A thread that waits for an event of another
+/// process needs no such stream. `thread` is an index into Snapshot::threads.
 bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns);
 
 }  // namespace heddle::detail

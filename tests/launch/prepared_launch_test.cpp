@@ -72,7 +72,7 @@ TEST_CASE("a prepared launch refuses arrays that are gone and streams of other d
 
 namespace {
 /// Makes arrays on the stream until one has this record, which a freed array had before. Usually
-/// this is the first one. Other threads may make arrays, too.
+/// the first array has it. Other threads may make arrays, too, and get the record.
 std::optional<Array<int>> array_in(const detail::Block* record, StreamRef s) {
     std::vector<Array<int>> others;
     for (int i = 0; i < 1000; ++i) {

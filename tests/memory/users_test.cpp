@@ -535,7 +535,7 @@ TEST_CASE("a launch on an array's thousandth stream looks at as many users as on
         total += read_for(s);
         most = std::max(most, read_for(s));
     }
-    // A hash table that is at most half full reads two places on average, besides the first few.
+    // A hash table at most half full reads two places on average, besides the first few users.
     CHECK(read_for(all.front()) <= detail::Block::inline_users);
     CHECK(total <= streams * (detail::Block::inline_users + 4));
     CHECK(most <= 100);

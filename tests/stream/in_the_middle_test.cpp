@@ -213,7 +213,7 @@ TEST_CASE(
         batch.reset();
     }
     SECTION("capture") {
-        const Reports reports;  // another thread leaves the capture's scope
+        const Reports reports;  // collects the report that another thread leaves the scope
         on_another_thread([&] { captured = std::make_unique<ScopedCapture>(s); });
         for (int i = 0; i < 10; ++i)
             on_another_thread(

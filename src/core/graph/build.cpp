@@ -136,7 +136,7 @@ void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
     }
 }
 
-/// Returns a copy without dependencies. The caller adds them, because they must refer to copies,
+/// Returns a copy without dependencies. The caller adds the dependencies, which must be copies,
 /// too.
 NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);

@@ -64,8 +64,8 @@ private:
         return last;
     }
 
-    /// Adds a step from `begin` to the current end of the path. If that is empty or
-    /// `begin` is unknown, adds no step.
+    /// Adds a step from `begin` to the current start of the path, which grows backwards. If the
+    /// step would be empty or `begin` is unknown, adds no step.
     void step(CriticalStep::Kind kind, TraceIndex op, Moment begin) {
         if (begin >= at_ || !is_known(begin)) return;
         steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
