@@ -40,8 +40,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// The same on a CPU device. This memory is freed immediately, possibly before the streams have
-/// used it. So the streams fill other memory instead.
+/// Memory for the same calls on a CPU device. It is freed immediately, possibly before the streams
+/// would have used it. So the streams fill other memory instead.
 class HostMemory {
 public:
     using Piece = void*;

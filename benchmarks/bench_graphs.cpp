@@ -212,8 +212,8 @@ void empty_batches(bench::Report& report, Device device) {
                    bench::raw_launches(device, kernels), rounds, each);
 }
 
-/// Compares kernels launched one by one, and in a graph. The peers are the same by hand, and the
-/// older way that heddle improves on; peer(improved, in_graph) returns one of them.
+/// Compares kernels launched one by one, and in a graph, with two peers: the same calls by hand,
+/// and the older way that heddle improves on. peer(improved, in_graph) returns one of them.
 template <class Launch, class PeerOf>
 void both_ways(bench::Report& report, const std::string& what, const std::string& plain,
                Graph& graph, const Launch& launch_all, StreamRef s, int kernels,

@@ -160,8 +160,8 @@ public:
     Drained(const Drained&) = delete;
 };
 
-/// Like to_host(), but with the checker turned off. A closed gate holds the other writers of the
-/// memory, which the checker cannot see.
+/// Like to_host(), but with the checker turned off. The checker cannot see that a closed gate holds
+/// the other writers of the memory.
 template <class T> std::vector<T> to_host_behind_gate(StreamRef stream, const Array<T>& x) {
     const check::ScopedOff meant;
     return to_host(stream, x);

@@ -25,8 +25,8 @@ struct alignas(64) Counter {
     }
 };
 
-/// Call it after a batch, not timed. Some threads spin for a while in search of work, libgomp's for
-/// some milliseconds. After this call, they are asleep when the next batch begins.
+/// Call it after each batch, outside the timed part. Some libraries' threads spin for a while in
+/// search of work. (libgomp's do so for some milliseconds.) This call waits until they sleep.
 inline void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
 /// Enqueues and runs `calls` operations, one after the other. One call is one operation.

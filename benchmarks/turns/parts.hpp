@@ -18,10 +18,10 @@ public:
     virtual void end() = 0;
 };
 
-/// Returns a row's way. `calls` requests are timed. The work begins before and ends after them.
+/// Returns one side of a row. Times `calls` requests. The busy work surrounds the timed part.
 Side side_of(const std::function<Busy*()>& make);
 
-/// `streams` threads that always have operations to run, each of `ns`.
+/// The busy work is done by `streams` threads. Each always has an operation to run, of `ns` ns.
 Peer busy_threads(int streams, std::uint64_t ns);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// The task, and how it is carried out.
+// The options of a computation: which devices and methods it uses, and when it ends.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace heat {
 struct Plan {
     /// All of one kind; a device may be listed twice. Devices beyond the number of bands are idle.
     std::vector<heddle::Device> devices;
-    /// Whether edges and halos are computed during the inside. If not, there is one kernel less.
+    /// Whether edges are computed and sent beside the inside. If not, one kernel computes both.
     bool overlap = true;
     /// If true, makes streams current in scopes, which wait. Otherwise, each call names its stream.
     bool scoped = false;

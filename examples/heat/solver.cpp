@@ -28,7 +28,7 @@ using namespace heddle;
 
 namespace {
 
-constexpr int least_slots = 64;  // the most norms that may be in flight
+constexpr int least_slots = 64;  // at least so many norms can be in flight
 
 std::size_t bands_of(const Problem& problem) {
     return (problem.rows() + band_rows - 1) / band_rows;
@@ -115,8 +115,8 @@ void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     s.edges.record_event(s.edges_done[now]);
 }
 
-/// The same iteration with scopes. A scope waits for the stream that was current before, here for
-/// the inside so far. Waits in the other direction and for other devices are explicit.
+/// The same iteration with scopes. The edges' scope waits for the stream that was current before:
+/// here, for earlier work on the inside. All other waits are explicit.
 void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     const int now = iteration % 2, before = 1 - now;
     for (std::size_t i = 0; i < strips_.size(); ++i) {

@@ -17,7 +17,7 @@ using heddle::Event;
 using heddle::Stream;
 using heddle::StreamRef;
 
-/// The number of sets of tiles, used in turn: so many norms may be in flight without a wait.
+/// The number of sets of tiles, used in turn. With n sets, n norms can be in flight.
 inline constexpr int turns = 4;
 
 /// Bands [first_band, first_band + bands) of the problem, on one device. Iteration k reads grid[k %

@@ -11,7 +11,8 @@ namespace heddle::tool::detail {
 /// Returns whether the processor and the operating system support sha256_lanes8() (AVX2).
 bool sha256_has_lanes8();
 
-/// Returns whether they support sha256_lanes16() (AVX-512F and AVX-512BW).
+/// Returns whether the processor and the operating system support sha256_lanes16() (AVX-512F and
+/// AVX-512BW).
 bool sha256_has_lanes16();
 
 /// Hashes `count` consecutive 4096-byte blocks, eight at a time. If fewer are left at the end, they

@@ -51,7 +51,7 @@ struct FailedStream {
 /// The stream that will complete a completion.
 struct Promised {
     std::size_t stream;  ///< index into Snapshot::streams
-    std::size_t after;   ///< the number of its operations up to the completion
+    std::size_t after;   ///< the number of the stream's operations up to the completion
 };
 
 struct Snapshot {

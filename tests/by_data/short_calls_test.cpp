@@ -18,7 +18,7 @@ namespace {
 
 constexpr SourceLocation place{"a.cpp", 1}, other_place{"a.cpp", 2};
 
-/// Returns a window of a call's operations. They begin at `began`; the last is at this position.
+/// Returns a window of a call's operations, which begins at `began` and ends at `position`.
 CallWindow window_of(ShortCalls::Index call, std::int64_t began, std::uint64_t position) {
     CallWindow window;
     window.start(began);

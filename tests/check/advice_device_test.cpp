@@ -4,7 +4,7 @@
 
 using namespace heddle_test;
 
-// Work of a graph runs as soon as it is launched. A test cannot order it unseen by the checker.
+// The nodes of a graph really race: a test cannot secretly order them, as it does for streams.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 

@@ -89,7 +89,7 @@ template <class T> struct Trial {
         synchronize_all(streams);
     }
 
-    /// Enqueues copies of new inputs. All other elements are overwritten with other values.
+    /// Enqueues copies of new inputs, and overwrites all elements that are not inputs.
     void give(unsigned seed) {
         input.assign(n, {});
         for (std::size_t i = 0; i < n; ++i) {

@@ -104,7 +104,7 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
-/// Performs those effects of a call that it has even if it fails. Most calls have none.
+/// Performs the effects that a call has even when it fails. Most calls have no such effect.
 void do_all_the_same(...) {}
 /// Only cudaStreamEndCapture() has these arguments. It ends the capture even if it fails.
 void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {

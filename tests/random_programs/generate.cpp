@@ -847,7 +847,7 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // If the host reads a buffer, it is also ordered after the work on it. If some order relies on
+    // A read by the host also orders the host after the work on the buffer. If some order relies on
     // work that is left out in some rounds, no statement may be left out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);

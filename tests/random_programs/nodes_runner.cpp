@@ -240,7 +240,7 @@ private:
     Builder builder_;
     std::vector<Slot> slots_;
     std::vector<int> open_{0};  ///< the streams that the next step's work follows
-    int last_launched_ = -1;    ///< the slot, if the last step was its launch
+    int last_launched_ = -1;    ///< the slot that the last step launched; -1 if it launched none
     Results seen_;
 };
 

@@ -127,8 +127,8 @@ inline bool is_by_address(const Statement& s) {
 
 using Block = std::vector<Statement>;
 
-/// A part of a program that can be captured or batched, and run several times. Then follow
-/// statements that run once.
+/// A part of a program. Its body can be captured or batched, and run several times. After the body,
+/// `after` runs once.
 struct Segment {
     int root = 0;  ///< the captured stream; it is current while the body runs
     bool wait_on_enter = true;

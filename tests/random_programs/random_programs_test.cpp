@@ -240,7 +240,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
         all_programs += programs;
         all_found += found;
     }
-    // Only with enough programs, and not only batches.
+    // This bound only holds for many programs, in all modes.
     if (seconds() >= 30 && environment("HEDDLE_RANDOM_MODES").empty())
         CHECK(all_found * 10 >= all_programs * 9);
 }
@@ -345,8 +345,8 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
                   << " were in order, " << unknown << " are not known to the oracle" << std::endl;
     CAPTURE(programs, missed);
     CHECK(missed == "");
-    // For the others, about one in a hundred, there is an order by chance: a leased stream was a
-    // branch's before. With only a few programs, chance allows four more.
+    // In about 1 % of the programs, chance creates an order: a leased stream was a branch before.
+    // If there are only a few programs, four more may have such an order.
     CHECK(programs - found <= programs / 50 + 4);
 }
 

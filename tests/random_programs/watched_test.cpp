@@ -4,7 +4,7 @@
 // HEDDLE_WATCHED_SECONDS  time for each kind; by default, runs one program of each
 // HEDDLE_WATCHED_KINDS    kinds to run, separated by commas; by default all of them
 // HEDDLE_WATCHED_LIMIT    limit of the watch, in milliseconds; by default a bound for hangs.
-//                         With a short limit, a busy machine may exceed it
+//                         If the limit is short, a busy machine may cause a report
 // HEDDLE_RANDOM_SEED      the first seed; "clock" selects a random one
 //
 // By hand: HEDDLE_WATCHED_SECONDS=43 HEDDLE_WATCHED_LIMIT=500 HEDDLE_CPU_DEVICES=3

@@ -102,7 +102,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     second.join();
     origin.synchronize();
     settle(cpu_device());
-    CHECK(seen.seen() == Strings{"origin"});  // the stream itself has both, behind the gate
+    CHECK(seen.seen() == Strings{"origin"});  // both operations of `side` wait for the gate
     gate.open();
     side.synchronize();
     CHECK(seen.seen() == Strings{"origin", "side", "launched"});

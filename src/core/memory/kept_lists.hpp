@@ -79,8 +79,8 @@ struct DeviceMemory {
     std::atomic<std::size_t> most_kept{0}, most_wasted{0};
 
     // Guarded by kept_lists_lock().
-    /// A list of objects that cache memory, or did when another stream last searched them. The
-    /// first one is searched next.
+    /// A list of objects that cache memory, or that did so when another stream last searched them.
+    /// The first object is searched next.
     KeptMemory* first_listed = nullptr;
     KeptMemory* last_listed = nullptr;
     KeptMemory* first_spare = nullptr;  ///< the first object that no stream uses

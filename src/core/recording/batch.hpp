@@ -29,9 +29,9 @@ public:
         std::span<PartMark> marks;
     };
     /// Launches the tape on the stream of the first part, and replaces it with an empty tape.
-    /// `recording` is the recorder's id. Moves objects to `garbage` that must be destroyed later,
-    /// because they may contain users' closures. `garbage` must have room for them. If this
-    /// function throws, the tape is unchanged and no work has been enqueued.
+    /// `recording` is the recorder's id. Some objects may contain users' closures and must be
+    /// destroyed later: moves them to `garbage`, which must have room for them. If this function
+    /// throws, the tape is unchanged and no work has been enqueued.
     void launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                 const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage);
     std::size_t size() const noexcept { return entries_.size(); }

@@ -157,8 +157,8 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 }
 
 /// Flushes if the first stream leaves, because the batch cannot record without it. Also flushes if
-/// the leaving stream has recorded work. The stream must not end before that work, must receive its
-/// failure, and waits for the stream's device must cover it.
+/// the leaving stream has recorded work, for three reasons: the stream must not end before that
+/// work. It must receive the work's failure. And waits for its device must cover the work.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {

@@ -59,7 +59,8 @@ protected:
     }
 
 private:
-    /// A block of the capture that its array has freed. It can be reused after these operations.
+    /// A block of the capture that its array has freed. Work can reuse the block if it is ordered
+    /// after the operations `after`.
     struct Spare {
         Block* block;
         std::vector<std::uint32_t> after;

@@ -85,8 +85,8 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        // Sequentially consistent, as in Submission: one of two threads always sees the change of
-        // the other.
+        // Sequentially consistent, as in Submission: of two threads, at least one sees the flag
+        // that the other has set.
         stream.flags.fetch_or(stream_flag::joined);
         if (!stream.backend->finish_enqueues(stream)) {
             detach(participants.back());

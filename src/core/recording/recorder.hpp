@@ -110,7 +110,7 @@ public:
     SourceLocation began_at;  ///< where the recording began
     /// The thread that began the recording. Changes only with the lock held.
     std::atomic<std::thread::id> owner;
-    /// The number of the same thread. Unlike a thread's id, a number is never reused.
+    /// The number of the owner's thread. Unlike a thread's id, a number is never reused.
     std::atomic<std::uint32_t> owner_number{0};
     /// Returns whether the calling thread began the recording. If called without the lock, the
     /// answer may refer to a later recording.

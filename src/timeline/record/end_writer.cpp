@@ -80,9 +80,9 @@ void write_now() noexcept {
     }
 }
 
-/// Writes the file, and then restores the signal's original effect. If an instruction caused the
-/// signal, it causes it again after the return, so the previous handler receives its address. A
-/// signal that was sent is raised again.
+/// Writes the file, and then restores the previous handler of the signal. If an instruction caused
+/// the signal, it runs again after the return, and the previous handler receives its address. If
+/// the signal was sent, raises it again.
 void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();

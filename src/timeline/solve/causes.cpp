@@ -128,7 +128,7 @@ private:
     const HostActivity& host_;
     /// By operation: whether it is a copy of pageable memory.
     std::vector<bool> is_one_;
-    /// By thread: its copies' calls, ordered by begin.
+    /// For each thread: the calls that made such copies, ordered by begin.
     std::vector<std::vector<TraceIndex>> calls_;
     /// The copies that blocked the host, and when.
     std::unordered_map<TraceIndex, Ran> waited_for_;

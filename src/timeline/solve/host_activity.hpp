@@ -15,8 +15,8 @@ struct HostStretch {
     Moment waiting = 0, calling = 0, own = 0;
     std::uint64_t waits = 0, calls = 0;
     TraceIndex longest_wait = no_index, longest_call = no_index;  ///< indices of operations
-    /// The longest stretch of its own code, and the operations of the calls before and after that
-    /// stretch.
+    /// The longest stretch of the thread's own code, and the operations of the calls before and
+    /// after that stretch.
     Moment own_begin = 0, own_end = 0;
     TraceIndex own_after = no_index, own_before = no_index;
 };
