@@ -109,7 +109,7 @@ private:
 };
 
 /// Launches a small piece of work. Returns the time until the host sees its end, in µs. On CPU
-/// devices, it is the time until it runs: a waiting thread would run it itself, at any priority.
+/// devices, returns the time until the work runs: a host wait would run it at any priority.
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-// Needed because tests make allocations that are too large, and children of fork().
+// These options are needed because tests make allocations that are too large, and call fork().
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options();

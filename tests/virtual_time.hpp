@@ -17,7 +17,7 @@ std::string reason_not();
 
 /// Replaces the process's clock for decisions (core/base/clock.hpp) permanently. Time begins at 0.
 /// Call it before there are other threads: these are not observed. A forked child has its own time,
-/// which begins at the parent's. It must call begin() first, too.
+/// which starts from the parent's time. The child must call begin() before it has other threads.
 ///
 /// When every thread waits for another thread in a futex, time advances to the end of the first
 /// wait that has a time limit. A thread that sleeps in real time, reads a pipe or waits for a

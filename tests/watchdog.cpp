@@ -66,7 +66,7 @@ public:
         await_workers();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
-        // The first call loads a library. A signal handler must not do that, so it is called here.
+        // The first backtrace() loads a library, which a signal handler must not do.
         static const int loaded = backtrace(one, 1);
         (void)loaded;
         std::signal(SIGALRM, say_and_abort);

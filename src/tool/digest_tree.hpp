@@ -13,7 +13,7 @@
 namespace heddle::tool {
 
 /// Computes the root hash of one file from its blocks. add() and finish() enqueue on the current
-/// stream. All calls must use the same stream, because only its order orders them.
+/// stream. All calls must use the same stream, because nothing else orders their work.
 ///
 /// Each level keeps only its newest digests. When the buffer of a level is full, its blocks are
 /// hashed into the next level, and the buffer is reused. So memory does not grow with the file.

@@ -34,7 +34,8 @@ struct StreamFacts {
     /// True if the stream did not advance between the first and the second look. So there was one
     /// moment when the facts of all steady streams were true.
     bool is_steady = false;
-    /// Since then, more urgent streams have completed work and received more.
+    /// Whether more urgent streams have completed work and received more since this stream last
+    /// advanced.
     bool is_overtaken = false;
     /// Threads that run its work, as indices into Snapshot::threads.
     std::vector<std::size_t> runners = {};
@@ -77,8 +78,8 @@ struct Snapshot {
     const Promised* target_of(const void* completion) const noexcept;
     /// Returns whether it is certain that no pending work will ever complete this completion.
     bool is_lost(const void* completion) const noexcept;
-    /// Finds the wait for another process's record that ends with this completion. Returns null if
-    /// there is none.
+    /// This completion may end a wait for an event record by another process. Returns that wait, or
+    /// null if there is none.
     const SharedWait* shared_wait_of(const void* completion) const noexcept;
 };
 

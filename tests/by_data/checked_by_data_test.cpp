@@ -83,7 +83,7 @@ TEST_CASE("by data: the checker knows that each stream comes after streams that 
     const bool is_reused = GENERATE(false, true);
     if (is_reused) const Stream another{test_device()};  // takes the ended stream's slot
     launch(order, AddTo{}, dim(n), a.x, a.y);
-    launch(order, AddTo{}, dim(n), a.x, a.z);  // the reader replaced the writer
+    launch(order, AddTo{}, dim(n), a.x, a.z);  // a.x now lists the reader instead of the writer
     CHECK(to_host(order, a.y) == Ints(n, 3));
     CHECK(to_host(order, a.z) == Ints(n, 3));
     checked.expect_silence();
@@ -176,7 +176,7 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
     wait_unseen(a.here.stream);
     order_by_data order(test_device(), two_streams);  // the order's streams need not wait
     const Stream side{test_device()};
-    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // nor need this one
+    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // needs no wait, either
     launch(side, AddTo{}, dim(n), a.x, a.y);
     side.synchronize();
     checked.expect_silence();

@@ -321,7 +321,7 @@ TEST_CASE("by data: after clear_error() no point behind the failed work brings i
                 if (is_last) throw Boom("once");
             },
             writes(x));
-        launch(on.order, CopyKernel{}, dim(n), x, y);  // a wait for a point after the failed work
+        launch(on.order, CopyKernel{}, dim(n), x, y);  // its wait covers the failed work
         launch(on.order, CopyKernel{}, dim(n), x, z);
     }
     CHECK(on.order.clear_error() != nullptr);

@@ -56,9 +56,9 @@ enum class Call : std::uint8_t {
     batch_begins,    ///< another thread batches the default stream, and flushes
     capture_begins,  ///< the same with a capture
     recording_ends,
-    fails,          ///< fails, and is cleared; then all arrays are set again
-    task_fails,     ///< the same in a task
-    outside_fails,  ///< the same on an outside stream
+    fails,          ///< a failure, which is cleared; then all arrays are set again
+    task_fails,     ///< same as `fails`, in a task
+    outside_fails,  ///< same as `fails`, on an outside stream
     calls,          ///< number of calls
 };
 /// The calls from `scale` to `outside` do not use other threads, graphs or failures.

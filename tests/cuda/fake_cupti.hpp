@@ -31,7 +31,7 @@ public:
 
     /// Makes a CUDA call on this thread. Returns the number of the call.
     std::uint32_t call();
-    /// The same, but the record of its operation is written later, by tell_call().
+    /// Same as call(), but tell_call() writes the record of the call's operation later.
     std::uint32_t call_quietly();
     void tell_call(std::uint32_t call, std::uint64_t operation);
     /// Writes a record: the work of this call has run.

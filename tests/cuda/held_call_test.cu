@@ -17,7 +17,7 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Starts a thread, and blocks it inside its first native call of the given name.
+/// A thread that is blocked inside its first native call named `call`.
 class HeldThread {
 public:
     template <class F> HeldThread(const char* call, At when, F function) {

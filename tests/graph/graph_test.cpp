@@ -395,8 +395,8 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
         CHECK(to_host(x) == Ints{2 * count});
     }
     SECTION("side by side") {
-        // Fewer on CUDA. After a launch of 10,000 parallel nodes, the driver (580.159.04) crashes
-        // if one GPU's stream waits for another's, even without heddle.
+        // Fewer nodes on CUDA: after a launch of 10,000 parallel nodes, the driver (580.159.04)
+        // crashes if one GPU's stream waits for another's. It does so without heddle, too.
         const int count = test_device().is_cuda() ? 1'000 : 10'000;
         auto end = empty_node();
         for (int i = 0; i < count; ++i) end.after(host_node([&] { ++ran; }));

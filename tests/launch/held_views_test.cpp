@@ -31,7 +31,7 @@ struct AddHeld {
     HEDDLE_FN void operator()(std::size_t i, int by) const { to[i] += from[i] + by; }
 };
 
-/// A class with a function of the same name but another meaning.
+/// A class whose function views() does not return the views that an object holds.
 struct Camera {
     int count = 2;
     int views() const { return count; }

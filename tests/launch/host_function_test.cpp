@@ -171,7 +171,7 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
     s.synchronize();
     cpu.synchronize();
     CHECK(refused);
-    CHECK(destination == std::vector<int>(1000, 7));  // not written: may be destroyed
+    CHECK(destination == std::vector<int>(1000, 7));  // no copy was enqueued
 }
 
 TEST_CASE("after a host function its thread may wait again") {

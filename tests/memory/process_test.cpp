@@ -317,8 +317,8 @@ TEST_CASE("without a report hook errors that cannot be thrown go to standard err
 }
 
 namespace {
-/// Its destructor releases a host function that holds the stream's work. It then synchronises the
-/// stream.
+/// An object whose destructor releases a host function that holds the stream's work, and then
+/// synchronises the stream.
 struct SynchronisesLate {
     Flag release;
     std::unique_ptr<Stream> stream;

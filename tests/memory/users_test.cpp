@@ -561,7 +561,7 @@ TEST_CASE("memory that two owners release at the same time is freed once") {
         };
         std::thread other([&] { together([&] { graph.reset(); }); });
         together([&] {
-            // The graph destroys its nodes first. At some of these delays, both threads meet.
+            // The graph destroys its nodes first. With some of these delays, both free at once.
             for (std::atomic<std::size_t> spins{0}; spins < round % 400; ++spins) {}
             x = {};
         });

@@ -138,7 +138,7 @@ TEST_CASE("unchanged: errors that it gets, errno") {
 TEST_CASE("unchanged: system calls (EINTR)") { check_unchanged("child: system calls that block"); }
 TEST_CASE("unchanged: memory") { check_unchanged("child: memory"); }
 
-// Programs that run alone must have no observer. The others must have theirs.
+// A program that should run without observers has none. All others have the requested observers.
 TEST_CASE("programs that should be observed are") {
     const Observers observers;
     const auto recordings = [&](const Strings& with) {

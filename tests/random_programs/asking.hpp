@@ -19,7 +19,7 @@ enum class Hears : std::uint8_t {
 
 /// A way to read an array. `ask` returns the elements of `x`, and throws heddle's exceptions.
 struct Way {
-    const char* name;  ///< `s` in it stands for the stream that it names
+    const char* name;  ///< in the name, `s` stands for the stream that the call names
     Hears hears;
     bool (*fits)(const BufferInfo& x, bool is_cuda);
     std::vector<int> (*ask)(StreamRef s, const Array<int>& x);

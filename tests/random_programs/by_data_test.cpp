@@ -271,8 +271,8 @@ private:
         }
     }
 
-    /// Waits for other users' work on the array, through the order. Needed by streams that then
-    /// wait for the order.
+    /// Makes the order wait for other users' work on the array. A stream that waits for the order
+    /// afterwards is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }

@@ -370,7 +370,7 @@ private:
 
     // Functions that add statements between the parts of a failing program.
 
-    /// `in_batch` is true if it may be part of a batch. Nothing can be ordered by data there.
+    /// `in_batch`: whether the statement may be part of a batch, where ordering by data is invalid.
     void add_between_failures(Block& out, bool in_batch) {
         const std::size_t dice = random_.below(100);
         if (dice < 45)

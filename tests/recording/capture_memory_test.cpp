@@ -53,7 +53,7 @@ TEST_CASE("memory given up in a capture is used again where that adds no order, 
             launch(AddTo{}, dim(1000), temporary, out);
         }
         {
-            Array<int> temporary = full<int>(b, 1000, 2);  // may run while the first one runs
+            Array<int> temporary = full<int>(b, 1000, 2);  // may run beside the work on stream a
             beside = temporary.data();
         }
         Array<int> temporary = full<int>(1000, 3);

@@ -34,7 +34,7 @@ right() {
     same "$1: verity_digest" "$("$scripts/verity_digest" "$2")" \
         "$("$programs/heddle" digest --quiet "$2")"
 }
-# wrong NAME PART EXPECTED: so many lines of the output have the part, and the demo fails.
+# wrong NAME PART EXPECTED: checks that the demo fails, and that EXPECTED lines contain the part.
 wrong() {
     run --built built --quick 4097
     same "$1: status" "$status" 1

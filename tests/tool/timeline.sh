@@ -3,7 +3,7 @@
 # then.
 . "$(dirname "$0")/common.bash"
 
-# bad STATUS REASON ARGUMENT...: must fail with both
+# bad STATUS REASON ARGUMENT...: `heddle timeline` must fail with this status and reason.
 bad() {
     local wanted=$1 reason=$2
     shift 2

@@ -1,5 +1,5 @@
-// Samples of a stream that always makes progress. The watch counts its completed promises. It must
-// report all lost waits, but no wait that the stream will complete.
+// Samples of a stream that always makes progress. The watch must not report a wait that the stream
+// has promised to complete. It must report all waits that no stream will complete.
 #include <algorithm>
 #include <deque>
 #include <functional>

@@ -77,8 +77,8 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 "these streams took part in the capture and did not come back: {}. Let the first "
                 "stream wait for them (wait_stream), or capture with {{.join = true}}",
                 names);
-        // For an event that is a node, each launch records it. Other events still belong to this
-        // capture.
+        // An event that became a node is recorded by each launch of the graph, so it leaves the
+        // capture. All other events still belong to the capture.
         for (Mark& mark : marks) {
             if (mark.event == nullptr) continue;
             if (mark.op >= 0) {

@@ -74,7 +74,8 @@ public:
         /// If the stream's next kernel waits for a programmatic event: index of the operation
         /// before that event. Otherwise -1.
         std::int64_t primary = -1;
-        std::string name;  ///< for captures: for messages if the stream no longer exists
+        /// The stream's name, for messages after the stream was destroyed. Set by captures only.
+        std::string name;
         /// The recorder that recorded the stream before, and that will resume. Null if there is
         /// none.
         Recorder* outer = nullptr;

@@ -104,7 +104,7 @@ void on_terminate() {
 /// Closes all files. Otherwise, a program that reads this process's output would wait for the copy,
 /// too.
 void close_files() noexcept {
-    // The number of the system call since Linux 5.9, on all machines.
+    // The number of close_range() on all machines. The call exists since Linux 5.9.
     constexpr long close_range = 436;
     if (syscall(close_range, 0U, ~0U, 0U) != 0) {
         rlimit limit{};

@@ -38,9 +38,9 @@ private:
 };
 
 /// Finds the times at which each device was full. CPU devices share their workers, and are full
-/// while every worker is busy. For a CUDA device, the number of kernels that fit is unknown. So it
-/// is full for a kernel while another kernel runs. The same rule applies to copies and to host
-/// functions.
+/// while every worker is busy. For a CUDA device, the number of kernels that fit is unknown. So the
+/// device counts as full for a kernel while another kernel runs. The same rule applies to copies
+/// and to host functions.
 class DeviceLoad {
 public:
     DeviceLoad(const Trace& trace, std::span<const Bar> bars);

@@ -48,7 +48,7 @@ private:
     };
 
     /// Returns whether the host or a third stream waited for operations that the stream enqueued
-    /// between the two positions. If so, it may rely on the wait.
+    /// between the two positions. If so, the host or the third stream may rely on the wait.
     bool is_relied_on(TraceIndex stream, std::uint64_t after, std::uint64_t before,
                       TraceIndex known) const;
     void order_streams();

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Moment least_slow = 50'000;  // ns
 constexpr Moment times_usual = 10;
-/// Assumed as the usual time of a launch if each kernel is launched only once. On an H200, a launch
-/// takes 2.6 us.
+/// The assumed usual time of a launch, for programs that launch each kernel only once. On an H200,
+/// a launch takes 2.6 us.
 constexpr Moment usual_launch = 5'000;  // ns
 
 /// Returns the duration of the call, or unknown_moment.

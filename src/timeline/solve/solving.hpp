@@ -80,8 +80,8 @@ struct Solving {
         return op < ran.size() ? ran[op].end : unknown_moment;
     }
     /// Returns the moment until which the host held up an operation. This is the return of the call
-    /// that enqueued it. If that call also waited for the operation, it is the begin of that wait.
-    /// May be unknown.
+    /// that enqueued the operation, or the begin of a wait for the operation within that call. May
+    /// be unknown.
     Moment enqueued(TraceIndex op) const noexcept {
         const TraceOp& described = trace.ops[op];
         const Moment called = std::max(sane(described.call_begin), sane(described.call_end));

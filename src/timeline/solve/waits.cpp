@@ -1,4 +1,4 @@
-// Finds the target of each wait. This is the operation that ended last among those that it covers.
+// Finds the target of each wait: the operation that ended last among those that the wait covers.
 #include <algorithm>
 #include <optional>
 #include <tuple>

@@ -8,8 +8,8 @@ function svgElement(name, attributes) {
     return element;
 }
 
-/// Returns the path of an arrow. If the target is below, it leads from the lower edge of one bar to
-/// the upper edge of the other; otherwise the other way round.
+/// Returns the path of an arrow. If the target is below, the path leads from the lower edge of the
+/// first bar to the upper edge of the second. Otherwise it leads from an upper edge to a lower one.
 function arrowPath(model, view, scroll, {arrow, from, to}) {
     const a = model.rows[from.row], b = model.rows[to.row];
     const top0 = a.top + from.lane * a.laneHeight - scroll;
