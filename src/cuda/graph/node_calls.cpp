@@ -99,14 +99,4 @@ cudaError_t change_node(cudaGraphExec_t exec, cudaGraphNode_t node, NodeParamete
     return api.cudaGraphExecNodeSetParams(exec, node, &p.of_runtime_);
 }
 
-cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
-                          const CUDA_KERNEL_NODE_PARAMS& kernel) {
-    return as_runtime(api.cuGraphExecKernelNodeSetParams(exec, node, &kernel));
-}
-
-cudaError_t change_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const CUDA_MEMCPY3D& copy,
-                        CUcontext context) {
-    return as_runtime(api.cuGraphExecMemcpyNodeSetParams(exec, node, &copy, context));
-}
-
 }  // namespace heddle::detail::cu
