@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/stream/lend.hpp"
-#include "cpu/backend.hpp"
+#include "cpu/device/backend.hpp"
 #include "support.hpp"
 
 #include <span>

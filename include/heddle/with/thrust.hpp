@@ -46,9 +46,9 @@ using ThrustBase = decltype(std::declval<ThrustLoan&>().policy());
 /// An execution policy of Thrust. Made by policy().
 class ThrustPolicy : detail::ThrustLoan, public detail::ThrustBase {
 public:
-    ThrustPolicy(StreamRef stream, std::span<const detail::MemoryArgument> memory,
+    ThrustPolicy(StreamRef lent, std::span<const detail::MemoryArgument> memory,
                  const SourceLocation& where)
-        : ThrustLoan(stream, memory, where), detail::ThrustBase(ThrustLoan::policy()) {}
+        : ThrustLoan(lent, memory, where), detail::ThrustBase(ThrustLoan::policy()) {}
 };
 
 /// Returns a policy that runs one algorithm of Thrust on the stream, as thrust::cuda::par_nosync
