@@ -3,6 +3,7 @@
 
 #include "core/stream/lend.hpp"
 #include "cpu/device/backend.hpp"
+#include "cpu/queue/queue.hpp"
 #include "support.hpp"
 
 #include <span>

@@ -1,5 +1,6 @@
 // CCCL's references to heddle's streams and events, and its containers' memory, on a GPU.
 // tests/with has programs that compile with every CCCL.
+#include <algorithm>
 #include <cuda/version>
 #if CCCL_VERSION < 3001000
 #define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
