@@ -14,10 +14,11 @@ enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 
 namespace detail {
 
-/// The origin of memory: a device's pool (or the host), a shareable allocation of this process, or
-/// another process.
-enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
+/// The origin of memory: a device's pool (or the host), a shareable allocation of this process,
+/// another process, or code outside heddle, which gave the memory to heddle or only lent it.
+enum class MemoryOrigin : std::uint8_t { pool, shared, imported, adopted, lent };
 
+struct MemoryEnding;
 struct MemoryPiece;
 
 /// One allocation. Blocks keep their address for the life of the process and are reused. A View
@@ -52,13 +53,22 @@ struct alignas(128) Block {
     std::uintptr_t indexed_at = 0;  ///< its address in the index of addresses; 0: not in it
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
-    /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it will
-    /// not be cached.
-    MemoryPiece* piece = nullptr;
+    union {
+        /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it
+        /// will not be cached.
+        MemoryPiece* piece = nullptr;
+        /// For adopted and lent memory: what to do after its last use (core/memory/ends.hpp).
+        MemoryEnding* ending;
+    };
     std::uint8_t pool = 0;  ///< pool of this record; never changes (core/memory/block_records.cpp)
     bool is_listed = false;
 };
 static_assert(sizeof(Block) == 128);
+
+/// Returns whether the memory belongs to code outside heddle.
+inline bool is_foreign(const Block& block) noexcept {
+    return block.origin >= MemoryOrigin::adopted;
+}
 
 /// Sets a block's memory. Other threads may concurrently read it through holds().
 inline void set_memory(Block& block, void* data, std::size_t bytes) noexcept {
