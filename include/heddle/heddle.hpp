@@ -27,9 +27,11 @@
 #include <heddle/launch/quiet.hpp>
 #include <heddle/launch/touching.hpp>
 #include <heddle/location.hpp>
+#include <heddle/memory/adopt.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/interprocess.hpp>
+#include <heddle/memory/loan.hpp>
 #include <heddle/memory/range.hpp>
 #include <heddle/memory/statistics.hpp>
 #include <heddle/memory/view.hpp>

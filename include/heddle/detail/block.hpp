@@ -57,18 +57,13 @@ struct alignas(128) Block {
         /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it
         /// will not be cached.
         MemoryPiece* piece = nullptr;
-        /// For adopted and lent memory: what to do after its last use (core/memory/ends.hpp).
+        /// For adopted memory: what to do after its last use (core/memory/ends.hpp).
         MemoryEnding* ending;
     };
     std::uint8_t pool = 0;  ///< pool of this record; never changes (core/memory/block_records.cpp)
     bool is_listed = false;
 };
 static_assert(sizeof(Block) == 128);
-
-/// Returns whether the memory belongs to code outside heddle.
-inline bool is_foreign(const Block& block) noexcept {
-    return block.origin >= MemoryOrigin::adopted;
-}
 
 /// Sets a block's memory. Other threads may concurrently read it through holds().
 inline void set_memory(Block& block, void* data, std::size_t bytes) noexcept {

@@ -118,8 +118,10 @@ private:
 };
 
 std::atomic<Background*> current{nullptr};
+std::atomic<void (*)() noexcept> other_end{nullptr};
 
 void end_background() noexcept {
+    if (auto* const end = other_end.load(std::memory_order_acquire)) end();
     Background* b = current.load(std::memory_order_acquire);
     if (b != nullptr && b->process == getpid()) b->end();
 }
@@ -158,6 +160,11 @@ Background& background() {
 
 void in_background(std::function<void()> job) { background().run(std::move(job)); }
 void poll_in_background(std::function<bool()> poll) { background().poll(std::move(poll)); }
+
+void end_with_background(void (*end)() noexcept) {
+    other_end.store(end, std::memory_order_release);
+    (void)background();
+}
 
 void end_background_at_exit() noexcept {
     std::atexit([] { end_background(); });

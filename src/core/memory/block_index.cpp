@@ -30,6 +30,17 @@ public:
         return nullptr;
     }
 
+    /// Returns whether an array has bytes from `begin` on, and before `end`.
+    bool overlaps(std::uintptr_t begin, std::uintptr_t end) noexcept {
+        if (find(begin) != nullptr) return true;
+        auto next = ranges_.upper_bound(begin);
+        while (next != ranges_.end() && next->first < end) {
+            if (is_current(next->second)) return true;
+            next = erase(next);
+        }
+        return false;
+    }
+
     /// Adds all new allocations.
     void update() {
         NewBlock some[64];
@@ -98,6 +109,14 @@ Block* find_block(const void* data) {
     BlockIndex& blocks = index.get();
     if (has_new_blocks()) blocks.update();
     return blocks.find(reinterpret_cast<std::uintptr_t>(data));
+}
+
+bool overlaps_block(const void* data, std::size_t bytes) {
+    const std::lock_guard lock(index_lock);
+    BlockIndex& blocks = index.get();
+    if (has_new_blocks()) blocks.update();
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    return blocks.overlaps(begin, begin + bytes);
 }
 
 }  // namespace heddle::detail

@@ -3,35 +3,39 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "core/seam/records.hpp"
+#include "core/memory/gathering.hpp"
 #include <heddle/detail/adopted_memory.hpp>
 
 namespace heddle::detail {
 
-/// The end of one block. Made with the block, so that giving the block up needs little memory.
+/// The end of one block. It is made with the block, so that giving the block up needs little
+/// memory. The waiter waits for the memory's users.
 struct MemoryEnding : Waiter {
     MemoryEnding(std::unique_ptr<MemoryEnd> of_block, Device on_device) noexcept
         : end(std::move(of_block)), device(on_device) {}
 
     std::unique_ptr<MemoryEnd> end;
     Device device;
-    int forks = 0;             ///< of the process that adopted the memory
-    std::uint64_t number = 0;  ///< position among all ends that were released; 0: not released
-    // The list of released ends that have not been called yet, and the queue of the ends' thread.
+    int forks = 0;             ///< forks() of the process that adopted the memory
+    std::uint64_t number = 0;  ///< its position among all released endings; 0: not released
+    // The list of released endings that have not been called yet, and the thread's queue.
     MemoryEnding* previous = nullptr;
     MemoryEnding* next = nullptr;
     MemoryEnding* next_ready = nullptr;
-    /// The users of an end that the thread puts in stream order.
+    StreamRecord* recorded_by = nullptr;   ///< a stream whose batch may keep the block
+    std::unique_ptr<Gathering> gathering;  ///< what an end on the host waits for
+    /// The users of an end that the thread has to put in stream order.
     std::vector<StreamUse> users;
 };
 
 /// Makes an ending, and the thread that calls ends. Throws std::bad_alloc and std::system_error.
 MemoryEnding* make_ending(std::unique_ptr<MemoryEnd> end, Device device);
 /// Counts the block among those that finish_ends() waits for. Call it when the block's last owner
-/// has gone. A second call has no effect.
-void note_released(Block& block) noexcept;
+/// has gone, and again when a batch gives the block up.
+void note_released(const Block& block, std::span<const StreamUse> users) noexcept;
 /// Calls the end after all work of these users, or at once if there never was a user. Never blocks.
 /// If memory for this is exhausted, returns false and changes nothing.
 [[nodiscard]] bool end_memory(const Block& block, std::span<const StreamUse> users) noexcept;

@@ -13,6 +13,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/failure/told.hpp"
 #include "core/memory/block_records.hpp"
+#include "core/memory/ends.hpp"
 #include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
@@ -92,11 +93,11 @@ void open_device(Block& block, Device device, MemoryOrigin origin) noexcept {
     block.alive.store(true, std::memory_order_release);
 }
 
+}  // namespace
+
 Backend& pinned_backend() {
     return cuda_backend().device_count() > 0 ? cuda_backend() : cpu_backend();
 }
-
-}  // namespace
 
 Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const char* call,
                 Where where) try {
@@ -206,6 +207,10 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
     rethrow_as_error("import_array", where);
 }
 
+void notify_adopted(Block& block, const SourceLocation& where) noexcept {
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
+}
+
 Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Where where) try {
     const CallMark mark(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     const std::size_t bytes =
@@ -246,7 +251,8 @@ namespace {
 
 /// Frees the memory of a block. If memory for this is exhausted, returns false and changes nothing.
 bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept {
-    if (block.data == nullptr) return true;
+    if (block.origin == MemoryOrigin::adopted) return end_memory(block, users);
+    if (block.data == nullptr || block.origin == MemoryOrigin::lent) return true;
     Backend& backend = backend_of(block.device.kind());
     if (block.origin == MemoryOrigin::imported) forget_import(block.serial.load());
     if (block.origin != MemoryOrigin::pool)
@@ -285,6 +291,7 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     free_unfreed_blocks();
     StreamUse few[Block::inline_users];
     const std::span<const StreamUse> users = final_users(block, few);
+    if (block.origin == MemoryOrigin::adopted) note_released(block, users);
     if (keep_for_batch(block, users, sent)) {
         block.owners.store(1, std::memory_order_relaxed);  // the batch is now the owner
         return;
@@ -376,7 +383,12 @@ std::string argument_text(int argument) {
     return argument > 0 ? formatted("argument {}: ", argument) : std::string();
 }
 
-void throw_dead_block(const Block&, const char* call, Where where, int argument) {
+void throw_dead_block(const Block& block, const char* call, Where where, int argument) {
+    if (block.origin == MemoryOrigin::lent)
+        usage_error({call, where},
+                    "{}this memory was lent, and its Loan has ended: keep the Loan until the last "
+                    "use of its arrays",
+                    argument_text(argument));
     usage_error({call, where},
                 "{}this view outlived the array it was taken from: keep the array until the last "
                 "use of its views",

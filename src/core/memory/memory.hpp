@@ -12,6 +12,8 @@ struct ArrayHandle;
 
 namespace heddle::detail {
 
+struct ForeignMemory;
+
 /// Returns the beginning of a message, for example "argument 2: ". Returns "" for 0. Arguments are
 /// counted from 1.
 std::string argument_text(int argument);
@@ -21,6 +23,13 @@ std::string argument_text(int argument);
 Block& allocate_at_once(Device device, std::size_t bytes, Where where);
 /// Maps memory of another process into a new block. The handle must have been checked.
 Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
+
+/// Throws UsageError if adopt_memory() would for its address, size or alignment.
+void check_foreign(const ForeignMemory& memory, const char* call, const SourceLocation& where);
+/// Returns the backend that allocates and registers pinned memory.
+Backend& pinned_backend();
+/// Reports an allocation by the host to observers.
+void notify_adopted(Block& block, const SourceLocation& where) noexcept;
 
 /// Orders `stream` after all work that any user of the block has enqueued so far. Users include
 /// closed streams, and streams of threads that have ended. The stream inherits failures of users.

@@ -121,6 +121,10 @@ public:
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void* data, Place& place) noexcept override;
+
+    // memory/registered.cpp
+    void register_host(void* data, std::size_t bytes, const SourceLocation& where) override;
+    void unregister_host(void* data, std::size_t bytes) noexcept override;
 };
 
 CudaBackend& the_backend() noexcept;

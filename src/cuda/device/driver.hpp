@@ -119,6 +119,8 @@ namespace heddle::detail::cu {
     F(cudaGraphRetainUserObject)                                                                   \
     F(cudaGraphUpload)                                                                             \
     F(cudaHostAlloc)                                                                               \
+    F(cudaHostRegister)                                                                            \
+    F(cudaHostUnregister)                                                                          \
     F(cudaIpcCloseMemHandle)                                                                       \
     F(cudaIpcGetEventHandle)                                                                       \
     F(cudaIpcGetMemHandle)                                                                         \

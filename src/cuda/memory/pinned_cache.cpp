@@ -39,24 +39,26 @@ bool do_all_chores() noexcept {
     return any;
 }
 
-/// Returns any device in use, because the memory is portable. Initialises the first device if none
-/// is in use.
-Gpu& some_gpu(const SourceLocation& where) {
-    const int count = the_backend().device_count();
-    for (int i = 0; i < count; ++i)
-        if (Gpu* g = gpu_if_used(i); g != nullptr && !g->lost.load(std::memory_order_acquire))
-            return *g;
-    if (count == 0)
-        coded_error(ErrorCode::no_device, {"pinned", where}, "{}",
-                    the_backend().unavailable_reason());
-    return gpu(0, where);
-}
+constinit MadeOnce<PinnedCache> cache;
 
 }  // namespace
 
-namespace {
-constinit MadeOnce<PinnedCache> cache;
+Gpu* any_gpu() noexcept {
+    for (int i = 0; i < max_devices; ++i)
+        if (Gpu* g = gpu_if_used(i); g != nullptr && !g->lost.load(std::memory_order_acquire))
+            return g;
+    return nullptr;
 }
+
+Gpu& some_gpu(const char* call, const SourceLocation& where) {
+    const int count = the_backend().device_count();
+    if (count != 0)
+        if (Gpu* const g = any_gpu()) return *g;
+    if (count == 0)
+        coded_error(ErrorCode::no_device, {call, where}, "{}", the_backend().unavailable_reason());
+    return gpu(0, where);
+}
+
 PinnedCache& pinned_cache() { return cache.get(); }
 
 Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
@@ -120,7 +122,7 @@ void* PinnedCache::make_block(std::size_t capacity, const SourceLocation& where)
 }
 
 void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
-    Gpu& g = some_gpu(where);
+    Gpu& g = some_gpu("pinned", where);
     InContext in(g);
     void* data = nullptr;
     const auto ask = [&] {

@@ -57,4 +57,10 @@ private:
 
 PinnedCache& pinned_cache();
 
+/// Returns a device in use that is not lost. Returns null if there is none.
+Gpu* any_gpu() noexcept;
+/// Returns any device in use, for calls that concern all devices. Initialises the first one if none
+/// is in use. Errors name `call`.
+Gpu& some_gpu(const char* call, const SourceLocation& where);
+
 }  // namespace heddle::detail::cu

@@ -1,0 +1,94 @@
+// Loans of memory: arrays of memory that its owner takes back.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <heddle/memory/adopt.hpp>
+
+namespace heddle {
+
+/// Lends memory of its caller to heddle, until the loan ends. Ending it blocks until all work on
+/// the memory that heddle knows of has completed, so that its owner may change or free it:
+///
+///     std::vector<float> values(n), results(n);
+///     {
+///         Loan loan;
+///         Array<float> x = loan.lend(Device("cpu"), std::span(values));
+///         Array<float> r = loan.register_host(std::span(results));       // pinned in place
+///         launch(s, Add{}, dim(n), x);
+///         copy(s, r, y);
+///     }                                       // blocks until both are done
+///     use(values, results);
+///
+/// The arrays are like others. Destroying one ends no loan. One that outlives its loan is dead: a
+/// use of it, or of a view of it, throws UsageError. Make the loan before its arrays' last scope,
+/// and after the owner of the memory.
+///
+/// Lending the same range again, from the same loan, makes another array of the same memory. Other
+/// ranges must not overlap memory of an array. A loan is for one thread at a time.
+class Loan {
+public:
+    [[nodiscard]] Loan() noexcept = default;
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    /// Ends the loan. Passes errors to the report hook. In a host function, which may not wait, the
+    /// arrays become dead, and pinned memory stays pinned.
+    ~Loan();
+
+    /// Makes an array of memory of `device`. Any stream, and the host, may use it at once. Throws
+    /// UsageError for null, for memory of another array, and for memory that is not the device's.
+    template <class T>
+    [[nodiscard]] Array<T> lend(Device device, std::span<T> memory, Where where = {}) {
+        return detail::Access::array<T>(
+            lend_block(detail::foreign(device, memory.data(), memory.size()), where),
+            memory.size());
+    }
+    template <class T>
+    [[nodiscard]] Array<T> lend(Device device, std::vector<T>& memory, Where where = {}) {
+        return lend(device, std::span<T>(memory), where);
+    }
+
+    /// Makes an array of the caller's host memory, and pins its pages until the loan ends. So GPUs
+    /// read and write it directly, and copies of it are asynchronous, at the speed of pinned()
+    /// memory. Pinning costs about as much as copying the memory: it is for memory that is copied
+    /// several times. Without a GPU, it only makes the array.
+    ///
+    /// Pages are pinned once. An array within pages that are registered already shares them. Throws
+    /// UsageError if an array is only partly in such pages, and for memory that CUDA cannot pin
+    /// (a read-only mapping, memory that another library has pinned). The message says what to do.
+    /// Throws OutOfMemory if the system cannot lock so many pages.
+    ///
+    /// Unpinning, when the loan ends, may wait for all work of the GPUs.
+    template <class T>
+    [[nodiscard]] Array<T> register_host(std::span<T> memory, Where where = {}) {
+        return detail::Access::array<T>(
+            register_block(
+                detail::foreign(MemoryKind::pinned, memory.data(), memory.size()), where),
+            memory.size());
+    }
+    template <class T>
+    [[nodiscard]] Array<T> register_host(std::vector<T>& memory, Where where = {}) {
+        return register_host(std::span<T>(memory), where);
+    }
+
+    /// Ends the loan: see the class. The object may lend again afterwards. Does not throw the
+    /// failures of work. Throws UsageError in a host function, without an effect. If another error
+    /// prevents it from waiting, throws that when everything else is done.
+    void end(Where where = {});
+
+private:
+    struct Lent {
+        detail::Block* block;
+        bool is_registered;
+    };
+    detail::Block& lend_block(detail::ForeignMemory memory, Where where);
+    detail::Block& register_block(detail::ForeignMemory memory, Where where);
+    detail::Block* find(const detail::ForeignMemory& memory) const noexcept;
+
+    std::vector<Lent> lent_;
+};
+
+}  // namespace heddle
