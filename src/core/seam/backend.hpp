@@ -300,13 +300,6 @@ public:
     [[nodiscard]] virtual bool free_shared(const SharedMemory& memory, const StreamUse* users,
                                            std::size_t user_count) noexcept = 0;
 
-    /// Pins host memory that heddle did not allocate, so that copies of it are asynchronous. Throws
-    /// UsageError for memory that cannot be pinned. Each successful call needs an
-    /// unregister_host(), which passes errors to the report hook. A backend for which all host
-    /// memory is alike does nothing. `bytes` > 0.
-    virtual void register_host(void*, std::size_t, const SourceLocation&) {}
-    virtual void unregister_host(void*, std::size_t) noexcept {}
-
     /// Reports all timed operations that have ended to observers, if the backend reports them with
     /// a delay.
     virtual void tell_ended_runs() noexcept {}
@@ -331,6 +324,14 @@ public:
     // Process -------------------------------------------------------------------------------------
     /// Called in the child of a fork.
     virtual void after_fork() noexcept = 0;
+
+    // Host memory of users ------------------------------------------------------------------------
+    /// Pins host memory that heddle did not allocate, so that copies of it are asynchronous. Throws
+    /// UsageError for memory that cannot be pinned. Each successful call needs an
+    /// unregister_host(), which passes errors to the report hook. A backend for which all host
+    /// memory is alike does nothing. `bytes` > 0.
+    virtual void register_host(void*, std::size_t, const SourceLocation&) {}
+    virtual void unregister_host(void*, std::size_t) noexcept {}
 };
 
 /// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). Both
