@@ -1,5 +1,4 @@
 // Memory of others as arrays: its end is called once, after the last use.
-#include "child.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::size_t n = 1000;
 
-/// Host memory, and how often it was given back.
+/// Host memory, and how often its end was called.
 struct Lender {
     alignas(256) int data[n] = {};
     std::atomic<int> ended{0};
@@ -122,8 +121,7 @@ TEST_CASE("adopted memory ends after failed work, too") {
         Array<int> x = lender.give();
         Array<int> y = adopt(cpu_device(), lender.data + n, 0,
                              [&](int*, StreamRef after) { seen.note(after, "freed"); });
-        launch_host(
-            s, [] { throw Boom("failed"); }, writes(x, y));
+        launch_host(s, [] { throw Boom("failed"); }, writes(x, y));
     }
     finish_adopted();
     CHECK(lender.ended == 1);
@@ -187,8 +185,8 @@ TEST_CASE("adopted memory that is given up during a capture ends, and is not cap
     ScopedCapture capture(s);
     {
         Array<int> x = lender.give();
-        Array<int> y = adopt(cpu_device(), lender.data + n, 0,
-                             [&](int*, StreamRef) { has_ended = true; });
+        Array<int> y =
+            adopt(cpu_device(), lender.data + n, 0, [&](int*, StreamRef) { has_ended = true; });
         launch(s, Add{}, dim(n), x, 1);
         launch_host(s, [] {}, reads(y));
     }
@@ -264,15 +262,16 @@ TEST_CASE("host memory is adopted as pageable, or as pinned") {
     CHECK(x.kind() == MemoryKind::pageable);
     const Stream s(test_device());
     CHECK(to_host(s, x) == values);
-    const std::optional<Error> no_kind = error_of(
-        [&] { (void)adopt(MemoryKind::device, values.data() + n, 0, [](int*) {}); });
+    const std::optional<Error> no_kind =
+        error_of([&] { (void)adopt(MemoryKind::device, values.data() + n, 0, [](int*) {}); });
     CHECK(mentions(no_kind, "pass the Device instead"));
 }
 
 TEST_CASE("memory that cannot be adopted stays its owner's") {
     Lender lender;
     const auto refused = [&](int* data, std::size_t size) {
-        return error_of([&] { (void)adopt(cpu_device(), data, size, [&](int*) { ++lender.ended; }); });
+        return error_of(
+            [&] { (void)adopt(cpu_device(), data, size, [&](int*) { ++lender.ended; }); });
     };
     CHECK(mentions(refused(nullptr, 3), "the address is null"));
     CHECK(mentions(refused(reinterpret_cast<int*>(reinterpret_cast<char*>(lender.data) + 1), 1),
@@ -290,152 +289,4 @@ TEST_CASE("memory that cannot be adopted stays its owner's") {
     CHECK(lender.ended == 0);
     const Array<int> x = lender.give();
     CHECK(mentions(refused(lender.data, n), "an array's already"));
-}
-
-TEST_CASE("an end that throws is reported, and the others are called") {
-    Lender lender;
-    const Reports reports;
-    { const Array<int> x = adopt(cpu_device(), lender.data, n, [](int*) { throw Boom("end"); }); }
-    const Stream s(cpu_device());
-    {
-        Array<int> x = adopt(cpu_device(), lender.data, n, [](int*) { throw Boom("end"); });
-        launch(s, Add{}, dim(n), x, 1);
-    }
-    {
-        Array<int> x = lender.give();
-        launch(s, Add{}, dim(n), x, 1);
-    }
-    finish_adopted();
-    CHECK(lender.ended == 1);
-    CHECK(reports.count() == 2);
-}
-
-TEST_CASE("memory may be adopted again as soon as its array is gone, without a copy of old uses") {
-    Lender lender;
-    const Stream a(cpu_device()), b(cpu_device());
-    for (int i = 0; i < 1000; ++i) {
-        Array<int> x = lender.give();
-        launch(i % 2 != 0 ? a : b, Add{}, dim(10), x, 1);
-        a.synchronize();
-        b.synchronize();
-    }
-    finish_adopted();
-    CHECK(lender.ended == 1000);
-    CHECK(lender.data[9] == 1000);
-}
-
-TEST_CASE("arrays that are given up in host functions end on a thread of heddle") {
-    Lender lender;
-    const Stream s(cpu_device());
-    const Recorder seen;
-    auto x = std::make_shared<Array<int>>(lender.give());
-    auto y = std::make_shared<Array<int>>(adopt(
-        cpu_device(), lender.data + n, 0, [&](int*, StreamRef after) { seen.note(after, "freed"); }));
-    std::optional<Error> refused;
-    launch_host(s, [&] {
-        x.reset();
-        y.reset();
-        refused = error_of([] { finish_adopted(); });
-    });
-    s.synchronize();
-    finish_adopted();
-    CHECK(lender.ended == 1);
-    CHECK(eventually([&] { return seen.has("freed"); }));
-    CHECK(mentions(refused, "may not wait"));
-}
-
-TEST_CASE("an end may not wait for ends, and may use heddle") {
-    Lender lender;
-    const Stream s(cpu_device());
-    std::optional<Error> refused;
-    int result = 0;
-    {
-        Array<int> x = adopt(cpu_device(), lender.data, n, [&](int*) {
-            refused = error_of([] { finish_adopted(); });
-            result = to_host(full<int>(s, 10, 4))[3];
-        });
-        launch(s, Add{}, dim(n), x, 1);
-    }
-    finish_adopted();
-    CHECK(mentions(refused, "the end of an array may not wait"));
-    CHECK(result == 4);
-}
-
-TEST_CASE("many threads adopt and give up") {
-    std::atomic<int> ended{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            for (int i = 0; i < 50; ++i) {
-                auto* const data = new int[64]();
-                Array<int> x = adopt(cpu_device(), data, 64, [&](int* p) {
-                    delete[] p;
-                    ++ended;
-                });
-                launch(s, Add{}, dim(64), x, 1);
-            }
-            finish_adopted();
-        });
-    for (std::thread& one : threads) one.join();
-    finish_adopted();
-    CHECK(ended == 200);
-}
-
-TEST_CASE("child: exit with adopted memory in use", "[.child]") {
-    end_if_it_hangs();
-    static Lender lender;
-    static const Stream s(cpu_device());
-    static Gate gate;
-    static Array<int> kept = adopt(cpu_device(), lender.data, 10, [](int*) { std::_Exit(4); });
-    {
-        Array<int> x = adopt(cpu_device(), lender.data + 10, 10, [](int*) { std::_Exit(5); });
-        gate.hold(s);
-        launch(s, Add{}, dim(10), x, 1);
-        launch(s, Add{}, dim(10), kept, 1);
-    }
-    static Array<int> unused = adopt(cpu_device(), lender.data + 20, 10, [](int*) { std::_Exit(6); });
-    std::exit(0);
-}
-
-TEST_CASE("when exit() has begun, no end is called") {
-    const ChildResult child = run_test_case("child: exit with adopted memory in use");
-    INFO(child.output);
-    CHECK(child.signal == 0);
-    CHECK(child.status == 0);
-    CHECK(child.output.find("heddle:") == std::string::npos);
-}
-
-TEST_CASE("the child of a fork calls no end of its parent, and adopts its own memory") {
-    HEDDLE_SKIP_WITHOUT_FORK();
-    if (test_device().is_cuda()) HEDDLE_SKIP("a forked child cannot use CUDA");
-    Lender lender;
-    const Stream s(cpu_device());
-    Gate gate;
-    Array<int> used = lender.give();
-    std::optional<Array<int>> unused = adopt(cpu_device(), lender.data + n, 0, [&](int*) {
-        ++lender.ended;
-    });
-    gate.hold(s);
-    launch(s, Add{}, dim(n), used, 1);
-    const ChildResult child = run_forked([&] {
-        used.reset();
-        unused.reset();
-        finish_adopted();
-        if (lender.ended != 0) return 1;
-        {
-            const Stream own(cpu_device());
-            static int data[16];
-            Array<int> x = adopt(cpu_device(), data, 16, [&](int*) { lender.ended += 10; });
-            launch(own, Add{}, dim(16), x, 1);
-        }
-        finish_adopted();
-        return lender.ended == 10 ? 0 : 2;
-    });
-    CHECK(child.status == 0);
-    gate.open();
-    used.reset();
-    unused.reset();
-    finish_adopted();
-    CHECK(lender.ended == 2);
 }

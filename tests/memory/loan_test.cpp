@@ -92,8 +92,7 @@ TEST_CASE("a loan's end flushes batches, and does not throw failures of work") {
     }
     Loan loan;
     Array<int> x = loan.lend(cpu_device(), values);
-    launch_host(
-        s, [] { throw Boom("failed"); }, writes(x));
+    launch_host(s, [] { throw Boom("failed"); }, writes(x));
     loan.end();
     CHECK_THROWS_AS(s.synchronize(), Error);
     (void)s.clear_error();
@@ -130,7 +129,7 @@ TEST_CASE("a loan does not end in a host function") {
     s.synchronize();
     CHECK(mentions(refused, "may not wait"));
     CHECK(reports.count() == 1);
-    launch(s, Add{}, dim(n), x, 1);  // that loan goes on
+    launch(s, Add{}, dim(n), x, 1);  // that loan is still open
     CHECK_THROWS_AS(launch(s, Add{}, dim(n), y, 1), UsageError);
     outside.end();
     CHECK(values[3] == 2);
@@ -162,13 +161,13 @@ TEST_CASE("memory that cannot be registered is refused, with what to do") {
     const Array<int> x = loan.register_host(values);
     Loan other;
     CHECK(mentions(error_of([&] { (void)other.register_host(values); }), "an array's already"));
-    CHECK(mentions(error_of([&] { (void)other.register_host(std::span<int>(
-                                static_cast<int*>(nullptr), 3)); }),
-                   "the address is null"));
+    CHECK(mentions(
+        error_of([&] { (void)other.register_host(std::span<int>(static_cast<int*>(nullptr), 3)); }),
+        "the address is null"));
     if (!test_device().is_cuda()) return;
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void* const mapped = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const mapped =
+        mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(mapped != MAP_FAILED);
     const std::span<int> pages(static_cast<int*>(mapped), 3 * page / sizeof(int));
     {

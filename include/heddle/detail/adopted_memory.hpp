@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// What is to be done with foreign memory after its last use.
+/// The function to call after the last use of foreign memory.
 class MemoryEnd {
 public:
     /// Where run() is called: on a host thread when all work on the memory has completed, or at
@@ -35,18 +35,16 @@ struct ForeignMemory {
     MemoryOrigin origin = MemoryOrigin::adopted;
 };
 
-/// Makes a block of foreign memory, which any stream and the host may use at once. Its first owner
-/// is the caller, who passes it to an Array or to release(). When the last owner has released it,
-/// `end` is called after all uses. Errors name `call`. If it throws, `end` is destroyed without
+/// Makes a block of foreign memory, which any stream and the host may use at once. The caller is
+/// its first owner, and passes it to an Array or to release(). After the last release(), `end` is
+/// called once all uses are over. Errors name `call`. If it throws, `end` is destroyed without
 /// being called: the memory is still the caller's. Throws UsageError for null, for memory of an
 /// array, and for memory that is not where it is said to be. Thread-safe.
 Block& adopt_memory(const ForeignMemory& memory, std::unique_ptr<MemoryEnd> end, const char* call,
                     Where where);
 
-/// Adds an owner to a block, who calls release() once. The caller is an owner, or holds one.
-inline void share(Block& block) noexcept {
-    block.owners.fetch_add(1, std::memory_order_relaxed);
-}
+/// Adds an owner to a block. The new owner calls release() once. The block must have an owner.
+inline void share(Block& block) noexcept { block.owners.fetch_add(1, std::memory_order_relaxed); }
 
 /// Blocks until the ends of all foreign memory that has been released so far have been called.
 void finish_ends(const char* call, Where where);

@@ -15,7 +15,7 @@ enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 namespace detail {
 
 /// The origin of memory: a device's pool (or the host), a shareable allocation of this process,
-/// another process, or code outside heddle, which gave the memory to heddle or only lent it.
+/// another process, or code outside heddle (adopted for good, or lent).
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported, adopted, lent };
 
 struct MemoryEnding;
@@ -57,7 +57,7 @@ struct alignas(128) Block {
         /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it
         /// will not be cached.
         MemoryPiece* piece = nullptr;
-        /// For adopted memory: what to do after its last use (core/memory/ends.hpp).
+        /// For adopted memory: the end to call after its last use (core/memory/ends.hpp).
         MemoryEnding* ending;
     };
     std::uint8_t pool = 0;  ///< pool of this record; never changes (core/memory/block_records.cpp)

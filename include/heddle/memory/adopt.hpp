@@ -1,4 +1,4 @@
-// Memory of code outside heddle as arrays: given to heddle, or only lent.
+// Memory that code outside heddle has allocated, as arrays.
 #pragma once
 
 #include <concepts>
@@ -24,8 +24,7 @@ public:
 
     template <class G>
     EndOf(T* data, G&& end)
-        : MemoryEnd(takes_stream ? Order::stream : Order::host),
-          data_(data),
+        : MemoryEnd(takes_stream ? Order::stream : Order::host), data_(data),
           end_(std::forward<G>(end)) {}
     void run([[maybe_unused]] const StreamRef* after) override {
         if constexpr (takes_stream) end_(data_, *after);
@@ -50,17 +49,16 @@ private:
 };
 
 template <class T, class F>
-concept EndFor = std::invocable<std::decay_t<F>&, T*> ||
-                 std::invocable<std::decay_t<F>&, T*, StreamRef>;
+concept EndFor =
+    std::invocable<std::decay_t<F>&, T*> || std::invocable<std::decay_t<F>&, T*, StreamRef>;
 
-/// A container that is given away: a contiguous range, passed as an rvalue, that owns its elements.
+/// A container to adopt: a contiguous range, passed as an rvalue, that owns its elements.
 template <class R>
-concept GivenContainer = !std::is_reference_v<R> && !std::is_const_v<R> &&
-                         std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                         !std::ranges::view<R> && !std::ranges::borrowed_range<R>;
+concept AdoptableContainer =
+    !std::is_reference_v<R> && !std::is_const_v<R> && std::ranges::contiguous_range<R> &&
+    std::ranges::sized_range<R> && !std::ranges::view<R> && !std::ranges::borrowed_range<R>;
 
-template <class T>
-ForeignMemory foreign(Device device, T* data, std::size_t size) noexcept {
+template <class T> ForeignMemory foreign(Device device, T* data, std::size_t size) noexcept {
     return {data, size, sizeof(T), alignof(T), device, MemoryKind::device};
 }
 template <class T> ForeignMemory foreign(MemoryKind kind, T* data, std::size_t size) noexcept {
@@ -76,7 +74,7 @@ Block& adopt_host(MemoryKind kind, const ForeignMemory& memory, std::unique_ptr<
 }  // namespace detail
 
 /// Makes an array of `size` elements in memory of `device` that was allocated elsewhere. The memory
-/// is used as it is, and is given back by `end`, once, after all uses that heddle knows of:
+/// is used as it is. `end` is called once, after all uses that heddle knows of:
 ///
 ///     float* p = library_allocate(n);
 ///     Array<float> x = adopt(Device("cpu"), p, n, [](float* p) { library_free(p); });
@@ -88,10 +86,11 @@ Block& adopt_host(MemoryKind kind, const ForeignMemory& memory, std::unique_ptr<
 ///
 /// The parameters of `end` say when it is called. `end(T*)` is called on a thread of heddle, when
 /// all work on the memory has completed, failed or been dropped. If no stream ever used the memory,
-/// the thread that gives the array up calls it. `end(T*, StreamRef)` is called when the array is
-/// given up, with a new stream of `device` (cpu:0 for host memory) that is ordered after all work
-/// on the memory, even if that failed. What it enqueues there frees the memory in stream order.
-/// In host functions, and while a user is being captured, a thread of heddle calls it soon after.
+/// the thread that destroys the array calls it. `end(T*, StreamRef)` is called when the array is
+/// destroyed, with a new stream of `device` (cpu:0 for host memory) that is ordered after all work
+/// on the memory, even if that failed. Work that it enqueues there frees the memory in stream
+/// order. In host functions, and while a user is being captured, a thread of heddle calls it soon
+/// after.
 ///
 /// The thread that calls ends runs one at a time, holds no lock, and is heddle's own: an end may
 /// use CUDA, take locks, and take its time. An exception is passed to the report hook. When exit()
@@ -117,10 +116,10 @@ template <class T, class F>
     requires detail::EndFor<T, F>
 [[nodiscard]] Array<T> adopt(MemoryKind kind, T* data, std::size_t size, F&& end,
                              Where where = {}) try {
-    return detail::Access::array<T>(
-        detail::adopt_host(kind, detail::foreign(kind, data, size),
-                           detail::make_end(data, std::forward<F>(end)), where),
-        size);
+    return detail::Access::array<T>(detail::adopt_host(kind, detail::foreign(kind, data, size),
+                                                       detail::make_end(data, std::forward<F>(end)),
+                                                       where),
+                                    size);
 } catch (...) {
     detail::rethrow_as_error("adopt", where);
 }
@@ -130,23 +129,22 @@ template <class T, class F>
 /// not copy them:
 ///
 ///     Array<float> x = adopt(Device("cpu"), std::move(values));     // a std::vector<float>
-template <detail::GivenContainer R>
+template <detail::AdoptableContainer R>
 [[nodiscard]] auto adopt(Device device, R&& container, Where where = {}) try {
     using T = std::remove_reference_t<std::ranges::range_reference_t<R>>;
     auto end = std::make_unique<detail::ContainerEnd<R>>(std::move(container));
     T* const data = std::ranges::data(end->container());
     const std::size_t size = std::ranges::size(end->container());
     return detail::Access::array<T>(
-        detail::adopt_memory(detail::foreign(device, data, size),
-                             std::move(end), "adopt", where),
+        detail::adopt_memory(detail::foreign(device, data, size), std::move(end), "adopt", where),
         size);
 } catch (...) {
     detail::rethrow_as_error("adopt", where);
 }
 
-/// Blocks until the ends of all adopted memory that has been given up so far have been called, by
-/// any thread. Call it before something that ends need goes away, such as a library, or the
-/// interpreter in an atexit function of Python. Flushes batches that keep such memory. Throws
+/// Blocks until the ends of all arrays of adopted memory that were destroyed before, by any
+/// thread, have been called. Call it before a library that ends need is unloaded, or in an atexit
+/// function of Python. Flushes batches that keep such memory. Throws
 /// UsageError in a host function, and in an end.
 void finish_adopted(Where where = {});
 

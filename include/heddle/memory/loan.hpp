@@ -58,15 +58,14 @@ public:
     ///
     /// Pages are pinned once. An array within pages that are registered already shares them. Throws
     /// UsageError if an array is only partly in such pages, and for memory that CUDA cannot pin
-    /// (a read-only mapping, memory that another library has pinned). The message says what to do.
+    /// (a read-only mapping, memory that another library has pinned). The message names a remedy.
     /// Throws OutOfMemory if the system cannot lock so many pages.
     ///
     /// Unpinning, when the loan ends, may wait for all work of the GPUs.
-    template <class T>
-    [[nodiscard]] Array<T> register_host(std::span<T> memory, Where where = {}) {
+    template <class T> [[nodiscard]] Array<T> register_host(std::span<T> memory, Where where = {}) {
         return detail::Access::array<T>(
-            register_block(
-                detail::foreign(MemoryKind::pinned, memory.data(), memory.size()), where),
+            register_block(detail::foreign(MemoryKind::pinned, memory.data(), memory.size()),
+                           where),
             memory.size());
     }
     template <class T>

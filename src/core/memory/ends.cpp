@@ -22,7 +22,7 @@ namespace heddle::detail {
 namespace {
 
 /// Puts work of `stream` from now on after the users' work. Their failures do not reach it: memory
-/// is given back after failed work, too.
+/// is freed after failed work, too.
 void put_behind(StreamRecord& stream, std::span<const StreamUse> users) {
     if (users.empty()) return;
     const bool natively = std::ranges::all_of(users, [&](const StreamUse& use) {
@@ -68,7 +68,7 @@ public:
         changed_.notify_one();
     }
 
-    /// Calls the end on this thread, with a stream after the users if it wants one. If it throws,
+    /// Calls the end on this thread, with a stream after the users if it takes one. If it throws,
     /// the end has not been called.
     void call(MemoryEnding& one, std::span<const StreamUse> users) {
         if (is_over()) return;
@@ -141,7 +141,7 @@ private:
         } catch (...) {
             report(std::current_exception());
         }
-        one.end = nullptr;  // what it captured may own the memory
+        one.end = nullptr;  // its captures may own the memory
         forget(one);
         delete &one;
     }
@@ -174,7 +174,7 @@ private:
             return give(one);
         }
         report(std::current_exception());
-        forget(one);  // the memory is not given back, because it may be in use
+        forget(one);  // the memory stays allocated, because it may be in use
     }
 
     mutable std::mutex mutex_;
@@ -221,10 +221,9 @@ bool was_used(const Block& block) noexcept {
 
 /// In a host function no stream may be made, and during a capture none of its device.
 bool may_make_stream(std::span<const StreamUse> users) noexcept {
-    return !thread_states.in_host_function &&
-           std::ranges::none_of(users, [](const StreamUse& use) {
-               return use.stream->has(stream_flag::capturing);
-           });
+    return !thread_states.in_host_function && std::ranges::none_of(users, [](const StreamUse& use) {
+        return use.stream->has(stream_flag::capturing);
+    });
 }
 
 void end_memory(Ends& all, MemoryEnding& one, bool was_used, std::span<const StreamUse> users) {
@@ -256,9 +255,8 @@ MemoryEnding* make_ending(std::unique_ptr<MemoryEnd> end, Device device) {
 void note_released(const Block& block, std::span<const StreamUse> users) noexcept {
     MemoryEnding& one = *block.ending;
     if (one.forks != forks()) return;
-    const auto recorded = std::ranges::find_if(users, [](const StreamUse& use) {
-        return use.stream->has(stream_flag::recording);
-    });
+    const auto recorded = std::ranges::find_if(
+        users, [](const StreamUse& use) { return use.stream->has(stream_flag::recording); });
     ends_or_null()->note(one, recorded != users.end() ? recorded->stream : nullptr);
 }
 
@@ -276,7 +274,7 @@ bool end_memory(const Block& block, std::span<const StreamUse> users) noexcept {
     } catch (...) {
         if (is_want_of_memory()) return false;
         report(std::current_exception());
-        all.forget(one);  // the memory is not given back, because it may be in use
+        all.forget(one);  // the memory stays allocated, because it may be in use
     }
     return true;
 }

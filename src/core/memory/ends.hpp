@@ -1,4 +1,4 @@
-// The ends of foreign memory: what its owner asked to be called after the last use (docs/adr/0071).
+// The ends of foreign memory: functions to call after its last use (docs/adr/0071).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace heddle::detail {
 
-/// The end of one block. It is made with the block, so that giving the block up needs little
+/// The end of one block. It is made with the block, so that releasing the block needs little
 /// memory. The waiter waits for the memory's users.
 struct MemoryEnding : Waiter {
     MemoryEnding(std::unique_ptr<MemoryEnd> of_block, Device on_device) noexcept
@@ -26,7 +26,7 @@ struct MemoryEnding : Waiter {
     MemoryEnding* next = nullptr;
     MemoryEnding* next_ready = nullptr;
     StreamRecord* recorded_by = nullptr;   ///< a stream whose batch may keep the block
-    std::unique_ptr<Gathering> gathering;  ///< what an end on the host waits for
+    std::unique_ptr<Gathering> gathering;  ///< for an end on the host
     /// The users of an end that the thread has to put in stream order.
     std::vector<StreamUse> users;
 };
@@ -34,7 +34,7 @@ struct MemoryEnding : Waiter {
 /// Makes an ending, and the thread that calls ends. Throws std::bad_alloc and std::system_error.
 MemoryEnding* make_ending(std::unique_ptr<MemoryEnd> end, Device device);
 /// Counts the block among those that finish_ends() waits for. Call it when the block's last owner
-/// has gone, and again when a batch gives the block up.
+/// has released it, and again when a batch releases the block.
 void note_released(const Block& block, std::span<const StreamUse> users) noexcept;
 /// Calls the end after all work of these users, or at once if there never was a user. Never blocks.
 /// If memory for this is exhausted, returns false and changes nothing.
