@@ -27,8 +27,8 @@ TEST_CASE("a loan's end waits for all work on its memory") {
         Array<int> x = loan->lend(cpu_device(), values);
         CHECK(x.data() == values.data());
         gate.hold(a);
-        launch(a, Add{}, dim(n), x, 1);
-        launch(b, Add{}, dim(n / 2), x.last(n / 2), 0);
+        launch(a, Add{}, dim(n / 2), x.first(n / 2), 1);
+        launch(b, Add{}, dim(n / 2), x.last(n / 2), 1);
     }
     opener = std::thread([&] {
         about_to_end.wait();
