@@ -1,7 +1,7 @@
-// The costs of making and freeing arrays for the calling thread, beside calls that do it by hand:
-// the driver's pool on CUDA devices, aligned_alloc and free on CPU devices. The same size again,
-// the recorded sequence of a training step, mixed sizes, two streams, eight threads, and scarce
-// memory. Also how much memory heddle uses, beside the pool.
+// The time that the calling thread needs to make and free arrays, compared with calls by hand.
+// These use the driver's pool on CUDA devices, and aligned_alloc() and free() on CPU devices. Rows:
+// the same size repeatedly, the recorded sequence of a training step, mixed sizes, two streams,
+// eight threads, and scarce memory. Also how much memory heddle allocates, compared with the pool.
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ using namespace heddle;
 
 namespace {
 
-/// heddle's side.
+/// The way with heddle.
 class Arrays {
 public:
     using Piece = Array<std::byte>;
@@ -40,8 +40,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// The same on a CPU device, with memory that is allocated and freed at once. Streams fill other
-/// memory, because this memory may be freed before they have.
+/// Memory for the same calls on a CPU device. It is freed immediately, possibly before the streams
+/// would have used it. So the streams fill other memory instead.
 class HostMemory {
 public:
     using Piece = void*;
@@ -66,7 +66,7 @@ private:
 };
 
 constexpr bench::Batches each{.calls = 200, .pairs = 2000, .seconds = 1.0};
-/// Enough calls for the cost of waking the threads to be small beside their work.
+/// So many calls that the time to wake the threads is small, compared with their work.
 constexpr bench::Batches by_team{.calls = 4000, .pairs = 200, .seconds = 1.0, .quick_calls = 200};
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches whole{.calls = 4, .pairs = 1000, .seconds = 2.0, .quick_calls = 1};
@@ -99,7 +99,7 @@ private:
             report_.compare(name, device_.name(), ours_[name].side, theirs_[name], batches, unit);
     }
 
-    /// Both sides begin without memory, so both allocate from the device in each batch.
+    /// Both ways begin without memory, so that both allocate from the device in each batch.
     void add_pressure() {
         const std::size_t peak = bench::peak_of(bench::training_step());
         ours_[bench::row::pressure] = ours_[bench::row::training];
@@ -130,7 +130,7 @@ private:
     bench::Peers ours_, theirs_;
 };
 
-/// Adds how much more memory than the peak in use is allocated on the device for the training step.
+/// Adds a row for a training step: how much memory is allocated, and the peak of its use.
 void add_memory(bench::Report& report, Device device) {
     const char* const name = "memory had for a training step, and used by it";
     if (!report.wants(name)) return;

@@ -1,7 +1,7 @@
-// Memory bandwidth, beside the raw calls: copies between host and device from pinned and from
-// pageable memory, copies between devices, and a triad (z = x + 3 y) on the device. GB are 10^9
-// bytes; a triad moves three floats an element. Both sides use the same memory, but between GPUs
-// each has its own, because access depends on the allocator.
+// Memory bandwidth, compared with raw calls. Rows: copies between host and device with pinned and
+// pageable memory, copies between devices, and a triad (z = x + 3 y) on the device. A GB is 10^9
+// bytes. A triad moves three floats for each element. Both ways use the same memory, except between
+// GPUs: there, access depends on the allocator.
 
 #include <algorithm>
 #include <string>
@@ -30,7 +30,7 @@ std::string size_text(std::size_t bytes) {
                               : std::to_string(bytes >> 10) + " KB";
 }
 
-/// Returns batches that move about 128 MB, in at most 64 calls.
+/// Returns batches that move about 128 MB each, with at most 64 calls.
 bench::Batches batches_of(std::size_t bytes) {
     const std::size_t calls =
         std::min<std::size_t>(64, std::max<std::size_t>(1, (128u << 20) / bytes));
@@ -53,7 +53,7 @@ std::vector<std::size_t> sizes(bool quick, std::size_t first, std::size_t last) 
     return all;
 }
 
-/// Adds copies between the device and one host array, which is pinned or pageable.
+/// Adds rows for copies between the device and one host array. The array is pinned or pageable.
 void host_copies(bench::Report& report, Device device, bool is_pinned,
                  const std::vector<std::size_t>& all) {
     const Stream s{device};
@@ -61,7 +61,7 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     Array<float> on_device = zeros<float>(s, most);
     Array<float> host = is_pinned ? pinned<float>(most) : pageable<float>(most);
     s.synchronize();
-    std::fill_n(host.data(), most, 1.0f);  // maps its pages
+    std::fill_n(host.data(), most, 1.0f);  // so that its pages are mapped
     const char* const memory = is_pinned ? "pinned" : "pageable";
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
@@ -82,7 +82,7 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     }
 }
 
-/// Copies of a std::vector that was not allocated by heddle, as in users' programs.
+/// Adds rows for copies of a std::vector. heddle did not allocate it, as in programs of users.
 void vector_copies(bench::Report& report, Device device, const std::vector<std::size_t>& all) {
     const Stream s{device};
     const std::size_t most = all.back() / sizeof(float);
@@ -108,7 +108,7 @@ void vector_copies(bench::Report& report, Device device, const std::vector<std::
     }
 }
 
-/// Adds copies of pinned memory both ways at once, on two streams.
+/// Adds a row for copies of pinned memory in both directions at once, on two streams.
 void both_ways(bench::Report& report, Device device, std::size_t bytes) {
     const Stream in{device}, out{device};
     const std::size_t count = bytes / sizeof(float);
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
     constexpr std::size_t kb = 1 << 10, mb = 1 << 20;
     const bool quick = report.quick();
     for (const Device device : bench::chosen_devices(report)) {
-        // On a CPU device host and device memory are the same; a few sizes show a copy's own cost.
+        // On a CPU device, device memory is host memory. A few sizes suffice to show a copy's cost.
         const std::size_t last = device.is_cuda() ? 512 * mb : 64 * mb;
         report.attempt("pinned", [&] {
             host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb)));

@@ -1,11 +1,11 @@
-// Work ordered by data beside task graphs: the six patterns of Task Bench, 16 tasks wide, with
-// tasks that are empty or take 1, 10 and 100 µs, on one and on two threads. The time to build and
-// run is measured, for each task. Peers: Taskflow and oneTBB's flow graph, whose graphs
-// have the patterns' edges; heddle receives calls and arrays, and finds the edges itself. Its
-// arrays are two for each point, used in turn, so that it also keeps writers after readers.
+// Work ordered by data, compared with task graphs. These are the six patterns of Task Bench, 16
+// tasks wide. A task is empty or takes 1, 10 or 100 µs. There are one or two threads. The time for
+// each task includes building the graph. The peers, Taskflow and oneTBB's flow graph, receive the
+// patterns' edges. heddle receives calls and arrays, and finds the edges. It has two arrays for
+// each point, used in turn, so it also orders writers after readers.
 //
-// On a GPU: the same with kernels of one thread, by numbers of streams and both kinds of waits,
-// beside one stream.
+// On a GPU, kernels with one thread do the same. Rows: different numbers of streams and both kinds
+// of waits, compared with a single stream.
 
 #include <cstdio>
 #include <set>
@@ -49,7 +49,7 @@ struct Task3 {
     }
 };
 
-/// The program's calls, one after the other, on anything that launches.
+/// Makes the program's calls, one after the other, on any object that can launch.
 template <class On>
 void run(On& on, const bench::PatternProgram& program, std::vector<Array<long>>& values,
          std::uint64_t ns) {
@@ -143,7 +143,7 @@ void rows(bench::Report& report, const Taken& what, const ByDataOptions& options
     }
 }
 
-/// Compares numbers of streams and kinds of waits, to find the best default for a GPU.
+/// Compares numbers of streams and kinds of waits. This shows the best default for a GPU.
 void gpu_rows(bench::Report& report, Device device) {
     for (const std::uint64_t ns : {0u, 10'000u, 100'000u})
         for (const bench::Pattern pattern : bench::all_patterns)
@@ -181,7 +181,7 @@ void gpu_rows(bench::Report& report, Device device) {
                 }
 }
 
-/// Measures the costs of making an order and of ending it.
+/// Measures the time to make an order and to end it.
 void order_row(bench::Report& report, Device device) {
     const std::string name = "an order made and ended, beside its streams";
     if (!report.wants(name)) return;
@@ -206,7 +206,7 @@ int main(int argc, char** argv) {
     bench::Report report("bench_by_data", argc, argv);
     const bool on_cpu = report.device().empty() || report.device().starts_with("cpu");
     const bool on_cuda = report.device().empty() || report.device().starts_with("cuda");
-    // Before the first use of heddle: each row's process has its own number of threads.
+    // Must precede any use of heddle, as each row needs a process with its own number of threads.
     for (const int threads : {1, 2})
         for (const std::uint64_t ns : {0u, 1'000u, 10'000u, 100'000u})
             for (const bench::Pattern pattern : bench::all_patterns) {

@@ -1,5 +1,5 @@
-// Code that is compiled or loaded while its device is busy: how long the calling thread waits, with
-// heddle and by hand. Kernels of this file are launched once each, so a row has few samples.
+// Code that is compiled or loaded while its device is busy: how long it blocks the calling thread,
+// with heddle and by hand. A kernel can be launched first only once, so rows have few samples.
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -18,7 +18,7 @@ using namespace heddle;
 
 namespace {
 
-/// Another kernel for each N.
+/// A different kernel for each N.
 template <int N> struct Fresh {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const {
         x[i] = 2 * x[i] + static_cast<float>(N);
@@ -41,7 +41,7 @@ template <class F> double us_of(F&& f) {
     return us(bench::now_ns() - begin);
 }
 
-/// Two streams of the device, heddle's and a raw one beside it, and one that is kept busy.
+/// A device's streams: one of heddle, a raw one, and one that is kept busy.
 struct Bench {
     explicit Bench(Device d) : device(d) {}
 
@@ -50,7 +50,7 @@ struct Bench {
     bench::Raw theirs{};
     Array<float> x = zeros<float>(ours, n);
 
-    /// Returns when the first of `launches` kernels of `ns` is running or about to run.
+    /// Launches `launches` kernels of `ns` each. Returns when the first runs or is about to run.
     void keep_busy(int launches, std::uint64_t ns) {
         launch(busy, bench::Spin{}, dim(1), 1000u);
         const Event begun = busy.record_event();
@@ -102,7 +102,7 @@ void first_launches(bench::Report& report, Bench& b) {
 
 // --- programs ------------------------------------------------------------------------------------
 
-/// Returns source with some kernels, different for every `number`.
+/// Returns a source text with several kernels. It differs for each `number`.
 std::string source(int number) {
     const std::string at = std::to_string(number);
     return "template <class T> __global__ void scale(T* x, T a) { x[threadIdx.x] = a * "
@@ -122,13 +122,13 @@ Program compile_another(Device device) {
     return compile(device, source(++number), {.cache = false});
 }
 
-/// The results of one queue of work.
+/// The results for one kind of work that keeps the device busy.
 struct Beside {
     std::vector<double> compile_call, compiled, compiled_idle, launch_then, launch_before,
         load_call, load_by_hand;
 };
 
-/// Returns the longest launch while `go_on()`, of about ten in a millisecond.
+/// Launches about ten kernels each millisecond while go_on() is true. Returns the longest launch.
 template <class F> double longest_launch(Bench& b, F&& go_on) {
     double longest = 0;
     do {
@@ -191,7 +191,7 @@ void programs(bench::Report& report, Bench& b, int samples, int launches, int ms
                          const std::vector<double>& beside, const char* unit, const char* peer) {
         report.add(bench::of_pairs(queue + name, b.device.name(), ours, beside, unit, peer));
     };
-    if (found.load_by_hand.size() != found.compile_call.size()) return;  // already reported
+    if (found.load_by_hand.size() != found.compile_call.size()) return;  // error printed
     report.add({.name = queue + "the call of compile()",
                 .device = b.device.name(),
                 .heddle = bench::median(found.compile_call),

@@ -1,7 +1,7 @@
-// Collectives of all devices of a kind, by heddle's copies and kernels, beside NCCL if it is found,
-// otherwise beside copies without access to each other's memory. GB/s are of one rank's array (10^9
-// bytes), for any number of ranks. Small arrays have times, on the host and until the end.
-// Set HEDDLE_CPU_DEVICES=4 to have several CPU devices.
+// Collectives of all devices of one kind, by heddle's copies and kernels. They are compared with
+// NCCL if it is found, otherwise with copies without peer access. GB/s are those of one rank's
+// array (10^9 bytes), for any number of ranks. For small arrays, two times are measured: that of
+// the call, and that until the end. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ std::string size_text(std::size_t bytes) {
                               : std::to_string(bytes >> 10) + " KB";
 }
 
-/// The arrays and streams of all collectives of one size.
+/// The arrays and streams for all collectives of one size.
 struct Data {
     std::vector<Stream> streams;
     std::vector<Array<float>> x, y;

@@ -1,11 +1,11 @@
-// The gain of streams, and the costs of waits between devices of two kinds:
-//   - small kernels on one stream, and by fork_join_n and fork_join_each on many;
-//   - an urgent kernel beside a flood of other work, with and without priority;
+// What streams gain, and the cost of waits between devices of different kinds:
+//   - small kernels on one stream, and on many by fork_join_n and fork_join_each;
+//   - an urgent kernel during a flood of other work, with and without a priority;
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
-//   - many CPU streams that wait for one device stream that is held: checks that no call blocks its
+//   - many CPU streams that wait for one held device stream; checks that no call blocks its
 //     caller.
-// Dependent launches, and batches beside launches one by one: bench_graphs.
+// bench_graphs measures dependent launches, and compares batches with single launches.
 
 #include <atomic>
 #include <chrono>
@@ -74,8 +74,8 @@ void small_kernels(bench::Report& report, Device device) {
     }
 }
 
-/// About 4 ms of work for the whole device, in pieces of 20 µs (CUDA: thread blocks) or 50 µs (CPU:
-/// operations).
+/// Enqueues about 4 ms of work for the whole device. Its pieces are thread blocks of 20 µs on CUDA,
+/// and operations of 50 µs on a CPU.
 class Flood {
 public:
     explicit Flood(Device device) : device_(device) {
@@ -108,8 +108,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// Returns the time from the launch of a small piece of work until its end is seen, in µs (on
-/// CPU devices until it runs: a caller that waited would run it itself, at any priority).
+/// Launches a small piece of work. Returns the time until the host sees its end, in µs. On CPU
+/// devices, returns the time until the work runs: a host wait would run it at any priority.
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();
@@ -147,7 +147,7 @@ void priorities(bench::Report& report, Device device) {
         sample(urgent, with);
         sample(usual, without);
         if (raw) by_hand.push_back(raw());
-        if (i == 0) with.clear(), without.clear(), by_hand.clear();  // warm-up
+        if (i == 0) with.clear(), without.clear(), by_hand.clear();  // discards the warm-up
     }
     if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
     const auto add = [&](const std::vector<double>& theirs, const std::string& peer) {
@@ -167,7 +167,7 @@ void priorities(bench::Report& report, Device device) {
     if (raw) add(by_hand, "the same by hand, with priority");
 }
 
-/// Returns the CPU device that `device` exchanges work with: another one, if there is one.
+/// Returns the CPU device with which `device` exchanges work. If possible, it is another device.
 Device partner_of(Device device) {
     const int last = device_count(DeviceKind::cpu) - 1;
     return Device(DeviceKind::cpu, device == Device(DeviceKind::cpu, last) ? 0 : last);
@@ -204,8 +204,8 @@ void round_trips(bench::Report& report, Device device) {
                    batches, bench::in_us);
 }
 
-/// Holds a stream until it is opened, but for at most two seconds: a call that waits for it is
-/// detected, and does not hang the program.
+/// Holds a stream until the gate is opened, but at most for two seconds. So a call that waits for
+/// the stream is detected, and does not make the program hang.
 class Gate {
 public:
     void hold(StreamRef stream) {
@@ -229,7 +229,7 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Returns the time of `f`, in µs.
+/// Calls `f`, and returns its time in µs.
 template <class F> double us_of(F&& f) {
     const std::int64_t begin = now_ns();
     f();

@@ -1,10 +1,10 @@
-// The costs of heddle's calls for the calling thread, beside raw calls that do the same by hand, on
-// each kind of device. Figures are for one call. On CPU devices the worker threads run beside the
-// caller; whole runs, execution included, are in bench_cpu. Graphs, prepared launches and batches
-// are in bench_graphs, launches by several threads in bench_concurrency.
+// The time of heddle's calls for the calling thread, compared with raw calls that do the same, on
+// each kind of device. Figures are for one call. On CPU devices, worker threads run the work
+// meanwhile. bench_cpu measures whole runs including that work. bench_graphs measures graphs,
+// prepared launches and batches. bench_concurrency measures launches by several threads.
 //
-// No batch enqueues more than 200 operations on a GPU before a wait (untimed), so that a full
-// launch queue never blocks.
+// On a GPU, a batch enqueues at most 200 operations, followed by a wait that is not timed. So the
+// launch queue is never full, and launches do not block.
 
 #include <cstdio>
 #include <memory>
@@ -39,12 +39,12 @@ struct FiveArguments {
 
 constexpr int floats = bench::small_bytes / sizeof(float);
 constexpr bench::Batches enqueuing{
-    .calls = 100, .pairs = 4000, .seconds = 1.0};  // enqueues work on the device
-constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // does not
-constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};  // tens of µs a call
+    .calls = 100, .pairs = 4000, .seconds = 1.0};  // for calls that enqueue work
+constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // other calls
+constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};         // slow calls
 
-/// Rows of one device. Every row has streams of its own, because a stream keeps effects of earlier
-/// work: failures of host functions are reported late, for example.
+/// Adds the rows for one device. Each row has its own streams, because earlier work may affect a
+/// stream. For example, failures of host functions are reported late.
 class Rows {
 public:
     Rows(bench::Report& report, Device device, bench::Peers peers)
@@ -96,7 +96,7 @@ private:
         add(row::record, {repeat([&] { a.record_event(event); })}, enqueuing);
         add(row::record_new, {repeat([&] { keep(a.record_event()); })}, enqueuing);
 
-        // Each event has a later record than the one before, so that no wait is redundant.
+        // Each event's record is newer than that of the previous event, so no wait is redundant.
         std::vector<Event> events;
         for (int i = 0; i < enqueuing.calls; ++i) events.emplace_back(device_);
         const auto record_all = [&] {
@@ -114,8 +114,8 @@ private:
         add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })},
             host_only);
 
-        // A wait is work too, so two streams that wait for each other in turn never elide it. One
-        // call is one wait.
+        // Two streams wait for each other in turn. A wait is work, too, so none of these is elided.
+        // One call is one wait.
         add(row::wait_stream, {[&](int calls) {
                 for (int i = 0; i < calls; i += 2) {
                     a.wait_stream(b);
@@ -139,13 +139,13 @@ private:
     void add_scopes() {
         const Stream outer{device_}, inner{device_};
         const ScopedStream in_outer{outer};
-        // As if work had been enqueued on `outer`, at no cost: only the scope is measured.
+        // Counts as work on `outer`, but takes no time, so that only the scope is measured.
         add(row::scope, {repeat([&] {
                 detail::count_submission(detail::Access::state(outer));
                 const ScopedStream in{inner};
             })},
             enqueuing);
-        // The wait on exit is work of `outer`, so that the next one on entry is needed.
+        // The wait on exit is work on `outer`. So the next wait on entry is necessary.
         add(row::scope_both,
             {repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
@@ -192,14 +192,14 @@ private:
 
     template <class T> static void keep(T&& made) {
         bench::keep(made);
-    }  // and destroys it, if it is a temporary
+    }  // if the event is a temporary, also destroys it
 
     bench::Report& report_;
     Device device_;
     bench::Peers peers_;
 };
 
-/// Adds rows of two devices of one kind: `near` is current, and the call is on `far` or on both.
+/// Adds rows for two devices of one kind. `near` is current. The calls use `far`, or both devices.
 void add_two_devices(bench::Report& report, Device near, Device far, bench::Peers peers) {
     const ScopedDevice on{near};
     const Stream a{near}, b{far}, outer{far}, inner{far};
@@ -211,7 +211,7 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
         };
         report.compare(name, near.name(), {std::move(run), settle}, peers[name], batches);
     };
-    launch(a, Empty{}, dim(1));  // each wait is then work for the other stream to wait for
+    launch(a, Empty{}, dim(1));  // so that the other stream's wait has work to wait for
     add(row::far_wait, [&](int calls) {
         for (int i = 0; i < calls; i += 2) {
             a.wait_stream(b);

@@ -1,10 +1,10 @@
-// CPU devices beside the alternatives without heddle: a queue with a thread, oneTBB, and
-// OpenMP. Whole runs, execution included (see bench_costs for the costs of single calls):
-//   - the triad z = x + 3 y, by 1 thread to as many as there are processors;
+// CPU devices, compared with alternatives to heddle: a queue with its own thread, oneTBB, and
+// OpenMP. Measures whole runs including the work (bench_costs measures single calls):
+//   - the triad z = x + 3 y, by one thread and more, up to one for each processor;
 //   - operations one after the other on one stream, in a graph, and on two streams in turn;
 //   - independent operations on 1 to 64 streams;
 //   - fork_join_n of 2 to 16 branches;
-//   - how long it takes to wake a sleeping thread.
+//   - the time to wake a sleeping thread.
 
 #include <memory>
 #include <string>
@@ -29,7 +29,7 @@ struct Empty {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// Adds a row for each of the peers, or one for heddle alone if there are none.
+/// Adds one row for each peer. If there are no peers, adds one row for heddle alone.
 void compare_all(bench::Report& report, const std::string& name, Device device, const Side& heddle,
                  const std::vector<std::vector<Peer>>& peers, const Batches& batches,
                  const bench::Unit& unit = bench::in_ns) {
@@ -42,7 +42,7 @@ void compare_all(bench::Report& report, const std::string& name, Device device, 
     if (alone) report.compare(name, device.name(), heddle, {}, batches, unit);
 }
 
-/// One call is one operation, enqueued and run.
+/// One call enqueues and runs one operation.
 void chains(bench::Report& report, Device device) {
     for (const int length : {1'000, 10'000, 1'000'000}) {
         const std::string name =
@@ -69,7 +69,7 @@ void chains(bench::Report& report, Device device) {
                 {.calls = 10'000, .pairs = 500, .seconds = 2.0, .quick_calls = 1'000});
 }
 
-/// The same operations as nodes of an existing graph.
+/// The same operations, as nodes of a graph that already exists.
 void graph_chains(bench::Report& report, Device device) {
     const std::string name =
         "graph of a chain of 10000 host functions, made before, run to the end, each";
@@ -89,7 +89,7 @@ void graph_chains(bench::Report& report, Device device) {
                 {bench::tbb_graphs()}, {.calls = length, .pairs = 500, .seconds = 2.0});
 }
 
-/// One call: an operation, and the wait that orders the other stream after it.
+/// One call is an operation, and the wait that orders the other stream after it.
 void in_turn(bench::Report& report, Device device) {
     const Stream a{device}, b{device};
     Counter counter;
@@ -154,7 +154,7 @@ void fork_joins(bench::Report& report, Device device) {
         }
 }
 
-/// Measures wakes from a caller to a worker, and from a worker to a caller.
+/// Measures how long a caller needs to wake a worker, and a worker to wake a caller.
 void wakes(bench::Report& report, Device device) {
     const Stream s{device};
     Counter counter;
@@ -164,7 +164,7 @@ void wakes(bench::Report& report, Device device) {
         launch_host(s, [&begun] { begun = true; });
         while (!begun) std::this_thread::yield();
     });
-    // The caller polls, and so runs no work.
+    // The calling thread polls, so it does not run work.
     const auto asleep = [](Side side) {
         side.prepare = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
         return side;
@@ -194,7 +194,7 @@ void wakes(bench::Report& report, Device device) {
 
 int main(int argc, char** argv) {
     bench::Report report("bench_cpu", argc, argv);
-    bench::add_triads(report);  // first: it starts processes with other numbers of threads
+    bench::add_triads(report);  // must be first: starts processes with other numbers of threads
     for (const Device device : bench::chosen_devices(report)) {
         if (!device.is_cpu()) continue;
         report.attempt("chains", [&] { chains(report, device); });

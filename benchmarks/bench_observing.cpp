@@ -1,7 +1,7 @@
-// The costs of observation on the calling thread: calls with an observer that does nothing,
-// calls recorded for a timeline, checked calls and watched calls, each beside the same calls
-// alone. Figures are for one call. Also the costs of host loops over arrays that report accesses
-// to a check: for one loop.
+// How much observers cost the calling thread. Compares calls with and without an observer that
+// does nothing, a recording for a timeline, a check, or a watch. Figures are for one call. Also
+// compares host loops over arrays that report accesses to a check; there, figures are for one
+// loop.
 
 #include <optional>
 #include <vector>
@@ -57,7 +57,7 @@ public:
         check("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         check("record_event", repeat([&] { s.record_event(event); }), enqueuing);
         check_among_64_streams();
-        // A needed record of an event implies a needed wait.
+        // If a record of an event is needed, the wait is needed, too.
         watch_calls("launch of three views", start, enqueuing);
         watch_calls("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         watch_calls("record_event", repeat([&] { s.record_event(event); }), enqueuing);
@@ -74,7 +74,7 @@ public:
                     waiting);
     }
 
-    /// Compares host loops that report accesses to a check with released ones.
+    /// Compares host loops that report accesses to a check with loops compiled as in a release.
     void add_host_loops() {
         constexpr std::size_t size = 1000;
         Array<float> x = pinned<float>(size), y = pinned<float>(size);
@@ -89,7 +89,7 @@ public:
                       repeat([&] { keep(bench::untold::sum_by_range(x)); }), loops);
     }
 
-    /// Adds the costs of both clocks of a CUDA device: timing events, and CUPTI if it is usable.
+    /// Adds the costs of both clocks for a CUDA device: timing events, and CUPTI if it can be used.
     void add_clocks() {
         const Stream s{device_};
         const Array<float> x = zeros<float>(s, 32), y = zeros<float>(s, 32);
@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    /// The same calls twice: between begin() and end(), which makes them `how`, and alone.
+    /// Measures the same calls between begin() and end(), as described by `how`, and also alone.
     template <class Begin, class End>
     void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
                  Begin begin, End end, const bench::Batches& batches) {
@@ -146,7 +146,7 @@ private:
             released, batches);
     }
 
-    /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.
+    /// Like record(), but with a new recording for each batch: to begin one by CUPTI takes long.
     void record_by_clock(const std::string& name, const std::function<void(int)>& run,
                          const timeline::RecordingOptions& options, const bench::Batches& batches) {
         std::optional<timeline::Recording> recording;
@@ -162,7 +162,7 @@ private:
         compare(name, "recorded", run, begin, end, batches);
     }
 
-    /// The same calls, watched and not.
+    /// Measures the same calls with and without the watch.
     void watch_calls(const char* name, const std::function<void(int)>& run,
                      const bench::Batches& batches) {
         const auto end = [&] {
@@ -181,7 +181,7 @@ private:
         return recording.summary().find("CUPTI cannot be used") == std::string::npos;
     }
 
-    /// The same calls, with and without an observer.
+    /// Measures the same calls with and without an observer.
     void add(const char* name, const std::function<void(int)>& run, ObserverOptions options,
              const bench::Batches& batches) {
         Quiet quiet;
@@ -192,10 +192,10 @@ private:
         compare(name, "observed", run, [&] { add_observer(quiet, options); }, end, batches);
     }
 
-    /// The same calls, recorded for a timeline and not.
+    /// Measures the same calls with and without a recording for a timeline.
     void record(const char* name, const std::function<void(int)>& run,
                 timeline::RecordingOptions options, const bench::Batches& batches) {
-        options.limit = 10'000;  // a full recording, whose memory is warm
+        options.limit = 10'000;  // is full at once, so it reuses its memory
         std::optional<timeline::Recording> recording(options);
         run(50'000);
         settle();
@@ -211,7 +211,7 @@ private:
         compare(name, "recorded", run, begin, end, batches);
     }
 
-    /// Compares the same calls, checked and not. The check observes `first` before them.
+    /// Measures the same calls with and without a check. The check observes `first` before them.
     template <class First>
     void check(const char* name, const std::function<void(int)>& run, First first,
                const bench::Batches& batches) {
@@ -234,8 +234,8 @@ private:
         check(name, run, first, batches);
     }
 
-    /// Measures a stream that waits for 63 others, and then records and waits. The check cannot
-    /// discard its knowledge of them: nothing settles between.
+    /// Measures a stream that has waited for 63 others, and then records and waits. No host wait
+    /// follows, so the check cannot discard its information about them.
     void check_among_64_streams() {
         std::vector<Stream> streams;
         for (int k = 0; k < 64; ++k) streams.emplace_back(device_);
@@ -252,7 +252,7 @@ private:
         Event event{device_};
         check("record_event among 64 streams", repeat([&] { streams[0].record_event(event); }),
               all_in_turn, enqueuing);
-        const auto all_but_one = [&] {  // so that each wait inherits the others
+        const auto all_but_one = [&] {  // so that each wait inherits the order of the others
             all_in_turn();
             streams[0].record_event(event);
         };

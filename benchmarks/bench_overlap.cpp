@@ -1,11 +1,11 @@
-// The gain of a pipeline: copy in, work and copy out of pieces, overlapped (Pipeline) beside
-//   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share
-//     of its rate that the pipeline reaches;
-//   - the same, one after the other on one stream;
-//   - pipelines by hand, from pinned memory and from pageable memory as it is;
-// over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes).
-// Input alone, from pinned and from pageable memory, beside the same through the pipeline's own
-// buffers and beside plain copies.
+// What a pipeline gains. An overlapped Pipeline (copy in, work, copy out) is compared with:
+//   - the slowest of the three stages alone, or both copies at once: the ratio is the share of its
+//     rate that the pipeline reaches;
+//   - the same stages, one after the other on one stream;
+//   - pipelines by hand, from pinned memory, and from pageable memory without staging;
+// for several sizes, depths, and lengths of the work (multiples of the time that a copy takes).
+// Also input alone, from pinned and pageable memory. It is compared with input through the
+// pipeline's own buffers, and with plain copies.
 
 #include <algorithm>
 #include <string>
@@ -25,13 +25,13 @@ std::string size_text(std::size_t bytes) {
                               : std::to_string(bytes >> 10) + " KB";
 }
 
-/// Batches of about 1 GB, of 128 to 512 pieces.
+/// Returns batches of about 1 GB, with 128 to 512 pieces.
 bench::Batches batches_of(std::size_t bytes) {
     const std::size_t calls = std::clamp<std::size_t>((1u << 30) / bytes, 128, 512);
     return {.calls = static_cast<int>(calls), .pairs = 50, .seconds = 1.0, .quick_calls = 16};
 }
 
-/// Two rows for one pipeline. `work` names the work.
+/// Adds two rows for one pipeline. `work` describes the work.
 void stages(bench::Report& report, Device device, const bench::StageSizes& sizes,
             const std::string& work) {
     bench::Stages by_itself(device, sizes);
@@ -47,7 +47,7 @@ void stages(bench::Report& report, Device device, const bench::StageSizes& sizes
                    {"the same stages, serial", by_itself.serial()}, batches_of(sizes.bytes), unit);
 }
 
-/// Returns sizes with work that takes `factor` times as long as the slower copy.
+/// Returns sizes whose work takes `factor` times as long as the slower copy.
 bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth, int factor) {
     bench::StageSizes sizes{.bytes = bytes, .depth = depth};
     if (factor == 0) return sizes;
@@ -58,8 +58,8 @@ bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth,
     return sizes;
 }
 
-/// Whole pipelines from pinned and from pageable memory, which heddle stages, beside the same by
-/// hand.
+/// Compares whole pipelines with the same by hand. The memory is pinned, or pageable; heddle stages
+/// pageable memory.
 void sources(bench::Report& report, Device device, std::size_t bytes) {
     const bench::StageSizes sizes = with_work(device, bytes, 6, 1);
     for (const bool is_pinned : {true, false}) {
@@ -76,8 +76,8 @@ void sources(bench::Report& report, Device device, std::size_t bytes) {
     }
 }
 
-/// Input only, sent from an array as it is; beside the same through the slots' memory, filled by
-/// this thread.
+/// Compares two kinds of input without output. In one, an array is sent directly. In the other,
+/// this thread copies it to the slots' memory.
 void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t bytes) {
     Array<std::byte> source = is_pinned ? pinned<std::byte>(bytes) : pageable<std::byte>(bytes);
     std::fill(source.begin(), source.end(), std::byte{1});
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
             device.is_cuda()
                 ? std::vector<std::size_t>{64 * kb, 256 * kb, mb, 4 * mb, 8 * mb, 32 * mb}
                 : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
-        std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // the last one for all lengths of work
+        std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // all lengths of work use the last one
         std::vector<int> factors{0, 1, 3};
         if (report.quick()) sizes = {256 * kb}, depths = {3}, factors = {1};
         const auto row = [&](std::size_t bytes, std::size_t depth, int factor) {
@@ -133,8 +133,8 @@ int main(int argc, char** argv) {
             for (const std::size_t depth : depths) row(bytes, depth, 1);
         for (const std::size_t bytes : sizes)
             report.attempt("sources", [&] { sources(report, device, bytes); });
-        // On CPU devices work and copies share the processors. While the work sleeps, only the
-        // pipeline's own costs remain.
+        // On CPU devices, work and copies share the processors. If the work only sleeps, the
+        // remaining time is the pipeline's own cost.
         for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))
                 report.attempt("rest", [&] {

@@ -1,5 +1,5 @@
-// The latency of a request beside streams of its own priority that always have work, on CPU
-// devices. Run it on as many cores as there are workers, or threads are on cores of their own:
+// The latency of a request on CPU devices, while streams of the same priority always have work. Run
+// it on as many cores as there are workers, so that the peers' threads share these cores, too:
 // taskset -c 0,1 build/release/bin/bench_turns.
 
 #include <atomic>
@@ -27,7 +27,7 @@ public:
     void begin() override {
         stop_ = false;
         begun_ = 0;
-        // Four are enqueued at any time.
+        // Four operations are enqueued at any time.
         for (const Stream& stream : streams_)
             for (int i = 0; i < 4; ++i) go_on(stream);
         begun_.wait(0);
@@ -39,7 +39,7 @@ public:
             served_.fetch_add(1);
             served_.notify_all();
         });
-        served_.wait(before);  // not synchronize(): this thread would run it
+        served_.wait(before);  // synchronize() would run the work on this thread
     }
     void end() override {
         stop_ = true;

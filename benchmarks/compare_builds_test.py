@@ -17,7 +17,7 @@ COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_buil
 PURE = runpy.run_path(COMPARE)
 PAIRS, ALONE = PURE["PAIRS"], PURE["PAIRS_ALONE"]
 
-# Hands out whole.N of the folder FIGURES in its Nth run, with --only alone.N.
+# In its Nth run, prints whole.N of the folder FIGURES, or alone.N with --only.
 PROGRAM = """#!/bin/sh
 figures=FIGURES kind=whole run=0
 while [ $# -gt 0 ]; do
@@ -38,7 +38,7 @@ read -r status <"$figures/status"
 exit "$status"
 """
 
-# Tells when it has begun; then it waits for ever, and so does a process that it has started.
+# Reports when it has begun. Then it waits forever, and so does a process that it has started.
 ENDLESS = """#!/bin/sh
 exec 3>"$ALIVE_OF_TEST"
 cat "$NEVER_OF_TEST" &
@@ -199,7 +199,7 @@ class MadeUpBuilds(unittest.TestCase):
         turns = ["old", "new", "new", "old"] * PAIRS
         self.assertEqual(sides, turns[:2 * PAIRS])
         self.assertEqual({run[2] for run in runs}, {core})
-        self.assertEqual(len({run[1] for run in runs}), 2 * PAIRS)  # each run is of a copy
+        self.assertEqual(len({run[1] for run in runs}), 2 * PAIRS)  # each run uses a copy
 
     def test_wrong_usage_ends_with_status_2(self):
         self.programs([Figure("row")])
@@ -221,7 +221,7 @@ class MadeUpBuilds(unittest.TestCase):
             os.mkfifo(self.path(name))
         self.environment.update(ALIVE_OF_TEST=self.path("alive"),
                                 NEVER_OF_TEST=self.path("never"))
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may begin without
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may be started without it
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number=number), subprocess.Popen(
                     [sys.executable, COMPARE, self.path("old"), self.path("new")],
@@ -231,7 +231,7 @@ class MadeUpBuilds(unittest.TestCase):
                     self.assertEqual(alive.readline(), "begun\n")
                     process.send_signal(number)
                     self.assertEqual(process.wait(), 130)
-                    self.assertEqual(alive.read(), "")  # ends when no process is left
+                    self.assertEqual(alive.read(), "")  # returns when no process is left
 
     def test_an_interruption_ends_what_is_just_beginning(self):
         interruption = PURE["Interruption"]()

@@ -1,4 +1,4 @@
-// The devices that a benchmark runs on.
+// Selects the devices on which a benchmark runs.
 #pragma once
 
 #include <cstdio>
@@ -12,12 +12,12 @@
 
 namespace bench {
 
-/// Returns the device of --device, by default the first of each kind, CUDA first. Prints them, and
+/// Returns the device in --device, by default the first of each kind, CUDA first. Prints them, and
 /// why there is no GPU. Exits with status 2 if --device or HEDDLE_DEVICE names no device.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     try {
-        heddle::default_device();  // rows may use it
+        heddle::default_device();  // checks it, since rows may use it
         if (!report.device().empty()) chosen.push_back(heddle::Device(report.device()));
     } catch (const heddle::Error& error) {
         std::fprintf(stderr, "%s\n", error.what());

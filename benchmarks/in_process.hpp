@@ -1,4 +1,4 @@
-// A process for each number of worker threads, which heddle reads once at its start.
+// Starts a process for each number of worker threads. heddle reads that number once, at its start.
 #pragma once
 
 #include <signal.h>
@@ -18,11 +18,11 @@
 namespace bench {
 
 namespace detail {
-/// The message from a child process to its parent.
+/// The message that a child process sends to its parent.
 struct Message {
     double heddle, raw, ratio, ratio_p10, ratio_p90;
     char peer[100];
-    char error[200];  ///< empty: the rest is a row
+    char error[200];  ///< if empty, the rest of the message is a row
 };
 static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096,
               "a pipe takes it at once");

@@ -1,8 +1,8 @@
-// Measures one way to do something beside another, in one process: batches of the two
-// alternate, so that disturbances of the machine affect both. Nothing here uses heddle.
+// Compares two ways to do the same work, in one process. Their batches alternate, so that
+// disturbances of the machine affect both. This header does not use heddle.
 //
-// A row's two figures are medians over all batches; its ratio is the median of the ratios of
-// neighbouring batches, with the 10th and 90th percentile of those as its spread.
+// The two figures of a row are medians over all batches. The row's ratio is the median of the
+// ratios of adjacent batches. Its spread is the 10th and 90th percentile of these ratios.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace bench {
 
 inline constexpr double nothing =
-    std::numeric_limits<double>::quiet_NaN();  ///< printed as "-", null in JSON
+    std::numeric_limits<double>::quiet_NaN();  ///< printed as "-", and as null in JSON
 
 /// Returns the time of a monotonic clock, in ns.
 inline std::int64_t now_ns() {
@@ -27,10 +27,10 @@ inline std::int64_t now_ns() {
     return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Keeps the compiler from leaving out the computation of `value`.
+/// Prevents the compiler from removing the computation of `value`.
 template <class T> void keep(const T& value) { asm volatile("" : : "r"(&value) : "memory"); }
 
-/// Returns the value below which the share `p` of `values` lies, or `nothing` if there are none.
+/// Returns the value below which a share `p` of `values` lies. Returns `nothing` if there are none.
 inline double percentile(std::vector<double> values, double p) {
     if (values.empty()) return nothing;
     std::sort(values.begin(), values.end());
@@ -42,15 +42,15 @@ inline double percentile(std::vector<double> values, double p) {
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
 /// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` runs before each
-/// batch and `settle` after it: a settle that waits for the device prevents a launch queue
-/// (about 1000 entries on a GPU) from ever being full.
+/// batch, and `settle` after it. If `settle` waits for the device, a launch queue (about 1000
+/// entries on a GPU) is never full.
 struct Side {
     std::function<void(int calls)> run;
     std::function<void()> settle = {};
     std::function<void()> prepare = {};
 };
 
-/// Returns a Side's run that repeats `call()` or `call(i)`, i from 0.
+/// Returns a `run` that calls `call()` or `call(i)` repeatedly. `i` begins at 0.
 template <class F> std::function<void(int)> repeat(F call) {
     return [call = std::move(call)](int calls) mutable {
         for (int i = 0; i < calls; ++i) {
@@ -60,20 +60,20 @@ template <class F> std::function<void(int)> repeat(F call) {
     };
 }
 
-/// The way that heddle is compared with, and its name. An empty side: none.
+/// The way with which heddle is compared, and its name. `side` is empty if there is no peer.
 struct Peer {
     std::string name;
     Side side;
 };
-/// Peers by the name of the row they belong to.
+/// Peers, by the names of the rows that they belong to.
 using Peers = std::map<std::string, Peer>;
 
-/// How to convert a time to a figure.
+/// How a time is converted to the figure that is printed.
 struct Unit {
     std::string name = "ns";
-    double of_second = 1e9;  ///< figure = seconds of one call * of_second
+    double of_second = 1e9;  ///< if not 0: figure = of_second * seconds of one call
     double amount =
-        0;  ///< other than 0: figure = amount / seconds of one call (rates: more is better)
+        0;  ///< if not 0: figure = amount / seconds of one call (a rate: more is better)
     double figure(double seconds) const {
         return amount != 0 ? amount / seconds : seconds * of_second;
     }
@@ -81,26 +81,26 @@ struct Unit {
 inline const Unit in_ns{"ns", 1e9, 0};
 inline const Unit in_us{"µs", 1e6, 0};
 inline const Unit in_ms{"ms", 1e3, 0};
-/// Of calls that move `bytes` each; GB are 10^9 bytes.
+/// The unit for calls that move `bytes` bytes each. A GB is 10^9 bytes.
 inline Unit in_gb_per_s(double bytes) { return {"GB/s", 0, bytes * 1e-9}; }
 
 struct Batches {
-    int calls = 100;   ///< in a batch
-    int pairs = 1000;  ///< of batches, if there is time
+    int calls = 100;   ///< number of calls in a batch
+    int pairs = 1000;  ///< number of batches of each way, if time allows
     double seconds =
-        1.0;  ///< after which no pair is begun (--quick: 0.05), but for the first 5 (--quick: 2)
-    int quick_calls = 0;  ///< instead of `calls` with --quick; 0: the same
+        1.0;  ///< time after which no pair begins (--quick: 0.05), except the first 5 (--quick: 2)
+    int quick_calls = 0;  ///< replaces `calls` with --quick, unless 0
 };
 
 struct Result {
     std::string name = {}, device = {};
     double heddle = nothing, raw = nothing;
     std::string unit = {};
-    double ratio = nothing, ratio_p10 = nothing, ratio_p90 = nothing;  ///< heddle / raw
-    std::string peer = {};                                             ///< the name of `raw`
+    double ratio = nothing, ratio_p10 = nothing, ratio_p90 = nothing;  ///< time ratio: heddle / raw
+    std::string peer = {};                                             ///< name of the peer
 };
 
-/// Returns a row of figures measured in pairs.
+/// Returns a row for figures that were measured in pairs.
 inline Result of_pairs(const std::string& name, const std::string& device,
                        const std::vector<double>& ours, const std::vector<double>& theirs,
                        const std::string& unit, const std::string& peer) {
@@ -118,7 +118,7 @@ inline Result of_pairs(const std::string& name, const std::string& device,
 }
 
 namespace detail {
-/// Returns the seconds of one call, of a batch of `calls`.
+/// Runs a batch of `calls` calls. Returns the seconds that one call took.
 inline double seconds_of(const Side& side, int calls) {
     if (side.prepare) side.prepare();
     const std::int64_t begin = now_ns();
@@ -130,7 +130,7 @@ inline double seconds_of(const Side& side, int calls) {
 
 }  // namespace detail
 
-/// Runs both sides in turn, batch by batch. `quick`: a few short ones.
+/// Runs both ways in turn, batch by batch. With `quick`, runs only a few short batches.
 inline Result measure(const std::string& name, const std::string& device, const Side& heddle,
                       const Peer& peer, const Batches& batches, const Unit& unit, bool quick) {
     const bool paired = static_cast<bool>(peer.side.run);
@@ -146,7 +146,7 @@ inline Result measure(const std::string& name, const std::string& device, const 
     const std::int64_t begin = now_ns();
     while (ours.size() < most &&
            (ours.size() < least || static_cast<double>(now_ns() - begin) * 1e-9 < budget_s)) {
-        const bool first = ours.size() % 2 == 0;  // the order alternates
+        const bool first = ours.size() % 2 == 0;  // the two ways take turns to be first
         double raw = 0;
         if (paired && !first) raw = unit.figure(detail::seconds_of(peer.side, calls));
         const double own = unit.figure(detail::seconds_of(heddle, calls));

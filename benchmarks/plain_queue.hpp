@@ -1,4 +1,4 @@
-// A queue as programs without a library have it on the CPU.
+// A queue such as CPU programs have without a library.
 #pragma once
 
 #include <condition_variable>
@@ -11,8 +11,8 @@
 
 namespace bench {
 
-/// The simplest queue: a vector under a mutex, and a thread that takes all of it
-/// at once and runs it.
+/// The simplest queue: a vector, guarded by a mutex. A thread removes all functions at once, and
+/// runs them.
 class PlainQueue {
 public:
     PlainQueue() : thread_([this] { run(); }) {}
@@ -25,7 +25,7 @@ public:
 
     static constexpr const char* name = "a thread with a queue (mutex, condition variable)";
 
-    /// Adds work. A null function ends the thread.
+    /// Adds work. A null function makes the thread end.
     void push(std::function<void()> work) {
         bool wake;
         {

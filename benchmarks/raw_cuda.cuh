@@ -1,4 +1,4 @@
-// Raw CUDA as a careful user writes it: the peer of heddle.
+// Raw CUDA as written by a careful user. heddle is compared with it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,17 +14,17 @@ namespace bench {
                              cudaGetErrorString(code));
 }
 
-/// Checks a native call, as heddle does.
+/// Checks the result of a native call in the same way as heddle.
 inline void ok(cudaError_t code) {
     if (code != cudaSuccess) [[unlikely]]
         raw_failed(code);
 }
 
-/// The objects of one raw side; they live as long as the functions that share them. The device must
-/// be current at construction.
+/// The objects of one raw way. Functions share them; they are destroyed with the last function. The
+/// device must be current when they are made.
 struct Raw {
-    cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking
-    cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< without timing
+    cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking streams
+    cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< events without timing
 
     Raw() {
         for (cudaStream_t* stream : {&a, &b, &c})

@@ -1,4 +1,4 @@
-// The results of a benchmark, as a Markdown table and as JSON.
+// Writes the results of a benchmark, as a Markdown table and as JSON.
 #pragma once
 
 #include <atomic>
@@ -16,29 +16,29 @@
 
 namespace bench {
 
-/// The command line, and the rows that a program has measured so far: a Markdown table on standard
-/// output, and a JSON file that is complete after every row.
+/// The command line, and the rows measured so far. Prints a Markdown table to standard output. Also
+/// writes a JSON file, which is complete after each row.
 class Report {
 public:
-    /// The options are those of --help. Exits on --help, and with status 2 on wrong usage.
+    /// Has the options that --help lists. Exits on --help, and with status 2 on wrong usage.
     Report(const char* program, int argc, char** argv);
     ~Report();
     Report(const Report&) = delete;
     Report& operator=(const Report&) = delete;
 
     bool quick() const { return options_.quick; }
-    /// Returns the value of --device; empty: all.
+    /// Returns the value of --device. It is empty for all devices.
     const std::string& device() const { return options_.device; }
-    /// Returns the value of --only; empty: all.
+    /// Returns the value of --only. It is empty for all rows.
     const std::string& only() const { return options_.only; }
     /// Returns whether --only includes this row.
     bool wants(const std::string& name);
 
-    /// Measures a row. Prints errors, and continues with the next row.
+    /// Measures a row. If that fails, prints the error and continues with the next row.
     void compare(const std::string& name, const std::string& device, const Side& heddle,
                  const Peer& peer, const Batches& batches = {}, const Unit& unit = in_ns);
 
-    /// Runs `f`, which may add rows. Prints errors, and continues.
+    /// Runs `f`, which may add rows. If it fails, prints the error and continues.
     template <class F> void attempt(const std::string& name, F&& f) {
         begin(name);
         try {
@@ -50,10 +50,10 @@ public:
 
     /// Adds a row that was measured elsewhere.
     void add(Result result);
-    /// Adds a row to the JSON file only.
+    /// Adds a row to the JSON file, but not to the table.
     void keep(Result result);
 
-    /// Returns the program's exit status. Prints a message if --only has left out every row.
+    /// Returns the exit status of the program. If --only has left out every row, prints a message.
     int finish() const;
 
 private:
@@ -70,7 +70,7 @@ private:
     std::vector<Result> results_;
     std::mutex mutex_;
     std::condition_variable end_;
-    std::string doing_;  ///< this and the next under mutex_
+    std::string doing_;  ///< mutex_ guards this member and the next one
     bool over_ = false;
     std::thread watcher_;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_all.sh PYTHON BUILD OUT: run_all makes of two benchmarks' rows, with the machine above them, a
-# table and a chart.
+# run_all.sh PYTHON BUILD OUT: runs two benchmarks by run_all. It must write a table and a chart of
+# their rows, with a description of the machine above them.
 set -eu
 python=$1 build=$2 out=$3
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_all_wrong_usage.sh PYTHON BUILD: run_all ends with status 2 when its command line is wrong.
+# run_all_wrong_usage.sh PYTHON BUILD: run_all must exit with status 2 if its command line is wrong.
 set -u
 python=$1 build=$2
 

@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// Returns the time of a clock of the calling processor, in ns: the GPU's global timer (steps of
-/// 32 ns to 1 µs), or the host's.
+/// Returns the time of a clock that the calling processor reads, in ns. On a GPU, this is the
+/// global timer (in steps of 32 ns to 1 µs); on the host, it is the host's clock.
 HEDDLE_FN inline std::uint64_t clock_ns() {
 #ifdef __CUDA_ARCH__
     std::uint64_t ns;
@@ -28,7 +28,7 @@ HEDDLE_FN inline void spin_for(std::uint64_t ns) {
     while (clock_ns() - begin < ns) {}
 }
 
-/// A portable kernel of which every index takes `ns`.
+/// A portable kernel. Each of its indices takes `ns`.
 struct Spin {
     HEDDLE_FN void operator()(std::size_t, std::uint64_t ns) const { spin_for(ns); }
 };

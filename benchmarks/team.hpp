@@ -13,11 +13,11 @@
 
 namespace bench {
 
-/// A team of threads; run() calls a function for each share, on the caller for the first. It throws
-/// an exception of one of them.
+/// A team of threads. run() calls a function for each share; the caller runs the first share. If
+/// the function throws, run() throws one of the exceptions.
 class Team {
 public:
-    /// Starts the threads. 0: one for each processor.
+    /// Starts the threads. 0 stands for one thread on each processor.
     explicit Team(unsigned threads = 0)
         : size_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
           begin_(size_), end_(size_) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# wrong_usage.sh PROGRAM: what is wrong in a benchmark's command line or environment is named, and
-# --only that leaves out every row is told. PROGRAM is bench_graphs.
+# wrong_usage.sh PROGRAM: an error in a benchmark's command line or environment must be named. If
+# --only leaves out every row, a message must say so. PROGRAM is bench_graphs.
 set -eu
 program=$1
 
-# ends STATUS COMMAND...: the command ends with that status.
+# ends STATUS COMMAND...: the command must exit with this status.
 ends() {
     local status=0
     "${@:2}" || status=$?

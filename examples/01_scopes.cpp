@@ -1,4 +1,4 @@
-// Scopes: write as if there were one stream, and open a scope where work may overlap.
+// Scopes: write code as for one stream, and open a scope where work may overlap.
 // Usage: example_01_scopes [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -8,7 +8,7 @@
 
 using namespace heddle;
 
-struct Scale {  // a portable kernel: the index first, then its arguments
+struct Scale {  // a portable kernel: its first parameter is the index
     HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
 };
 struct Add {
@@ -25,14 +25,14 @@ int main(int argc, char** argv) {
     const Stream side{{.name = "side"}};
     {
         const ScopedStream in{
-            side};  // side waits for the fills of x and y, and is now the current stream
-        launch(Scale{}, dim(n), 10.0f, x);  // on side
+            side};  // side waits for the fills of x and y, and becomes the current stream
+        launch(Scale{}, dim(n), 10.0f, x);  // runs on side
     }
-    launch(Scale{}, dim(n), 3.0f, y);  // on the first stream again: may run beside the launch above
+    launch(Scale{}, dim(n), 3.0f, y);  // on the first stream again; may overlap the launch on side
     current_stream().wait_stream(side);  // later work is ordered after both launches
     launch(Add{}, dim(n), x, y);
 
-    const std::vector<float> sum = to_host(y);  // waits on the host for the copy
+    const std::vector<float> sum = to_host(y);  // the host waits for the copy
     std::printf("%s: %g\n", current_device().name().c_str(), static_cast<double>(sum[n - 1]));
     for (const float value : sum)
         if (value != 16.0f) return 1;

@@ -1,6 +1,6 @@
-// Overlap: one stream copies chunks of pinned memory to the device while another computes on the
-// previous chunk and copies its result back. Events record when a chunk has arrived and when its
-// buffer is free again; the host waits once, at the end. Usage: example_02_overlap [DEVICE]
+// Overlap: one stream copies chunks of pinned memory to the device. Another computes on the
+// previous chunk, and copies its result back. Events record when a chunk has arrived, and when its
+// buffer is free again. The host waits only once, at the end. Usage: example_02_overlap [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ struct Polynomial {
 };
 
 int main(int argc, char** argv) {
-    constexpr std::size_t chunk = 1 << 18, chunks = 24, depth = 3;  // elements, pieces, buffers
+    constexpr std::size_t chunk = 1 << 18, chunks = 24, depth = 3;  // elements, chunks, and buffers
     const Device device = device_argument(argc, argv);
     const ScopedDevice on{device};
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     const Stream transfer{{.name = "transfer"}}, compute{{.name = "compute"}};
     struct Buffer {
         Array<float> data;
-        Event is_free;  // never recorded: counts as completed
+        Event is_free;  // before its first record, it counts as complete
     };
     std::vector<Buffer> ring;
     for (std::size_t i = 0; i < depth; ++i)
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     }
     compute.synchronize();
 
-    const View<const float> result = on_host(std::as_const(output));  // the checker sees the use
+    const View<const float> result = on_host(std::as_const(output));  // reported to the checker
     for (std::size_t i = 0; i < result.size(); ++i)
         if (result[i] != (input[i] + 2) * input[i] + 1) {
             std::printf("element %zu is %g\n", i, static_cast<double>(result[i]));

@@ -1,5 +1,5 @@
-// fork_join: parts that may run concurrently, each on its own stream. Later work on the current
-// stream is ordered after all of them. Usage: example_03_fork_join [DEVICE]
+// fork_join: branches that may run concurrently, each on its own stream. Later work on the current
+// stream is ordered after all branches. Usage: example_03_fork_join [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -32,13 +32,13 @@ int main(int argc, char** argv) {
     fork_join(
         [&] {
             launch(Sequence{}, dim(n), 0.0f, x);
-            launch(Square{}, dim(n), x);  // after the previous launch: they share a stream
+            launch(Square{}, dim(n), x);  // follows the launch above: both are on one stream
         },
         [&] { launch(Sequence{}, dim(n), 5.0f, y); });
-    launch(Sum{}, dim(n), x, y, z);  // after both
+    launch(Sum{}, dim(n), x, y, z);  // follows both branches
 
-    // Small kernels enqueued one after the other leave most of a GPU idle, unless they run
-    // concurrently.
+    // Small kernels that run one after the other leave most of a GPU idle. So these are launched on
+    // concurrent branches.
     std::vector<Array<float>> pieces;
     for (std::size_t p = 0; p < parts; ++p) pieces.push_back(empty<float>(n));
     fork_join_n(parts, [&](std::size_t p) {

@@ -1,6 +1,6 @@
-// Priorities: short urgent kernels beside a flood of bulk work. A smaller number is more urgent.
-// Running thread blocks of a GPU and running chunks of a CPU kernel are not interrupted; the urgent
-// stream gets the next free slot. Usage: example_04_priorities [DEVICE]
+// Priorities: short urgent kernels during a flood of bulk work. A smaller number is more urgent. A
+// thread block that runs on a GPU, or a chunk of a kernel that runs on a CPU, is not interrupted.
+// The urgent stream gets the next free slot. Usage: example_04_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 using namespace heddle;
 using Clock = std::chrono::steady_clock;
 
-struct Iterate {  // some work for every element
+struct Iterate {  // does some work for each element
     HEDDLE_FN void operator()(std::size_t i, int rounds, View<unsigned> x) const {
         unsigned value = x[i];
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
@@ -34,16 +34,16 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
         stream.synchronize();
         return us_between(begin, Clock::now());
     }
-    // A thread that waits for a CPU stream runs the stream's work itself. That would hide the
-    // effect of priorities.
+    // If this thread waited for a CPU stream, it would run the stream's work itself. That would
+    // hide the effect of priorities.
     Clock::time_point end;
     launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
     return us_between(begin, end);
 }
 
-/// Pieces of bulk work of about 2 ms, each for the whole device. At any time one is running and one
-/// is waiting.
+/// Bulk work in pieces. Each piece occupies the whole device for about 2 ms. At any time, one piece
+/// runs and another is pending.
 class Flood {
 public:
     Flood(Device device)
@@ -55,7 +55,7 @@ public:
         stream_.synchronize();
     }
     void begin() { begin_ = Clock::now(), done_ = 0, add(), add(); }
-    /// Waits until the piece after the running one has begun, and adds another.
+    /// Waits until the next piece has begun, and enqueues another one.
     void go_on() { now_.synchronize(), ++done_, add(); }
     /// Returns the time of a piece, in ms.
     double end() {
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     const PriorityRange range = device.priorities();
     const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
     const Stream usual{device, {.priority = range.least, .name = "usual"}};
-    preload(device, Iterate{});  // loading code at the first launch would wait for the flood
+    preload(device, Iterate{});  // or the first launch loads code, and waits for the flood
     Array<unsigned> small = full<unsigned>(urgent, 256, 1);
     urgent.synchronize();
     Flood flood(device);
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
         std::vector<double> us;
         if (is_flooded) flood.begin();
         for (int i = 0; i < samples; ++i) {
-            std::this_thread::sleep_for(std::chrono::microseconds(300));  // until the flood runs
+            std::this_thread::sleep_for(std::chrono::microseconds(300));  // lets the flood begin
             us.push_back(urgent_us(stream, small));
             if (is_flooded) flood.go_on();
         }

@@ -1,6 +1,6 @@
-// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a
-// device. Device streams wait for CPU streams and the reverse, and this thread waits for neither
-// until the end. Usage: example_05_host_functions [DEVICE [FILE]]
+// Host functions: several CPU streams read a file at once, into pinned buffers for a device.
+// Streams of the device wait for CPU streams, and CPU streams for the device. This thread waits
+// only at the end. Usage: example_05_host_functions [DEVICE [FILE]]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 using namespace heddle;
 
-constexpr std::size_t block_bytes = 4096;  // the bytes that one index sums
+constexpr std::size_t block_bytes = 4096;  // number of bytes that one index adds up
 
 struct SumBlock {
     HEDDLE_FN void operator()(std::size_t i, View<const unsigned char> bytes,
@@ -26,10 +26,10 @@ struct SumBlock {
     }
 };
 
-struct Reader {  // a CPU stream with its buffers
+struct Reader {  // a CPU stream and its buffers
     Stream stream;
-    Array<unsigned char> here, there;  // pinned, and on the device
-    Event copied;                      // `here` may be overwritten
+    Array<unsigned char> here, there;  // on the host (pinned), and on the device
+    Event copied;                      // completes when `here` may be overwritten
 };
 
 void read_piece(const std::string& path, std::size_t offset, unsigned char* to, std::size_t count) {
@@ -37,7 +37,7 @@ void read_piece(const std::string& path, std::size_t offset, unsigned char* to, 
     file.seekg(static_cast<std::streamoff>(offset));
     if (!file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count)))
         throw std::runtime_error("cannot read " +
-                                 path);  // poisons the reader's stream and its waiters
+                                 path);  // a failure poisons this stream and all that wait for it
 }
 
 int main(int argc, char** argv) {
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     const Device device = device_argument(argc, argv, "[DEVICE [FILE]]");
     const std::string path = argc > 2 ? argv[2] : "/proc/self/exe";
     std::ifstream file(path, std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};  // to compare with
+    const std::string content{std::istreambuf_iterator<char>(file), {}};  // the expected data
 
     const Stream compute{device, {.name = "compute"}};
     std::vector<Reader> readers;
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
         const auto here = reader.here.view().first(count);
         launch_host(
             reader.stream, [=] { read_piece(path, offset, here.data(), count); }, writes(here));
-        compute.wait_stream(reader.stream);  // and the device for the CPU stream
+        compute.wait_stream(reader.stream);  // the device waits for the CPU stream
         copy(compute, reader.there.view().first(count), here);
         compute.record_event(reader.copied);
         launch(compute, SumBlock{}, dim(blocks), reader.there.view().first(count),

@@ -1,5 +1,5 @@
-// Errors: misuse is rejected before anything is enqueued; work that fails poisons its stream until
-// the failure is cleared. Usage: example_06_errors [DEVICE]
+// Errors: misuse throws before anything is enqueued. Work that fails poisons its stream until the
+// failure is cleared. Usage: example_06_errors [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const { ++x[i]; }
 };
 
-/// Runs `f`, which has to throw an E, and prints the message.
+/// Runs `f`, which must throw an E, and prints the message. Returns whether it did.
 template <class E, class F> bool throws(const char* what, F&& f) {
     try {
         f();
@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
     Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 50);
     bool right = true;
 
-    // Misuse: throws a UsageError, and x is unchanged. The error has the call, the stream and the
-    // source line as data.
+    // Misuse throws a UsageError, and does not change x. The call, the stream and the source line
+    // are members of the error.
     right &= throws<UsageError>("sizes that differ", [&] { copy(stream, y, x); });
     right &= throws<UsageError>("a part that is none",
                                 [&] { copy(stream, y, x.view().subview(80, 50)); });
@@ -44,18 +44,18 @@ int main(int argc, char** argv) {
         try {
             cpu.synchronize();
         } catch (const WorkFailed& error) {
-            std::rethrow_exception(error.cause());  // the exception of the host function
+            std::rethrow_exception(error.cause());  // the exception that the host function threw
         }
     });
 
-    // Work that fails: every synchronisation throws, and later work is dropped.
+    // After work has failed, every synchronisation throws, and later work is dropped.
     launch_host(stream, [] { throw std::runtime_error("the disk is full"); });
     right &= throws<WorkFailed>("work that failed", [&] { stream.synchronize(); });
-    launch(stream, Increment{}, dim(x.size()), x);  // dropped
+    launch(stream, Increment{}, dim(x.size()), x);  // this launch is dropped
     right &= throws<WorkFailed>("and again", [&] { stream.synchronize(); });
     right &= stream.is_poisoned();
 
-    // Once cleared, the stream works again; the dropped launch is not repeated.
+    // After the failure was cleared, the stream works again. The dropped launch is not repeated.
     right &= stream.clear_error() != nullptr && !stream.is_poisoned();
     launch(stream, Increment{}, dim(x.size()), x);
     right &= to_host(stream, x).back() == 1;

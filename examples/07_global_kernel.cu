@@ -1,4 +1,4 @@
-// CUDA's own kernels, and other CUDA code on heddle's streams. For CUDA devices.
+// CUDA's own kernels, and other CUDA code, on streams of heddle. Needs a CUDA device.
 // Usage: example_07_global_kernel [DEVICE]
 #include <heddle/cuda.hpp>
 
@@ -21,34 +21,34 @@ __global__ void negate(std::size_t n, float* y) {
     if (i < n) y[i] = -y[i];
 }
 
-/// Stands for a function of another library that uses a native stream.
+/// Represents a function of another library, which uses a native stream.
 void negate_all(cudaStream_t stream, float* y, std::size_t n) {
     negate<<<static_cast<unsigned>((n + 127) / 128), 128, 0, stream>>>(n, y);
-    check_cuda(cudaGetLastError(), "negate");  // throws an exception for the code, as heddle does
+    check_cuda(cudaGetLastError(), "negate");  // throws an exception if the code is an error
 }
 
 int main(int argc, char** argv) {
     if (device_count(DeviceKind::cuda) == 0) {
         std::printf("no CUDA device: %s\n", cuda_unavailable_reason().c_str());
-        return 77;  // skipped
+        return 77;  // the test counts as skipped
     }
     constexpr std::size_t n = 1 << 16, block = 256;
     const Device device = argc > 1 ? device_argument(argc, argv) : Device("cuda");
     const ScopedDevice on{device};
     Array<float> x = full<float>(n, 3), y = empty<float>(n);
 
-    // Pass arrays for the kernel's pointers; the number and types of the arguments are checked at
-    // compile time.
+    // Arrays are passed for the kernel's pointers. The number and the types of arguments are
+    // checked at compile time.
     launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
 
-    // A stream of heddle passed to other code: from now on no wait on it is elided, because heddle
-    // cannot see that code's work. Declare the use of y, so that y is freed after that work.
+    // Passes a stream of heddle to other code. heddle cannot see that code's work, so it elides no
+    // wait for the stream any more. used_on() declares the use of y, so that y is freed after it.
     const Stream side{device};
     side.wait_stream(current_stream());
     negate_all(native_handle(side), y.data(), n);
     y.used_on(side);
 
-    // Another library's stream, used through heddle.
+    // Uses a stream of another library through heddle.
     cudaStream_t native = nullptr;
     check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking),
                "cudaStreamCreateWithFlags");

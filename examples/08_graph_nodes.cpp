@@ -22,18 +22,18 @@ int main(int argc, char** argv) {
     const ScopedDevice on{device_argument(argc, argv)};
     Array<float> x = zeros<float>(n), y = zeros<float>(n);
 
-    auto start_x = fill_node(x, 1);  // nodes that are in no graph yet
+    auto start_x = fill_node(x, 1);  // these nodes belong to no graph yet
     auto start_y = fill_node(y, 2);
     auto scale =
-        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments are set below
+        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments follow below
     auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
     scale.args(10.0f, x);
 
-    Graph graph = sum.build();  // sum and all its dependencies; the two fills may overlap
+    Graph graph = sum.build();  // has `sum` and all its dependencies; the two fills may overlap
     graph.launch();
     const float first = to_host(y)[n - 1];
 
-    scale.args(100.0f, x);  // from the next launch on
+    scale.args(100.0f, x);  // takes effect in the next launch
     graph.launch();
     const float second = to_host(y)[n - 1];
 

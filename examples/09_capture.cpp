@@ -1,5 +1,5 @@
-// A graph captured from streams: written as streams and scopes, launched as one unit. Usage:
-// example_09_capture [DEVICE]
+// A graph captured from streams: the code uses streams and scopes, and is launched as one unit.
+// Usage: example_09_capture [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -27,14 +27,14 @@ int main(int argc, char** argv) {
     const ScopedStream in{stream};
     Array<float> x = full<float>(n, 1.0f), y = empty<float>(n), sum = zeros<float>(n);
 
-    Graph step = capture([&] {  // captured, not run
+    Graph step = capture([&] {  // this work is captured and does not run yet
         fill(y, 0.0f);
         {
-            const ScopedStream aside{side};  // joins the capture: it waits for the captured stream
+            const ScopedStream aside{side};  // waits for the captured stream, and so joins it
             launch(Add{}, dim(n), x, sum);
         }
-        launch(Blur{}, dim(n), x, y);  // beside the addition
-        stream.wait_stream(side);      // joins the side stream again
+        launch(Blur{}, dim(n), x, y);  // may run during the addition
+        stream.wait_stream(side);      // joins the side stream
         launch(Add{}, dim(n), y, sum);
     });
     for (int i = 0; i < 10; ++i) step.launch();

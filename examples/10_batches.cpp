@@ -1,4 +1,4 @@
-// Many small kernels at a fraction of the launch cost: a batch sends its scope's work as one graph.
+// Many small kernels at a fraction of the launch cost: a batch submits its work as one graph.
 // Usage: example_10_batches [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         const auto start = clock::now();
         for (int s = 0; s < steps; ++s)
             step([&] {
-                for (int k = 0; k < kernels; ++k)  // the weight differs each time
+                for (int k = 0; k < kernels; ++k)  // each launch has another weight
                     launch(Relax{}, dim(n), k % 2 == 0 ? x : y, k % 2 == 0 ? y : x,
                            0.1f + 0.001f * static_cast<float>(s));
             });
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
         return std::pair{host / (steps * kernels), result};
     };
 
-    Batch batch;  // remembers the graphs of earlier steps
+    Batch batch;  // remembers graphs of earlier steps
     const auto [eager, expected] = run([](auto&& body) { body(); });
     const auto [batched, got] = run([&](auto&& body) { batch(body); });
 

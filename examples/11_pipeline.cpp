@@ -1,6 +1,6 @@
 // A pipeline: pieces of a stream of numbers are read, copied to the device, processed, copied back
-// and written, all at the same time. overlap() contains the loop; use Pipeline in code that has its
-// own loop. Usage: example_11_pipeline [DEVICE]
+// and written, all at the same time. overlap() contains the loop. Code that has its own loop should
+// use Pipeline. Usage: example_11_pipeline [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -21,14 +21,14 @@ int main(int argc, char** argv) {
     const Device device = device_argument(argc, argv);
     const auto work = [](StreamRef stream, View<const int> in, View<float> out) {
         launch(stream, Halve{}, dim(in.size()), in,
-               out);  // as many outputs as inputs: no count to return
+               out);  // returns no count, as it has as many outputs as inputs
     };
 
     int next = 0, written = 0, wrong = 0;
     const auto read = [&](std::span<int> piece) {
         const std::size_t count = std::min(piece.size(), static_cast<std::size_t>(total - next));
         for (std::size_t i = 0; i < count; ++i) piece[i] = next++;
-        return count;  // 0: end of input
+        return count;  // 0 at the end of the input
     };
     const auto write = [&](std::span<const float> piece) {
         for (const float y : piece) wrong += y != 0.5f * static_cast<float>(written++);

@@ -1,4 +1,4 @@
-// A chain of small kernels, each of which loads its own weights before it waits for the previous
+// A chain of small kernels. Each kernel loads its own weights before it waits for the previous
 // kernel. Usage: example_13_dependent_launch [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -12,13 +12,13 @@ using namespace heddle;
 
 struct Layer {
     static constexpr bool waits_for_primary =
-        true;  // it calls wait_for_primary(): without this it cannot be launched as dependent
+        true;  // it calls wait_for_primary(), so it may be launched as dependent
     HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
         const float weight =
-            weights[i];      // no kernel writes the weights: this may overlap the previous one
-        wait_for_primary();  // the previous kernel writes x
+            weights[i];      // may overlap the previous kernel: no kernel writes the weights
+        wait_for_primary();  // because the previous kernel writes x
         x[i] = weight * x[i] + 1.0f;
-        trigger_dependents();  // the next kernel may load its weights
+        trigger_dependents();  // from here on, the next kernel may load its weights
     }
 };
 

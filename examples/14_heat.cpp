@@ -1,6 +1,6 @@
-// Heat on a plate: Jacobi iterations on a grid that is split in strips over all devices. Halo rows
-// are sent to the neighbours on high-priority streams while the inside is computed. Norms reach the
-// host without blocking it, and whole iterations can be graphs of several devices. The parts are in
+// Heat on a plate: Jacobi iterations on a grid, which is divided into strips on all devices.
+// High-priority streams send halo rows to the neighbours while the inside is computed. Norms reach
+// the host without blocking it. Whole iterations can be graphs on several devices. The parts are in
 // heat/; begin with solver.cpp. Usage: example_14_heat --help
 #include <cstdio>
 #include <exception>
@@ -33,7 +33,7 @@ void print(const Options& o, const Solver& solver, const Outcome& result,
     const double each = result.iterations == 0 ? 0 : result.seconds / result.iterations;
     const double rate =
         each == 0 ? 0
-                  : points * 2 * sizeof(float) / each * 1e-9;  // each point read once, written once
+                  : points * 2 * sizeof(float) / each * 1e-9;  // points are read and written once
     const double norm = result.norms.empty() ? 0 : result.norms.back().value;
     if (o.json)
         std::printf("{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": "
@@ -54,7 +54,7 @@ void print(const Options& o, const Solver& solver, const Outcome& result,
 }
 
 int run(Options o) {
-    if (!o.output.empty()) check_folder_of(o.output);  // now, not after a long run
+    if (!o.output.empty()) check_folder_of(o.output);  // checked now, not after a long run
     std::vector<float> start;
     if (!o.input.empty()) start = read_image(o.input, o.problem);
 

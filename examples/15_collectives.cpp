@@ -1,7 +1,7 @@
 // Several devices at once: each processes its part of the data, and a collective returns the sum to
-// all of them. The whole step is captured once and launched as one graph. Set HEDDLE_CPU_DEVICES=4
-// to have several devices without a GPU. Usage: example_15_collectives [DEVICE]; all devices of its
-// kind take part
+// all of them. The whole step is captured once, and launched as one graph. Set HEDDLE_CPU_DEVICES=4
+// to have several devices without a GPU. Usage: example_15_collectives [DEVICE]. All devices of the
+// same kind take part.
 #include <heddle/heddle.hpp>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 using namespace heddle;
 
-struct Slopes {  // of the squared error of y = a * x, as partial sums
+struct Slopes {  // partial sums for the slope of the squared error of y = a * x
     HEDDLE_FN void operator()(std::size_t i, std::size_t places, View<const double> a,
                               View<const double> x, View<const double> y, View<double> sums) const {
         double sum = 0;
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
     for (const Device d : devices())
         if (d.kind() == first.kind()) all.push_back(d);
     DeviceGroup group(
-        all, {.transport = Transport::copies});  // as always in a graph: NCCL need not start
+        all, {.transport = Transport::copies});  // graphs always use copies, so NCCL need not start
 
     std::vector<Stream> streams;
     std::vector<Array<double>> a, x, y, sums;
@@ -54,11 +54,11 @@ int main(int argc, char** argv) {
 
     Graph step = capture(streams[0], [&] {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            streams[i].wait_stream(streams[0]);  // joins the capture
+            streams[i].wait_stream(streams[0]);  // so this stream joins the capture
             launch(streams[i], Slopes{}, dim(places), places, a[i], x[i], y[i], sums[i]);
         }
         group.all_reduce(streams, ReduceOp::average,
-                         sums);  // in place; all devices receive the same bits
+                         sums);  // in place; the result has the same bits on all devices
         for (std::size_t i = 0; i < all.size(); ++i) {
             launch(streams[i], Descend{}, dim(1), sums[i], a[i]);
             streams[0].wait_stream(streams[i]);

@@ -1,7 +1,7 @@
-// The same program three times: on one stream, with streams and events by hand, and ordered by
-// data. Frames are cleaned; their edges and tones are computed concurrently, and combined. Ordered
-// by data, the code reads as on one stream, and overlaps as by hand. With a FOLDER, it writes a
-// timeline of the latter two. Usage: example_16_by_data [DEVICE [FOLDER]]
+// The same program in three forms: on one stream, by hand with streams and events, and ordered by
+// data. It cleans frames, computes their edges and tones concurrently, and combines these. Ordered
+// by data, the code reads like the first form and overlaps like the second. If FOLDER is passed,
+// writes timelines of the last two forms. Usage: example_16_by_data [DEVICE [FOLDER]]
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
 
@@ -63,7 +63,7 @@ struct Work {
     View<float> out(std::size_t frame) { return output.view().subview(frame * size, size); }
 };
 
-/// Makes the calls one after the other, on a stream or on an order_by_data.
+/// Makes all calls one after the other, on a stream or on an order_by_data.
 template <class On> void as_one(On& on, Work& work) {
     for (std::size_t i = 0; i < frames; ++i) {
         Frame& f = work.ring[i % buffers];
@@ -83,10 +83,10 @@ void by_hand(Device device, Work& work) {
         Frame& f = work.ring[i % buffers];
         copy(a, f.raw, work.in(i));
         launch(a, Clean{}, dim(size), f.raw, f.clean);
-        b.wait_event(a.record_event());  // reads the clean frame
+        b.wait_event(a.record_event());  // needed because b reads the clean frame
         launch(a, Edges{}, dim(size), f.clean, f.edges);
         launch(b, Tones{}, dim(size), f.clean, f.tones);
-        a.wait_event(b.record_event());  // has the tones, and may clean the next frame but one
+        a.wait_event(b.record_event());  // a needs the tones, and must not clean a frame too early
         launch(a, Mix{}, dim(size), f.edges, f.tones, f.mixed);
         copy(a, work.out(i), f.mixed);
     }
@@ -95,10 +95,10 @@ void by_hand(Device device, Work& work) {
 ByDataStats by_data(Device device, Work& work) {
     order_by_data order{device};
     as_one(order, work);
-    return order.stats();  // the current stream is ordered after all of the work
+    return order.stats();  // afterwards, the current stream follows all of the work
 }
 
-/// Runs it once to warm up, once to measure, and once more for a timeline if one is requested.
+/// Runs `f` once to warm up, and once to measure. If a timeline was requested, runs it once more.
 template <class F>
 double milliseconds_of(Device device, const std::string& folder, const char* name, F&& run) {
     run();

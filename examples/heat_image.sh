@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# heat_image.sh PROGRAM: an image that 14_heat wrote is read as it was.
+# heat_image.sh PROGRAM: an image that 14_heat has written must be read back unchanged.
 set -eu
 heat=$1
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heat_no_folder.sh PROGRAM: a result that cannot be written is told before 14_heat runs: nothing is
-# printed on standard output.
+# heat_no_folder.sh PROGRAM: if the result cannot be written, 14_heat must report this before it
+# runs. It must print nothing to standard output.
 set -u
 heat=$1
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heat_wrong_usage.sh PROGRAM: 14_heat ends with status 2 when its command line is wrong, and tells
-# how to have more CPU devices.
+# heat_wrong_usage.sh PROGRAM: if its command line is wrong, 14_heat must exit with status 2. It
+# must also print how to have more CPU devices.
 set -u
 heat=$1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# wrong_usage.sh PROGRAM: what is no device is told in one line, with exit status 2.
+# wrong_usage.sh PROGRAM: a wrong device must be reported in one line, with exit status 2.
 set -eu
 program=$1
 message=$(mktemp)
 trap 'rm -f "$message"' EXIT
 
-# told ARGUMENT...: the program refuses them.
+# told ARGUMENT...: the program must reject these arguments.
 told() {
     local status=0
     "$program" "$@" 2>"$message" || status=$?

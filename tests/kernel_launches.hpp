@@ -1,6 +1,6 @@
-// Launches of the kernels of kernels.hpp on arrays of int. They are compiled once, by nvcc where
-// CUDA is available (kernel_launches.cpp). A test that needs no other kernel includes this header
-// instead of kernels.hpp and is compiled as C++, which takes a quarter of the time.
+// Launches of the kernels in kernels.hpp on arrays of int. kernel_launches.cpp compiles them once,
+// with nvcc if CUDA is available. A test that needs no other kernel should include this header
+// instead of kernels.hpp. It is then compiled as C++, which takes a quarter of the time.
 #pragma once
 
 #include <heddle/heddle.hpp>
@@ -9,8 +9,8 @@
 
 namespace heddle_test::shared {
 
-// Names of the kernels. The launches below are more specialised than heddle's own, so overload
-// resolution chooses them.
+// Names for the kernels. The launches below are more specialised than heddle's own, so overload
+// resolution prefers them.
 enum class Set {};
 enum class Add {};
 enum class Multiply {};

@@ -1,5 +1,5 @@
-// Portable kernels that several tests launch. They are named types at namespace scope, because
-// nvcc accepts no local ones.
+// Portable kernels that several tests launch. They are named types at namespace scope, because nvcc
+// does not accept local types as kernels.
 #pragma once
 
 #include <heddle/heddle.hpp>

@@ -1,6 +1,6 @@
-// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test, HEDDLE_TEST_MIN_DEVICES
-// how many are needed (1 if unset). If there are fewer, the run prints the reason and exits with
-// the status that CTest counts as skipped.
+// The main program of the suite. HEDDLE_TEST_DEVICE is the kind of device under test.
+// HEDDLE_TEST_MIN_DEVICES is the number of devices needed (by default 1). If there are fewer,
+// prints the reason and exits with the status that CTest counts as skipped.
 #if !__has_include(<catch2/catch_all.hpp>)
 #define CATCH_CONFIG_RUNNER
 #endif
@@ -38,7 +38,7 @@ std::string environment(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-/// Returns why the requested devices cannot be tested here, or an empty string if they can.
+/// Returns why the requested devices cannot be tested here. Returns an empty string if they can.
 std::string reason_to_skip() {
     if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") return "";
     const int needed = std::atoi(environment("HEDDLE_TEST_MIN_DEVICES", "1").c_str());
@@ -58,14 +58,14 @@ void heddle_test::note_skip(const std::string& reason) {
 }
 
 int main(int argc, char** argv) {
-    // Shells ignore it for background jobs, and the watch does not handle an ignored signal.
+    // Shells ignore SIGQUIT for background jobs, and the watch does not handle ignored signals.
     (void)std::signal(SIGQUIT, SIG_DFL);
 
     Catch::Session session;
     const int wrong = session.applyCommandLine(argc, argv);
     if (wrong != 0) return wrong;
 
-    // Suites of CPU devices run side by side, and each would allocate memory on the GPUs.
+    // Suites for CPU devices may run at the same time. Each would allocate memory on the GPUs.
     if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const std::string reason = reason_to_skip();
     if (!reason.empty()) {

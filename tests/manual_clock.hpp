@@ -1,4 +1,4 @@
-// A clock that the test sets, for decisions that depend on time.
+// A clock that tests control, for decisions that depend on time.
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -8,11 +8,11 @@
 
 namespace heddle_test {
 
-/// Replaces the clock for decisions during its lifetime. The clock stands still, or advances by a
-/// fixed time at each reading. At most one may exist.
+/// Replaces the decision clock while this object exists. The time stands still, or advances by a
+/// fixed step at each reading. Only one may exist at a time.
 class ManualClock {
 public:
-    /// `step_ns` is the advance at each reading, in ns.
+    /// `step_ns` is the step by which each reading advances the time, in ns.
     explicit ManualClock(std::int64_t step_ns = 0) {
         clock.step_ns = step_ns;
         heddle::detail::DecisionClock::set(&clock);
@@ -28,7 +28,7 @@ private:
         std::int64_t spin_ns(std::int64_t usual) noexcept override { return usual; }
         std::atomic<std::int64_t> time_ns, step_ns;
     };
-    inline static Clock clock;  // other threads may read it at any time
+    inline static Clock clock;  // never destroyed while other threads may read it
 };
 
 }  // namespace heddle_test

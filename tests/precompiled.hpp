@@ -1,4 +1,4 @@
-// The headers that nearly every test includes, precompiled: Catch2 and the standard library only.
+// Precompiled headers of Catch2 and the standard library, which nearly every test includes.
 #pragma once
 
 #include "catch.hpp"

@@ -7,12 +7,12 @@
 
 namespace heddle_test {
 
-/// A source of numbers below a limit. The standard prescribes the sequence of the engine.
+/// Returns random numbers below a limit. The standard defines the sequence of this engine.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
     /// Returns a remainder, because std::uniform_int_distribution differs between standard
-    /// libraries. All numbers are equally likely, up to n / 2^64.
+    /// libraries. The probabilities are equal, up to n / 2^64.
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
 
 private:

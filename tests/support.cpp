@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-// The tests include allocations that cannot succeed, and children of fork().
+// These options are needed because tests make allocations that are too large, and call fork().
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options();
@@ -18,12 +18,12 @@ namespace heddle_test {
 
 namespace {
 
-// By default CUDA loads a kernel at its first launch, and loading waits for running kernels. While
-// a gate holds a stream, that could take forever.
+// By default, CUDA loads a kernel when it is first launched, and loading waits for running kernels.
+// If a gate holds a stream, that could take forever.
 [[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 
-// Streams share hardware queues, 8 by default. A stream that shares one with a held stream may wait
-// for the gate too.
+// Streams share hardware queues, by default 8. If a stream shares a queue with a held stream, it
+// may wait for the gate, too.
 [[maybe_unused]] const int many_queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 
 DeviceKind test_kind() {
@@ -60,7 +60,7 @@ std::chrono::milliseconds patience(std::chrono::milliseconds usual) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(usual * factor);
 }
 
-// The empty host function makes the keeper submit.
+// The empty host function makes the keeper submit its work.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
     detail::cpu_backend().await(detail::record_of(keeper_), opened_, Where());
@@ -144,7 +144,7 @@ Drained::~Drained() {
     for (Device device : devices()) {
         try {
             synchronize_device(device);
-        } catch (...) {  // the test has checked the expected failures
+        } catch (...) {  // the test itself has checked the expected failures
         }
     }
 }

@@ -1,5 +1,5 @@
-// Shared by all tests: the device under test, gates that hold streams, and recorders of the order
-// of events.
+// Helpers for all tests: the device under test, gates that hold streams, and recorders of the order
+// in which events happen.
 #pragma once
 
 #include "catch.hpp"
@@ -42,7 +42,7 @@ namespace heddle_test {
 
 using namespace heddle;
 
-/// Returns the first device of the kind that HEDDLE_TEST_DEVICE names ("cpu" if unset).
+/// Returns the first device of the kind in HEDDLE_TEST_DEVICE, by default "cpu".
 Device test_device();
 /// Returns all devices of that kind.
 std::vector<Device> test_devices();
@@ -51,15 +51,15 @@ Device cpu_device();
 /// Returns the number of host functions that a CPU device can run at the same time.
 int cpu_workers();
 
-/// Returns the number of repetitions of work that costs 100 ns on a CPU device and 10 µs on a GPU.
+/// Returns a number of repetitions. One costs about 100 ns on a CPU device, and 10 µs on a GPU.
 std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda);
 
-/// Returns the time after which a test reports a hang: `usual` times HEDDLE_TEST_PATIENCE (a
-/// number, 1 if unset), and three times as long with a sanitizer.
+/// Returns the time after which a test reports a hang. It is `usual` times HEDDLE_TEST_PATIENCE (by
+/// default 1), and three times as long with a sanitizer.
 std::chrono::milliseconds patience(std::chrono::milliseconds usual);
 
-/// Holds streams of any device until it is opened, at the latest by its destructor. Occupies no
-/// worker: work enqueued on a held stream waits for an event, which completes when the gate opens.
+/// Holds streams of any device until the gate is opened, at the latest by the destructor. Occupies
+/// no worker: a held stream's later work waits for an event, which completes when the gate opens.
 class Gate {
 public:
     Gate();
@@ -67,7 +67,7 @@ public:
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
 
-    /// Holds back all work enqueued on `stream` from now on until the gate opens.
+    /// Holds all work that is enqueued on `stream` from now on, until the gate opens.
     void hold(StreamRef stream) const;
     void open();
 
@@ -78,8 +78,8 @@ private:
     bool open_ = false;
 };
 
-/// Disables two devices' access to each other's memory while it exists, even if earlier cases
-/// enabled it for good. The destructor restores it.
+/// While this object exists, two devices cannot access each other's memory, even if an earlier case
+/// enabled the access permanently. The destructor restores the access.
 class Apart {
 public:
     Apart(Device a, Device b);
@@ -92,13 +92,13 @@ private:
     bool pool_[2], peer_[2];  ///< from a to b, and from b to a
 };
 
-/// A flag that one thread sets once and others wait for. Copies share the flag. Waits time out, so
-/// that a broken library makes a test fail rather than hang.
+/// A flag that one thread sets once, and that others wait for. Copies share the flag. Waits have a
+/// time limit, so that a fault in the library makes a test fail instead of hang.
 class Flag {
 public:
     void set() const;
     bool is_set() const;
-    /// Returns false on timeout.
+    /// Returns false if the time limit was reached.
     bool wait() const;
 
 private:
@@ -110,11 +110,11 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Records the order of events. Copies share one record. Thread-safe.
+/// Records the order in which events happen. Copies share one record. Thread-safe.
 class Recorder {
 public:
     void add(std::string what) const;
-    /// Adds `what` in a host function on `stream`.
+    /// Enqueues a host function on `stream` that records this note.
     void note(StreamRef stream, std::string what) const;
     std::vector<std::string> seen() const;
     bool has(const std::string& what) const;
@@ -130,18 +130,18 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-/// Makes the device under test current, with a new stream of it as its current stream.
+/// Makes a new stream of the device under test current, and also the device.
 struct Here {
     Stream stream{test_device()};
     ScopedStream in{stream};
 };
 
-/// Blocks until all work that can run on `device` has run: waits for less urgent work that it
-/// enqueues last.
+/// Blocks until all work that is able to run on `device` has run. To do so, waits for less urgent
+/// work that it enqueues last.
 void settle(Device device);
 
-/// Returns whether `predicate` becomes true within patience(1 minute). Use it for conditions that
-/// must become true, never for conditions that must not.
+/// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions
+/// that must become true, never for conditions that must stay false.
 template <class P> bool eventually(P&& predicate) {
     const auto limit = std::chrono::steady_clock::now() + patience(std::chrono::minutes(1));
     while (!predicate()) {
@@ -151,8 +151,8 @@ template <class P> bool eventually(P&& predicate) {
     return true;
 }
 
-/// Waits for all devices at the end of a test, in any state, so that no work outlives the objects
-/// that it uses. Declare it after the objects that host functions use, and before gates.
+/// Waits for all devices when a test ends, in any state. So no work outlives the objects that it
+/// uses. Declare it after the objects that host functions use, and before gates.
 class Drained {
 public:
     Drained() = default;
@@ -160,14 +160,14 @@ public:
     Drained(const Drained&) = delete;
 };
 
-/// Does the same as to_host() with the checker off, because the checker cannot see that a closed
-/// gate holds the other writers of the memory.
+/// Like to_host(), but with the checker turned off. The checker cannot see that a closed gate holds
+/// the other writers of the memory.
 template <class T> std::vector<T> to_host_behind_gate(StreamRef stream, const Array<T>& x) {
     const check::ScopedOff meant;
     return to_host(stream, x);
 }
 
-/// Collects the errors passed to the report hook while it exists. Thread-safe.
+/// Collects the errors that the report hook receives while this object exists. Thread-safe.
 class Reports {
 public:
     Reports();
@@ -185,7 +185,7 @@ private:
     ReportHook before_;
 };
 
-/// Measures how far the counters of stats() have advanced since its construction.
+/// Measures by how much the counters of stats() have increased since this object was made.
 class Counted {
 public:
     Counted() : before_(stats()) {}
@@ -195,8 +195,8 @@ private:
     OpStats before_;
 };
 
-/// Returns the heddle::Error that `call` throws, or nullopt if it throws none. Other exceptions
-/// propagate.
+/// Returns the heddle::Error that `call` throws. Returns nullopt if it throws nothing. Other
+/// exceptions are passed on.
 template <class F> std::optional<Error> error_of(F&& call) {
     try {
         call();
@@ -206,20 +206,20 @@ template <class F> std::optional<Error> error_of(F&& call) {
     return std::nullopt;
 }
 
-/// Returns whether there is an error whose message contains `text`.
+/// Returns whether `error` is set and its message contains `text`.
 inline bool mentions(const std::optional<Error>& error, const std::string& text) {
     return error && std::string(error->what()).find(text) != std::string::npos;
 }
 
-/// Returns the message of the exception that a host function or CPU kernel threw.
+/// Returns the message of the exception that a host function or a CPU kernel has thrown.
 std::string cause_of(const Error& error);
 
-/// The exception that host functions and CPU kernels throw in tests.
+/// The exception that tests throw in host functions and CPU kernels.
 struct Boom : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Enqueues a host function that throws Boom(text), and waits until the stream is poisoned.
+/// Enqueues a host function that throws Boom(text). Waits until the stream is poisoned.
 void poison(StreamRef stream, const std::string& text = "boom");
 
 }  // namespace heddle_test

@@ -1,4 +1,4 @@
-// Test cases in virtual time: they are hidden, and run in their own processes.
+// Hidden test cases that use virtual time. Each runs in a process of its own.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 #include "support.hpp"
 #include "virtual_time.hpp"
 
-/// Runs a hidden test case that begins with virtual_time::begin(), and checks that it passes. Hides
-/// the GPUs, because their driver's threads never rest. Use it directly in the body of a test case.
+/// Runs a hidden test case that begins with virtual_time::begin(). Checks that it passes. Hides the
+/// GPUs, because their driver's threads never rest. Use it directly in the body of a test.
 #define HEDDLE_CHECK_IN_VIRTUAL_TIME(name)                                                         \
     do {                                                                                           \
         if (const std::string reason = virtual_time::reason_not(); !reason.empty())                \

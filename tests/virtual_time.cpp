@@ -42,7 +42,7 @@ std::vector<int> all_threads() {
     return all;
 }
 
-/// Returns the contents of a thread's file in /proc. Returns "" if there is no such thread.
+/// Returns the contents of a thread's file in /proc. Returns "" if the thread does not exist.
 std::string read_file(int thread, const char* file) {
     char path[64], text[4096];
     std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, file);
@@ -53,11 +53,11 @@ std::string read_file(int thread, const char* file) {
     return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// Returns the system call in which the thread sleeps, as in proc(5): the number is first. Returns
-/// "running" if it runs, could run, or is only about to sleep.
+/// Returns the system call in which the thread sleeps, in the format of proc(5): its number is
+/// first. Returns "running" if the thread runs, could run, or is about to sleep.
 std::string call_of(int thread) { return read_file(thread, "syscall"); }
 
-/// Returns how often the thread has left its core. Returns nullopt if it does not sleep: a thread
+/// Returns how often the thread has left its core. Returns nullopt if it does not sleep. A thread
 /// that was woken counts as running at once, while "syscall" may still show its last call.
 std::optional<std::string> switches_of_sleeper(int thread) {
     const std::string status = read_file(thread, "status");
@@ -69,7 +69,7 @@ bool is_wait_for_a_thread(const std::string& call) { return std::atol(call.c_str
 
 class Clock final : public heddle::detail::DecisionClock {
 public:
-    /// Ignores existing threads: a sanitizer's thread, which begins with the first other thread.
+    /// Starts a thread first: with it, a sanitizer may start its own thread, which must be ignored.
     void begin() {
         std::thread([] {}).join();
         const std::lock_guard lock(mutex_);
@@ -105,7 +105,7 @@ public:
         sleepers_.clear();
         ignored_.clear();
         has_thread_ = false;
-        // The parent's clock thread may wait on the previous one.
+        // In a forked child, the parent's clock thread may still be registered as waiting.
         new (&has_sleepers_) std::condition_variable;
         mutex_.unlock();
     }
@@ -119,7 +119,7 @@ private:
     /// Call with the mutex held.
     void start_thread() {
         sigset_t all, old;
-        sigfillset(&all);  // signals are for the program's own threads
+        sigfillset(&all);  // so that only the program's own threads handle signals
         (void)pthread_sigmask(SIG_SETMASK, &all, &old);
         std::thread([this] { run(); }).detach();
         (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
@@ -149,15 +149,15 @@ private:
         }
     }
 
-    /// Returns whether there was a moment in which each thread slept and only another thread could
-    /// wake it.
+    /// Returns whether there was a moment at which every thread slept, and only another thread
+    /// could wake it.
     bool are_all_at_rest() const {
-        // A thread that sleeps at both looks, and has not left its core in between, slept all the
-        // time. If all threads do so, all slept at the same moment.
+        // If a thread sleeps at both looks and has not left its core in between, it slept all the
+        // time. If this is true of all threads, they all slept at the same moment.
         const std::optional<std::string> before = look();
         return before && before == look();
     }
-    /// Returns a text that changes when a thread has run, or nullopt if a thread does not sleep.
+    /// Returns a text that changes when a thread runs. Returns nullopt if a thread does not sleep.
     std::optional<std::string> look() const {
         std::string all;
         for (const int thread : all_threads()) {
@@ -174,8 +174,8 @@ private:
         return thread == this_thread() || std::ranges::find(ignored_, thread) != ignored_.end();
     }
 
-    /// Advances time to the first end of a wait, and wakes its threads. Repeats the wake for waits
-    /// that have ended before, because their threads may have just begun to wait.
+    /// Advances time to the first end of a wait, and wakes the waiting threads. Also wakes threads
+    /// whose waits ended before, because they may only now have begun to wait.
     void advance() {
         const std::lock_guard lock(mutex_);
         std::int64_t first = INT64_MAX;
@@ -202,7 +202,7 @@ private:
     std::mutex mutex_;  ///< guards the members below
     std::condition_variable has_sleepers_;
     std::vector<Sleeper*> sleepers_;
-    std::vector<int> ignored_;  ///< set before the clock thread starts
+    std::vector<int> ignored_;  ///< threads that existed before; set before the clock thread starts
     bool has_thread_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Virtual time: it passes exactly while all threads wait for each other. Each case runs in its own
+// Virtual time passes only while all threads wait for each other. Each case runs in its own
 // process, because the clock is replaced for the whole process.
 #include "virtual_time.hpp"
 
@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Yields many times to other threads.
+/// Yields to other threads, many times.
 void keep_running() {
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
 }
 
-/// A thread that the destructor joins.
+/// A thread. Its destructor joins it.
 class Thread {
 public:
     template <class F> explicit Thread(F&& f) : thread_(std::forward<F>(f)) {}
@@ -145,7 +145,7 @@ TEST_CASE("virtual: the child of a fork", "[.]") {
         return virtual_time::now() - before == hours(5) ? 0 : 1;
     });
     CHECK(child.status == 0);
-    CHECK(virtual_time::now() == virtual_time::step);  // a process that waits for another one runs
+    CHECK(virtual_time::now() == virtual_time::step);  // waiting for a process counts as running
 }
 
 TEST_CASE("virtual time passes while all threads wait for each other or sleep") {

@@ -1,4 +1,4 @@
-// Counts the waits that calls insert, and the waits that they elide.
+// Counts the waits that calls enqueue, and the waits that they elide.
 #pragma once
 
 #include "support.hpp"
@@ -19,8 +19,8 @@ template <class F> Waits waits_of(F&& call) {
 }
 inline constexpr Waits inserted{1, 0}, elided{0, 1};
 
-/// Returns the expected wait for a stream with new memory only. New memory is usable at once on CPU
-/// devices; on GPUs only after the stream has reached its allocation.
+/// Returns the expected wait for a stream that has only new memory. On CPU devices, new memory can
+/// be used at once. On GPUs, the stream must have reached the allocation.
 inline Waits wait_for_new_memory() { return test_device().is_cuda() ? inserted : elided; }
 
 }  // namespace heddle_test

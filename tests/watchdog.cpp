@@ -1,4 +1,4 @@
-// Ends the program when a test hangs, and prints which one.
+// If a test hangs, prints its name and ends the program.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "watchdog.hpp"
 
@@ -21,15 +21,15 @@
 
 namespace {
 
-/// Returns the time limit of one test in seconds.
+/// Returns the time limit of a test, in seconds.
 unsigned limit_s() {
     const auto limit = heddle_test::patience(std::chrono::seconds(100));
     return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
 }
 
-/// Waits until workers have released completed work: the next test would report its errors.
+/// Waits until workers have released completed work. Otherwise, the next test would get its errors.
 void await_workers() {
-    static bool is_stuck = false;  // because of a failed test
+    static bool is_stuck = false;  // true after a test has failed
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
     if (workers != nullptr && !is_stuck)
         is_stuck = !heddle_test::eventually([&] { return workers->is_resting(); });
@@ -66,7 +66,7 @@ public:
         await_workers();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
-        // The first call loads a library, which is not allowed in a signal handler.
+        // The first backtrace() loads a library, which a signal handler must not do.
         static const int loaded = backtrace(one, 1);
         (void)loaded;
         std::signal(SIGALRM, say_and_abort);
@@ -91,7 +91,7 @@ void heddle_test::print_all_stacks() {
         if (write(STDERR_FILENO, "thread:\n", 8) < 0) break;
         const int before = stacks_printed;
         syscall(SYS_tgkill, getpid(), thread, SIGUSR2);
-        // Waits, so that the threads print one after the other.
+        // Waits for the thread, so that threads print one after the other.
         for (int i = 0; i < 1000 && stacks_printed == before; ++i) usleep(1000);
     }
     closedir(tasks);

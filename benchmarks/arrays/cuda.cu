@@ -1,4 +1,4 @@
-// bench_arrays on CUDA devices: the driver's pool, as a careful user configures it.
+// bench_arrays on CUDA devices: uses the driver's memory pool in the way of a careful user.
 #include <cstdint>
 
 #include "arrays/parts.hpp"
@@ -61,7 +61,7 @@ private:
     cudaEvent_t event_ = nullptr;
 };
 
-/// Never destroyed: memory of the pools may be in use until the process ends.
+/// Never destroyed, because memory of the pools may be in use until the process ends.
 std::shared_ptr<CudaMemory> memory_of(heddle::Device device) {
     static std::map<int, std::shared_ptr<CudaMemory>> all;
     auto& one = all[device.index()];

@@ -10,13 +10,13 @@
 
 namespace bench {
 
-/// Returns cudaMallocFromPoolAsync and cudaFreeAsync on a CUDA device, by the names of rows. Their
-/// pool caches freed memory.
+/// Returns peers that call cudaMallocFromPoolAsync and cudaFreeAsync on a CUDA device, by row name.
+/// Their pool caches freed memory.
 Peers cuda_pool(heddle::Device device);
-/// Returns the high-water mark of the peers' pool since the last call, in bytes.
+/// Returns the high-water mark of the peers' pool since the last call of this function, in bytes.
 std::size_t cuda_pool_high(heddle::Device device);
-/// Allocates all free memory of a CUDA device except `bytes`. The last owner of the result frees
-/// the memory.
+/// Allocates all free memory of a CUDA device except for `bytes` bytes. The memory is freed when
+/// the last owner of the result is destroyed.
 std::shared_ptr<void> leave_free(heddle::Device device, std::size_t bytes);
 
 }  // namespace bench

@@ -1,9 +1,9 @@
-// bench_arrays: the sequence of allocations, the same for heddle and for the raw calls.
+// bench_arrays: the sequence of allocations. It is the same for heddle and for the raw calls.
 //
-// A Memory has a type Piece and, for streams by number, from 0 to 7:
+// A Memory must have a type Piece and these functions. Streams have numbers from 0 to 7:
 //     Piece make(std::size_t bytes, int stream);    void free(Piece& piece, int stream);
 //     void use(Piece& piece, int stream);           void wait(int waiter, int other);
-//     void enter();  for each thread                void settle();  waits for all
+//     void enter();  once on each thread            void settle();  waits for all streams
 //     void trim();  frees unused memory
 #pragma once
 
@@ -23,15 +23,15 @@
 
 namespace bench {
 
-/// Allocates so many bytes for the slot, or frees the slot's memory.
+/// Allocates `bytes` bytes for the slot, or frees the slot's memory.
 struct Step {
     std::size_t slot;
-    std::size_t bytes;  ///< 0: free
+    std::size_t bytes;  ///< 0 to free
 };
 
-/// The allocations of a training step of a network of 12 equal layers: each keeps its activations
-/// for the backward pass, and has temporaries in both directions. As PyTorch allocates for a
-/// transformer with batches of 8 x 512 tokens of 768 numbers (4 bytes each), and 12 heads.
+/// The allocations in a training step of a network with 12 equal layers. Each layer keeps its
+/// activations for the backward pass, and needs temporary memory in both directions. PyTorch
+/// allocates so for a transformer with 12 heads and batches of 8 x 512 tokens of 768 floats.
 inline std::vector<Step> training_step(std::size_t scale = 1) {
     const std::size_t tokens = 8 * 512 / scale, token = 768 * 4, scores = tokens * 512 * 12 * 4;
     const std::array<std::size_t, 6> kept{tokens * token, 3 * tokens * token, scores,
@@ -44,7 +44,7 @@ inline std::vector<Step> training_step(std::size_t scale = 1) {
     const auto temporaries = [&](bool backward) {
         for (std::size_t i = 0; i < temporary.size(); ++i) {
             steps.push_back({spare + i, temporary[backward ? temporary.size() - 1 - i : i]});
-            if (i != 0) steps.push_back({spare + i - 1, 0});  // the next one is made from it
+            if (i != 0) steps.push_back({spare + i - 1, 0});  // still needed to make the next one
         }
         steps.push_back({spare + temporary.size() - 1, 0});
     };
@@ -60,7 +60,7 @@ inline std::vector<Step> training_step(std::size_t scale = 1) {
     return steps;
 }
 
-/// 256 pieces of 1 byte to 4 MB in 16 slots, by a fixed sequence of numbers.
+/// Returns 256 allocations in 16 slots, from 1 byte to 4 MB. The sequence is always the same.
 inline std::vector<Step> mixed_sizes() {
     std::vector<Step> steps;
     std::array<bool, 16> made{};
@@ -77,7 +77,7 @@ inline std::vector<Step> mixed_sizes() {
     return steps;
 }
 
-/// Returns the most bytes in use at once.
+/// Returns how many bytes are in use at the peak.
 inline std::size_t peak_of(const std::vector<Step>& steps) {
     std::map<std::size_t, std::size_t> sizes;
     std::size_t now = 0, most = 0;
@@ -118,7 +118,7 @@ inline constexpr const char* threads = "array of 4 KB made and freed, 8 threads 
 inline constexpr const char* pressure = "the training step where memory is 5 % more than it needs";
 }  // namespace row
 
-/// Returns the ways to use a Memory, by the names of their rows.
+/// Returns the ways in which a Memory is used, by the names of their rows.
 template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std::string& name) {
     Peers sides;
     const auto settle = [memory] { memory->settle(); };

@@ -14,7 +14,7 @@ namespace bench {
 
 namespace {
 
-/// A copy from one device to another, on a stream of the first.
+/// Copies from one device to another, on a stream of the first device.
 struct Link {
     Device from, to;
     Stream stream;
@@ -35,7 +35,7 @@ private:
     }
 };
 
-/// Adds a row. One call: every link once, all at the same time.
+/// Adds a row. One call makes one copy over each link, all at the same time.
 void add(Report& report, const std::string& name,
          const std::vector<std::pair<Device, Device>>& ends, std::size_t bytes, bool access) {
     if (!report.wants(name)) return;
@@ -73,7 +73,7 @@ void add_copies_between(Report& report, DeviceKind kind) {
     const std::string tail = ", " + std::to_string(megabytes) + " MB";
     const auto one_way = [](Device a, Device b) { return "from " + a.name() + " to " + b.name(); };
 
-    // Measured before any row enables access.
+    // Must be measured before any row enables access.
     if (kind == DeviceKind::cuda)
         add(report, one_way(all[0], all[1]) + tail + ", without access", {{all[0], all[1]}}, bytes,
             false);

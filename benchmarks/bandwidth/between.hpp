@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Adds rows: from every device to every other, both ways at once for every pair, and around a ring
-/// of all (3 or more). With pool access, as in programs that copy much; one row without.
+/// Adds rows for copies from every device to every other, both ways at once for every pair, and
+/// around a ring of all (3 or more). Pool access is enabled, except in one row.
 void add_copies_between(Report& report, heddle::DeviceKind kind);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// bench_bandwidth: the equivalent of a program without heddle on the CPU.
+// bench_bandwidth: the same work by a CPU program without heddle.
 #include <cstring>
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-/// Returns where the share of thread `index` of `of` begins, in a total of `count`.
+/// Divides `count` into `of` shares. Returns where the share of thread `index` begins.
 std::size_t share(std::size_t count, std::ptrdiff_t index, std::ptrdiff_t of) {
     if (index == of) return count;
     return count / static_cast<std::size_t>(of) * static_cast<std::size_t>(index);

@@ -1,4 +1,4 @@
-// bench_bandwidth: raw CUDA.
+// bench_bandwidth: the same work by raw CUDA calls.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,18 +16,18 @@ __global__ void __launch_bounds__(256)
     if (i < count) z[i] = x[i] + 3.0f * y[i];
 }
 
-/// Enables access of the current device to memory of `peer`. Returns false if that is impossible.
+/// Enables the current device's access to memory of `peer`. Returns false if that is impossible.
 bool enable_access(int device, int peer) {
     int possible = 0;
     ok(cudaDeviceCanAccessPeer(&possible, device, peer));
     if (possible == 0) return false;
     const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
     if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
-    else (void)cudaGetLastError();  // clears the error for the next call
+    else (void)cudaGetLastError();  // so that the next call does not see this error
     return true;
 }
 
-/// Memory at both ends of a transfer, and a stream of the first device.
+/// Memory on both devices of a transfer, and a stream of the first device.
 struct RawLink {
     int from_device, to_device;
     void *from = nullptr, *to = nullptr;
@@ -105,7 +105,7 @@ Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bo
     const auto links = std::make_shared<std::vector<std::unique_ptr<RawLink>>>();
     for (const Transfer& transfer : transfers) {
         links->push_back(
-            std::make_unique<RawLink>(transfer, bytes));  // the source device is current now
+            std::make_unique<RawLink>(transfer, bytes));  // the source's device is current here
         if (!access) continue;
         reached = enable_access(transfer.from_device, transfer.to_device) && reached;
         ok(cudaSetDevice(transfer.to_device));

@@ -1,5 +1,5 @@
-// bench_bandwidth: heddle's peers. On CUDA devices raw CUDA (cuda.cu), on CPU devices
-// plain memcpy and threads (cpu.cpp).
+// bench_bandwidth: the peers of heddle. These are raw CUDA calls on CUDA devices (cuda.cu), and
+// plain memcpy and threads on CPU devices (cpu.cpp).
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,34 @@ namespace bench {
 
 enum class Direction { to_device, to_host, on_device };
 
-/// One call: `bytes` copied. All calls of a batch are on one stream and waited for. `name` is that
-/// of the host memory.
+/// One call copies `bytes` bytes. All calls of a batch are on one stream; then the host waits.
+/// `name` is the name for the host memory.
 Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes,
               Direction direction, const char* name);
-/// One call: `bytes` each way, on two streams, waited for.
+/// One call copies `bytes` bytes each way, on two streams; then the host waits.
 Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, const float* from_host,
                    std::size_t bytes);
-/// One call: z = x + 3 y over `count` floats, waited for.
+/// One call computes z = x + 3 y for `count` floats; then the host waits.
 Peer raw_triad(heddle::Device device, std::size_t count, const float* x, const float* y, float* z);
 
-/// A copy between devices of one kind, as their indices.
+/// A copy between two devices of one kind. Has the devices' indices.
 struct Transfer {
     int from_device, to_device;
     void* to;
     const void* from;
 };
-/// One call: every transfer, `bytes` each, all at the same time, on streams of the source devices.
-/// All calls of a batch are waited for. Uses memory of its own, from cudaMalloc;
-/// `access`: with peer access both ways, if available.
+/// One call makes every transfer of `bytes` bytes, all at the same time, on streams of the source
+/// devices. After a batch, the host waits. The memory is from cudaMalloc. If `access` is set,
+/// enables peer access both ways where it is available.
 Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bool access);
-/// One call: every transfer, by memcpy; a thread for each processor copies its share of
-/// each.
+/// One call makes every transfer by memcpy. There is a thread for each processor, which copies its
+/// share of each transfer.
 Peer plain_transfers(const std::vector<Transfer>& transfers, std::size_t bytes);
 
-/// One call: a memcpy by the caller.
+/// One call is a memcpy by the calling thread.
 Peer plain_copy(void* to, const void* from, std::size_t bytes);
-/// One call: as raw_triad, by one thread for each processor, each with its share; the threads exist
-/// before.
+/// One call does the same as raw_triad(). There is one thread for each processor, which computes
+/// its share. The threads exist before the call.
 Peer plain_triad(std::size_t count, const float* x, const float* y, float* z);
 
 }  // namespace bench

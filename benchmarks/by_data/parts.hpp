@@ -1,4 +1,4 @@
-// bench_by_data: the patterns of Task Bench, and the peers that run them beside heddle.
+// bench_by_data: the patterns of Task Bench, and the peers of heddle that run them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// Steps of up to `width` tasks; each task reads results of some tasks of the previous step.
+/// Steps of up to `width` tasks. Each task reads the results of some tasks in the previous step.
 /// The patterns and their names are from Task Bench (Slaughter et al., SC20).
 enum class Pattern { trivial, stencil, fft, tree, random, sweep };
 inline constexpr Pattern all_patterns[] = {Pattern::trivial, Pattern::stencil, Pattern::fft,
@@ -26,10 +26,10 @@ inline const char* name_of(Pattern pattern) {
 
 struct PatternTask {
     std::size_t step, point;
-    std::vector<std::size_t> reads;  ///< points of the previous step, at most three
+    std::vector<std::size_t> reads;  ///< indices in the previous step, at most three
 };
 
-/// The tasks in the order in which a program would call them.
+/// The tasks, in the order in which a program calls them.
 struct PatternProgram {
     std::size_t width, steps;
     std::vector<PatternTask> tasks;
@@ -67,7 +67,7 @@ struct PatternProgram {
     }
 };
 
-/// The data of a task, which adds to its value, and takes `ns`.
+/// The data of a task. The task increases its value, and takes `ns`.
 struct alignas(64) PatternValue {
     long value = 0;
 };
@@ -76,12 +76,12 @@ HEDDLE_FN inline void run_task(long& to, long a, long b, long c, std::uint64_t n
     if (ns != 0) spin_for(ns);
 }
 
-/// Builds the graph of the program and runs it, on `threads` threads. One call does all of it. Each
-/// task has memory of its own, so that only the pattern's edges order tasks. Returns an empty list
-/// if the library is missing; the reason is printed.
+/// One call builds the program's graph and runs it on `threads` threads. Each task has its own
+/// memory, so only the pattern's edges order tasks. Returns an empty list if the library is
+/// missing, and prints why.
 std::vector<Peer> taskflow_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
 std::vector<Peer> tbb_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
-/// Returns why a peer is missing, or an empty string.
+/// Return why a peer is missing, or an empty string if it is not.
 std::string why_no_taskflow();
 std::string why_no_tbb();
 

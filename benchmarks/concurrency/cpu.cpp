@@ -1,4 +1,4 @@
-// bench_concurrency: queues with a thread each.
+// bench_concurrency on CPU devices: queues that have a thread each.
 #include <memory>
 #include <vector>
 

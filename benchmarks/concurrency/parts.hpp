@@ -1,5 +1,5 @@
-// bench_concurrency: heddle's peers on CUDA devices (cuda.cu), and on CPU devices
-// (cpu.cpp) if there are any.
+// bench_concurrency: the peers of heddle on CUDA devices (cuda.cu), and on CPU devices (cpu.cpp)
+// for rows that have one.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace bench {
 
-/// One call: `kernels` kernels of one block and `ns` each, on `streams` streams forked from one and
-/// joined into it (one stream: on itself), waited for.
+/// One call runs `kernels` kernels with one block, each for `ns`, and waits. They are on `streams`
+/// streams, which are forked from a stream and joined into it. A single stream is not forked.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// The same, but each stream in turn gets one kernel instead of all of its kernels at once.
+/// The same, but the streams receive one kernel each in turn, instead of all their kernels at once.
 Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// One call: an empty kernel by each thread of the team, on `streams` streams in turn; `settle`
-/// waits for them.
+/// In one call, each thread of the team launches an empty kernel, on `streams` streams in turn.
+/// `settle` waits for the kernels.
 Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, int streams);
-/// The same with queues that have a thread each.
+/// The same with queues. Each queue has its own thread.
 Peer plain_throughput(const std::shared_ptr<Team>& team, int streams);
 
-/// Returns the time from the launch of an empty kernel of the greatest priority until its end is
-/// seen, in µs. Meanwhile 10 kernels of 20 blocks of 2048 threads for each multiprocessor, 20 µs a
-/// block, run with the least priority. Returns an empty function on CPU devices.
+/// Launches an empty kernel with the highest priority. Returns the time until the host sees its
+/// end, in µs. Meanwhile, 10 kernels run with the lowest priority: 20 blocks of 2048 threads for
+/// each multiprocessor, 20 µs for each block. On CPU devices, returns an empty function.
 std::function<double()> raw_urgent(heddle::Device device);
 
-/// One call: a kernel and, after it, a host function; all calls on one stream, waited for.
+/// One call is a kernel and then a host function. All calls are on one stream; then the host waits.
 Peer raw_round_trips(heddle::Device device);
 
 }  // namespace bench

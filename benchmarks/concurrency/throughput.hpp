@@ -1,4 +1,4 @@
-// bench_concurrency: launches by several threads at once.
+// bench_concurrency: launches that several threads make at once.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ struct Tiny {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// Adds million launches a second of 1 to 16 threads together, each with its own stream or all with
-/// one. A call is one launch by each thread; the launched work is waited for between batches,
-/// untimed.
+/// Adds rows with the launch rate of 1 to 16 threads together, in millions per second. Each thread
+/// has its own stream, or all share one. In one call, each thread launches once. Between batches,
+/// the host waits for the work; this is not timed.
 inline void add_throughput(Report& report, heddle::Device device) {
     for (const bool shared : {false, true})
         for (const unsigned threads : {1u, 2u, 4u, 8u, 16u}) {
@@ -41,7 +41,7 @@ inline void add_throughput(Report& report, heddle::Device device) {
                         });
                     },
                 .settle = [&] { heddle::synchronize_device(device); }};
-            // Together at most 960 launches wait on one GPU stream: its queue holds 1024.
+            // At most 960 launches are pending on one GPU stream, because its queue holds 1024.
             report.compare(
                 name, device.name(), heddle,
                 device.is_cuda()

@@ -1,4 +1,4 @@
-// bench_costs on CPU devices: heddle's peers.
+// bench_costs on CPU devices: the peers of heddle.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,13 +10,13 @@ namespace bench {
 
 Peers cpu_peers() {
     Peers peers;
-    // One thread serves all rows. It ends with the last function that owns the queue.
+    // A single thread serves all rows. It ends with the last function that owns the queue.
     const auto queue = std::make_shared<PlainQueue>();
     const auto settle = [queue] { queue->synchronize(); };
     const auto push = repeat([queue] { queue->push([] {}); });
     for (const char* name : {row::launch_empty, row::host_function})
         peers[name] = {PlainQueue::name, {push, settle}};
-    // A single push that loops over the indices, as users write it, not a push for each index.
+    // Users push one function that loops over the indices, and not one for each index.
     const auto numbers = std::make_shared<std::vector<float>>(64);
     float *const x = numbers->data(), *const y = x + 32;
     peers[row::launch_saxpy] = {PlainQueue::name,

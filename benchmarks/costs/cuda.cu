@@ -1,4 +1,4 @@
-// bench_costs on CUDA devices: the raw calls by hand, and heddle's rows of __global__ functions.
+// bench_costs on CUDA devices: raw calls by hand. Also adds heddle's rows for __global__ functions.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,8 +41,8 @@ void synchronize_device_of(Device device) {
     synchronize_raw_device();
 }
 
-/// Returns a pool that caches freed memory, as heddle's does. Never destroyed: its memory may be in
-/// use until the process ends.
+/// Returns a pool that caches freed memory, like heddle's pool. It is never destroyed, because its
+/// memory may be in use until the process ends.
 cudaMemPool_t keeping_pool(int device) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -55,13 +55,13 @@ cudaMemPool_t keeping_pool(int device) {
     return pool;
 }
 
-/// One record and one wait.
+/// Records one event, and waits for it.
 void wait_by_hand(cudaStream_t waiter, cudaStream_t other, cudaEvent_t event) {
     ok(cudaEventRecord(event, other));
     ok(cudaStreamWaitEvent(waiter, event, 0));
 }
 
-/// Memory of the raw sides.
+/// Memory for the raw calls.
 struct Buffers {
     float *x = nullptr, *y = nullptr, *host = nullptr;
     Buffers() {
@@ -80,7 +80,7 @@ struct Buffers {
     }
 };
 
-/// Events, each of which has a later record than the one before.
+/// Events. The record of each is newer than that of the previous one.
 struct Events {
     std::vector<cudaEvent_t> events{most_calls};
     Events() {
@@ -111,7 +111,7 @@ Peers cuda_peers(Device device) {
     Peers peers;
     const auto add = [&](const char* name, const char* what, std::function<void(int)> run,
                          std::function<void()> prepare = {}) {
-        // The functions below share raw, memory and events; the last one destroys them.
+        // The functions below share `raw`, `memory` and `events`. The last function destroys these.
         peers[name] = {what,
                        {.run = std::move(run),
                         .settle = [raw, memory, events, device] { synchronize_device_of(device); },

@@ -1,4 +1,4 @@
-// In a build without CUDA there are no CUDA devices, and no peers.
+// For builds without CUDA: there are no CUDA devices, so there are no peers.
 #include "costs/parts.hpp"
 
 namespace bench {

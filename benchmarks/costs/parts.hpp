@@ -11,21 +11,21 @@
 
 namespace bench {
 
-/// Returns the raw CUDA calls that do by hand the work of the rows of these names (cuda.cu).
+/// Returns the raw CUDA calls that do the same work as heddle's rows, by row name (cuda.cu).
 Peers cuda_peers(heddle::Device device);
-/// The same for the rows of two devices: `near` is current.
+/// Returns the same for the rows of two devices. `near` is the current device.
 Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
 /// Adds rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
-/// Returns the equivalents of a program without heddle on the CPU: a queue with a thread, malloc,
-/// memcpy (cpu.cpp).
+/// Returns the same work by a CPU program without heddle: a queue with its own thread, malloc() and
+/// memcpy() (cpu.cpp).
 Peers cpu_peers();
 
-/// Bytes of the small copies, fills and allocations of both sides.
+/// Size of the small copies, fills and allocations in both ways, in bytes.
 inline constexpr std::size_t small_bytes = 4096;
 
-namespace row {  // names of rows that have peers
+namespace row {  // the names of rows that have peers
 inline constexpr const char* launch_empty = "launch, portable kernel, no arguments";
 inline constexpr const char* launch_saxpy = "launch, portable kernel, 3 arguments";
 inline constexpr const char* launch_five = "launch, portable kernel, 5 arguments";

@@ -1,4 +1,4 @@
-// bench_cpu: OpenMP. Order is kept by tasks that depend on the previous one.
+// bench_cpu: OpenMP. Each task depends on the previous one, which keeps them in order.
 #include <memory>
 
 #include "cpu/parts.hpp"

@@ -1,6 +1,6 @@
-// bench_cpu: heddle's peers. A queue with a thread, which every program can have
-// (plain.cpp); oneTBB (tbb.cpp) and OpenMP (openmp.cpp) if they are installed, otherwise
-// empty lists.
+// bench_cpu: the peers of heddle. Every program can have a queue with its own thread (plain.cpp).
+// oneTBB (tbb.cpp) and OpenMP (openmp.cpp) may not be installed. If one is missing, its functions
+// return empty lists.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/// The operation of all sides: adds one to a counter that no other thread writes
-/// meanwhile, and takes `ns`.
+/// The operation in all ways: increments a counter, and takes `ns`. No other thread writes the
+/// counter at the same time.
 struct alignas(64) Counter {
     long value = 0;
     void operate(std::uint64_t ns) {
@@ -25,34 +25,34 @@ struct alignas(64) Counter {
     }
 };
 
-/// Call it after a batch, untimed. Threads that spin for a while in search of work (libgomp's for
-/// some milliseconds) are asleep when the other side begins.
+/// Call it after each batch, outside the timed part. Some libraries' threads spin for a while in
+/// search of work. (libgomp's do so for some milliseconds.) This call waits until they sleep.
 inline void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-/// `calls` operations, one after the other, enqueued and run. One call is one operation.
+/// Enqueues and runs `calls` operations, one after the other. One call is one operation.
 std::vector<Peer> plain_chains();
 std::vector<Peer> tbb_chains();
-/// The same in an existing graph.
+/// The same operations in a graph that already exists.
 std::vector<Peer> tbb_graphs();
 
-/// Operations of `ns` in turn on each of `queues` that keep order and do not know each other.
-/// One call is one operation.
+/// Enqueues operations of `ns` on each of `queues` queues in turn. Each queue keeps its own order,
+/// and the queues are independent. One call is one operation.
 std::vector<Peer> plain_queues(int queues, std::uint64_t ns);
 std::vector<Peer> tbb_queues(int queues, std::uint64_t ns);
 std::vector<Peer> openmp_queues(int queues, std::uint64_t ns);
 
-/// `branches` concurrent operations of `ns`, waited for. One call is all of them.
+/// One call runs `branches` concurrent operations of `ns`, and waits for all.
 std::vector<Peer> plain_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> tbb_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> openmp_fork_joins(int branches, std::uint64_t ns);
 
-/// One operation, enqueued, and its beginning seen by the caller, which polls.
+/// One call enqueues an operation, and polls until the operation has begun.
 std::vector<Peer> plain_wakes();
 std::vector<Peer> tbb_wakes();
-/// One operation, enqueued and waited for.
+/// One call enqueues an operation, and waits for its end.
 std::vector<Peer> plain_round_trips();
 
-/// z = x + 3 y by `threads` threads.
+/// Computes z = x + 3 y on `threads` threads.
 std::vector<Peer> openmp_triads(int threads, std::size_t count, const float* x, const float* y,
                                 float* z);
 

@@ -1,4 +1,4 @@
-// bench_cpu: queues with a thread each.
+// bench_cpu: queues that have a thread each.
 #include <memory>
 
 #include "cpu/parts.hpp"

@@ -1,4 +1,4 @@
-// bench_cpu: oneTBB. Order is kept by nodes of flow graphs.
+// bench_cpu: oneTBB. Nodes of flow graphs keep operations in order.
 #include <memory>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Node = flow::continue_node<flow::continue_msg>;
 
-/// A node for each operation, each after the previous one.
+/// A chain of nodes, one for each operation.
 struct Chain {
     flow::graph graph;
     std::vector<std::unique_ptr<Node>> nodes;
@@ -35,7 +35,7 @@ struct Chain {
     }
 };
 
-/// Nodes that each run their operations one after the other.
+/// Nodes that each run their own operations one after the other.
 struct Serial {
     std::vector<Counter> counters;
     flow::graph graph;
@@ -68,7 +68,7 @@ std::vector<Peer> tbb_graphs() {
     const auto built = std::make_shared<std::unique_ptr<Chain>>();
     return {{"oneTBB, chain of continue_nodes built before", {[counter, built](int calls) {
                  if (*built == nullptr)
-                     *built = std::make_unique<Chain>(calls, *counter);  // in the warm-up
+                     *built = std::make_unique<Chain>(calls, *counter);  // runs in the warm-up
                  (*built)->run();
              }}}};
 }

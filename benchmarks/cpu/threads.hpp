@@ -5,10 +5,10 @@
 
 namespace bench {
 
-/// Adds the triad by 1, 2, 4, ... threads and by as many as there are processors, with arrays in
-/// caches and long ones. A process reads HEDDLE_CPU_THREADS once, so each number has a
-/// process of its own, which measures both sides. Call it before this process uses heddle
-/// or OpenMP.
+/// Adds rows for the triad by 1, 2, 4, ... threads, and by one for each processor. The arrays are
+/// long, or fit into caches. A process reads HEDDLE_CPU_THREADS only once, so each number has its
+/// own process, which measures both ways. Call this function before this process uses heddle or
+/// OpenMP.
 void add_triads(Report& report);
 
 }  // namespace bench

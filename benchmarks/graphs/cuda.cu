@@ -1,4 +1,4 @@
-// bench_graphs: CUDA's graphs by hand.
+// bench_graphs: CUDA's own graphs, used by hand.
 #include <memory>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 
 __global__ void empty_kernel(int) {}
 
-/// The kernel with arguments that live as long as these are used.
+/// Returns the kernel's parameters. `arguments` must live as long as they are used.
 cudaKernelNodeParams parameters(void** arguments) {
     cudaKernelNodeParams p{};
     p.func = reinterpret_cast<void*>(&empty_kernel);

@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-/// Returns the error in `text` as a number > 0, or an empty string.
+/// Checks that `text` is a number > 0. Returns the error, or an empty string.
 std::string check_positive(const std::string& text) {
     char* end = nullptr;  // libc++ has no from_chars() for floating point
     const double value = std::strtod(text.c_str(), &end);
@@ -53,7 +53,7 @@ Options parse_options(const std::string& program, int argc, char** argv) {
         std::fprintf(stderr, "%s: %s (more: --help)\n", program.c_str(), error.what());
         std::exit(2);
     }
-    // They have to fit in 64 bits as nanoseconds.
+    // In nanoseconds, these times must fit in 64 bits.
     options.limit_s = std::min(options.limit_s, 1e9);
     options.time = std::min(options.time, 1e9);
     return options;

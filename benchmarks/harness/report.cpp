@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-/// Returns the value with `digits` digits after the point, by default with four significant ones.
+/// Returns the value with `digits` decimals. By default, returns four significant digits.
 std::string text(double value, int digits = -1) {
     if (std::isnan(value)) return "-";
     if (digits < 0) digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
@@ -113,7 +113,7 @@ void Report::failed(const std::string& name, const std::exception& error) {
     std::fprintf(stderr, "%s: %s: %s\n", program_.c_str(), name.c_str(), error.what());
 }
 
-/// Ends a program that hangs. Its JSON file has all rows so far.
+/// Ends the program if it hangs. The JSON file then has all rows so far.
 void Report::watch() {
     std::unique_lock lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::milliseconds(500), [this] { return over_; })) {

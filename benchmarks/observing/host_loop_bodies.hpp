@@ -1,4 +1,4 @@
-// The functions of host_loops.hpp, in the namespace that HOST_LOOPS names.
+// The functions of host_loops.hpp. HOST_LOOPS is the name of their namespace.
 #include "observing/host_loops.hpp"
 
 namespace bench::HOST_LOOPS {

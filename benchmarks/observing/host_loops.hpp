@@ -1,15 +1,15 @@
-// Loops of the host over an array, compiled in both ways: reported to a check, and as released.
+// Host loops over an array, compiled twice: with accesses reported to a check, and as in a release.
 #pragma once
 
 #include <heddle/memory/array.hpp>
 
-namespace bench::told {  // HEDDLE_HOST_ACCESSES=1
+namespace bench::told {  // compiled with HEDDLE_HOST_ACCESSES=1
 float sum_by_index(const heddle::Array<float>& x);
 void add_by_index(heddle::Array<float>& x, const heddle::Array<float>& y);
 float sum_by_range(const heddle::Array<float>& x);
 }  // namespace bench::told
 
-namespace bench::untold {  // HEDDLE_HOST_ACCESSES=0
+namespace bench::untold {  // compiled with HEDDLE_HOST_ACCESSES=0
 float sum_by_index(const heddle::Array<float>& x);
 void add_by_index(heddle::Array<float>& x, const heddle::Array<float>& y);
 float sum_by_range(const heddle::Array<float>& x);

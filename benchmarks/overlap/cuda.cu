@@ -1,4 +1,4 @@
-// bench_overlap: pipelines by hand.
+// bench_overlap on CUDA devices: pipelines by hand.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -13,13 +13,13 @@ namespace {
 
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 
-/// Buffers and events for every piece in flight. Raw has the streams: a copies in, b works, c
-/// copies out.
+/// Buffers and events for each piece in flight. The streams are those of Raw: a copies in, b does
+/// the work, and c copies out.
 struct Ring {
     Raw streams;
     std::size_t bytes, depth;
-    char *in = nullptr, *out = nullptr;              // on the device
-    char *pinned_in = nullptr, *host_out = nullptr;  // pinned
+    char *in = nullptr, *out = nullptr;              // device memory
+    char *pinned_in = nullptr, *host_out = nullptr;  // pinned memory
     std::vector<char> pageable;
     std::vector<cudaEvent_t> arrived, worked, left;
 
@@ -73,7 +73,7 @@ Peer raw_overlap(heddle::Device device, const StageSizes& sizes, bool is_pinned)
                 Ring& r = *ring;
                 for (std::size_t i = 0; i < static_cast<std::size_t>(calls); ++i) {
                     const std::size_t slot = i % r.depth;
-                    // Its output has arrived, so nothing uses its buffers any more.
+                    // When the slot's last output has arrived, no work uses its buffers any more.
                     if (i >= r.depth) ok(cudaEventSynchronize(r.left[slot]));
                     r.copy_in(slot);
                     ok(cudaEventRecord(r.arrived[slot], r.streams.a));

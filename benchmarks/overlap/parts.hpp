@@ -1,4 +1,4 @@
-// bench_overlap: heddle's peers on CUDA devices (cuda.cu); there are none on CPU devices.
+// bench_overlap: the peers of heddle on CUDA devices (cuda.cu). CPU devices have none.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 namespace bench {
 
 struct StageSizes {
-    std::size_t bytes = 0;  ///< of a piece, each way
+    std::size_t bytes = 0;  ///< size of a piece
     std::size_t depth = 0;
-    std::uint64_t work_ns = 0;  ///< of a piece; 0: nothing is enqueued
+    std::uint64_t work_ns = 0;  ///< time for a piece; 0: enqueues no work
     bool rests =
-        false;  ///< the work is a host function that sleeps, and leaves the processors to others
+        false;  ///< the work is a host function that sleeps, so other work can use the processors
 };
 
-/// One call is one piece: copied in from pinned or from pageable memory, worked on, copied out to
-/// pinned memory, on a stream for each, `depth` pieces in flight; the caller waits for a piece's
-/// output before its buffers are used again.
+/// One call processes one piece. Each stage has its own stream: copying in from pinned or pageable
+/// memory, work, and copying out to pinned memory. `depth` pieces are in flight. Before a slot's
+/// buffers are reused, the caller waits for the slot's output.
 Peer raw_overlap(heddle::Device device, const StageSizes& sizes, bool is_pinned);
 
-/// One call is one piece copied in, on one stream; waited for.
+/// One call copies one piece in, on one stream, and waits.
 Peer raw_input(heddle::Device device, std::size_t bytes, std::size_t depth, bool is_pinned);
 
 }  // namespace bench

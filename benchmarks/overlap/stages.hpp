@@ -1,6 +1,6 @@
-// bench_overlap: copy in, work and copy out, each on its own, both copies at once, one after the
-// other, and as a pipeline. The work is a kernel of one index that takes a known time, so that it
-// leaves the memory (and on CPU devices the other workers) to the copies.
+// bench_overlap: the stages (copy in, work, copy out) each alone, both copies at once, all stages
+// one after the other, and as a pipeline. The work is a kernel with one index that takes a known
+// time. So it leaves the memory, and the other workers of CPU devices, to the copies.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
     else heddle::launch(stream, Spin{}, heddle::dim(1), ns);
 }
 
-/// A pipeline. A call is one piece; the pipeline is empty before a batch and after it, so that
-/// short batches show its start and end.
+/// A pipeline. One call is one piece. The pipeline is empty before and after a batch, so short
+/// batches show the time to fill and to drain it.
 class Overlapped {
 public:
     Overlapped(heddle::Device device, StageSizes sizes)
@@ -45,7 +45,7 @@ public:
             while (pipeline_.pop()) {}
         }};
     }
-    /// Returns the same with pieces sent from their own memory: `source` has one for each slot.
+    /// Returns the same, but sends pieces from their own memory. `source` has one for each slot.
     Side side_from(heddle::View<const std::byte> source) {
         return {[this, source](int calls) {
             const std::size_t bytes = pipeline_.piece();
@@ -61,9 +61,9 @@ private:
     heddle::Pipeline<std::byte, std::byte> pipeline_;
 };
 
-/// The stages by themselves, with as many buffers in turn as a pipeline has. A call is one piece.
-/// "Both copies" is a stage too: the link, or the memory, may transfer less than twice its one-way
-/// rate, and a pipeline cannot be faster than that.
+/// The stages alone. They use as many buffers in turn as a pipeline has. One call is one piece.
+/// "Both copies" counts as a stage, too. The link or the memory may transfer less than twice its
+/// one-way rate, and a pipeline cannot be faster than that.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
@@ -80,7 +80,7 @@ public:
     static constexpr std::array<const char*, 4> names{"copy in alone", "work alone",
                                                       "copy out alone", "both copies at once"};
     static constexpr std::size_t copy_in = 0, work = 1, copy_out = 2, both = 3;
-    /// Runs one stage repeatedly.
+    /// Runs only this stage, again and again.
     Side alone(std::size_t stage) {
         return {[this, stage](int calls) {
             for (int i = 0; i < calls; ++i) enqueue(stage, i);
@@ -95,7 +95,7 @@ public:
             stream_.synchronize();
         })};
     }
-    /// The stage that takes longest for a piece, and its time.
+    /// The stage that takes longest for one piece, and the time that it takes.
     struct Slowest {
         std::size_t stage = 0;
         double seconds = 0;
@@ -106,7 +106,7 @@ public:
             if (const double s = seconds(stage); s > found.seconds) found = {stage, s};
         return found;
     }
-    /// Returns the time of a piece; the median of some runs.
+    /// Returns the time of the stage for one piece: the median of several runs.
     double seconds(std::size_t stage) {
         const Side side = alone(stage);
         side.run(static_cast<int>(sizes_.depth));

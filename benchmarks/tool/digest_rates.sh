@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]: how fast `heddle digest` does a
-# file in the page cache (8 GB unless told otherwise), on the default device and on the CPU,
-# overlapped and serial, beside `fsverity digest`; medians of $RUNS (7) interleaved runs. With
-# SWEEP=1 also by chunk and depth. OPTIONs go to every `heddle digest`. --quick: a smoke test. FILE
-# gets rows as those of the other benchmarks.
+# digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]: measures `heddle digest` for a
+# file in the page cache (8 GB by default). Uses the default device and the CPU, overlapped and
+# serial, and compares with `fsverity digest`. Prints medians of $RUNS (7) interleaved runs. SWEEP=1
+# adds rows by chunk and depth. Each OPTION is passed to `heddle digest`. --quick is a smoke test.
+# FILE receives rows in the form of the other benchmarks.
 set -euo pipefail
 export LC_ALL=C
 quick=
@@ -29,7 +29,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 file=$work/file
 
-# Bytes that do not repeat: a counter, encrypted; several writers, because one is slow.
+# Data without repetitions: an encrypted counter. Several processes write it, since one is slow.
 for ((i = 0; i < gigabytes; ++i)); do
     { head -c $piece < <(openssl enc -aes-128-ctr -nosalt -pass "pass:$i" </dev/zero 2>/dev/null ||
         cat /dev/urandom) | dd of="$file" bs=1M oflag=seek_bytes seek=$((i * piece)) conv=notrunc \
@@ -61,11 +61,11 @@ if [ -n "${SWEEP:-}" ]; then
     done
 fi
 
-# What the program's JSON says of the streaming.
+# Figures about the streaming in the program's JSON.
 streaming='"seconds": ([0-9.]+)'
 busy='"reading": ([0-9.]+), "copying": ([0-9.]+), "hashing": ([0-9.]+)'
-# Each line of a result: seconds of the whole process, of the streaming alone, and busy with each
-# stage.
+# Each line of a result has times in seconds: the whole process, the streaming, and how long each
+# stage was busy.
 for ((run = 0; run < runs; ++run)); do
     for i in "${!names[@]}"; do
         begin=$EPOCHREALTIME
@@ -93,13 +93,13 @@ for i in "${!names[@]}"; do
         "$(median "$i" 3)" "$(median "$i" 4)" "$(median "$i" 5)"
 done
 
-# A row: whole processes, or the streaming alone (column), of one way beside another, in GB/s.
+# Prints a row in GB/s that compares two ways. column: whole processes, or the streaming alone.
 row() { # name, device, column, way, other way or nothing, what that is
     local other=/dev/null peer=null
     if [ -n "$5" ]; then other=$work/$5 peer="\"$6\""; fi
     paste -d ' ' "$work/$4" "$other" | awk -v bytes="$bytes" -v column="$3" -v peer="$peer" \
         -v row="\"name\": \"$1\", \"device\": \"$2\"" '
-        function at(values, n, p,   low) {  # the share p of n values lies below
+        function at(values, n, p,   low) {  # the value below which a share p of n values lies
             p *= n - 1; low = int(p)
             if (low + 2 > n) return values[low + 1]
             return values[low + 1] + (values[low + 2] - values[low + 1]) * (p - low)

@@ -1,6 +1,6 @@
-// The rate of hashing blocks of 4096 bytes, in GB/s (10^9 bytes): by one CPU thread on each of its
-// paths, beside the portable one; and, compiled as CUDA, by the device, for chunks of 4 to 64 MiB,
-// blocks of 32 to 1024 threads, and 1 to 3 streams, each with a chunk of its own.
+// The rate of hashing 4096-byte blocks, in GB/s (10^9 bytes). Compares one CPU thread on each of
+// its paths with the portable path. If compiled as CUDA, also measures the device: for chunks of 4
+// to 64 MiB, thread blocks of 32 to 1024 threads, and 1 to 3 streams with a chunk each.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ const char* to_string(Sha256Path path) {
     return "";
 }
 
-/// One call hashes all blocks, `group` at a time (0: all at once).
+/// One call hashes all blocks, `group` blocks at a time. 0 stands for all blocks at once.
 bench::Side hashing(Sha256Path path, const std::vector<std::uint8_t>& data,
                     std::vector<std::uint8_t>& digests, std::size_t group) {
     const std::size_t count = data.size() / sha256_block_bytes;
@@ -53,7 +53,7 @@ void measure_cpu(bench::Report& report, std::size_t mib) {
         std::size_t blocks;
         const char* name;
     };
-    // 16: the least that a CPU device's kernel receives.
+    // 16 is the smallest group that a kernel on a CPU device receives.
     for (const Group group : {Group{1, "singly"}, Group{16, "by 16"}, Group{0, "in a run"}})
         for (const Sha256Path path : sha256_paths) {
             if (!sha256_has_path(path)) continue;
@@ -87,7 +87,7 @@ void measure_device(bench::Report& report) {
     }
     constexpr std::size_t most_streams = 3;
     const std::size_t most_blocks = (report.quick() ? 4 : 64) * 256;
-    // Memory that is allocated here lives as long as the process.
+    // This memory is kept until the process ends.
     std::uint8_t* data[most_streams];
     std::uint8_t* digests[most_streams];
     cudaStream_t streams[most_streams];

@@ -1,4 +1,4 @@
-// bench_turns: heddle's peers: threads that the operating system schedules.
+// bench_turns: the peers of heddle, which are threads scheduled by the operating system.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,19 @@
 
 namespace bench {
 
-/// Work that continues until it is stopped, and requests meanwhile.
+/// Work that continues until it is stopped. Meanwhile, requests are made.
 class Busy {
 public:
     virtual ~Busy() = default;
-    virtual void begin() = 0;    ///< returns once all busy work has begun
-    virtual void request() = 0;  ///< runs one empty operation beside the busy ones, and waits
+    virtual void begin() = 0;    ///< returns when all busy work has begun
+    virtual void request() = 0;  ///< runs an empty operation during the busy work, and waits for it
     virtual void end() = 0;
 };
 
-/// Returns the side of a row: `calls` requests, timed, with the work begun before and ended after.
+/// Returns one side of a row. Times `calls` requests. The busy work surrounds the timed part.
 Side side_of(const std::function<Busy*()>& make);
 
-/// `streams` threads that always have operations of `ns`.
+/// The busy work is done by `streams` threads. Each always has an operation to run, of `ns` ns.
 Peer busy_threads(int streams, std::uint64_t ns);
 
 }  // namespace bench

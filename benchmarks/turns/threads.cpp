@@ -1,4 +1,4 @@
-// bench_turns: a thread for each stream, all of the same priority.
+// bench_turns: one thread for each stream. All have the same priority.
 #include <atomic>
 #include <memory>
 #include <thread>

@@ -8,7 +8,7 @@ namespace heat {
 
 namespace {
 
-constexpr std::size_t small = 100'000'000;  // points, over all iterations
+constexpr std::size_t small = 100'000'000;  // in points times iterations
 constexpr double least_norm =
     1e-12;  // if norms are far below it, the squares in the tiles are subnormal floats
 
@@ -41,7 +41,7 @@ std::string differing(const char* from, const std::vector<Norm>& norms,
     return {};
 }
 
-/// Computes the result in a plain loop.
+/// Computes the result by a plain loop on the host.
 std::vector<float> loop(const Problem& p, const Course& course, std::span<const float> start,
                         std::vector<Norm>& norms) {
     std::vector<float> from(start.begin(), start.end());

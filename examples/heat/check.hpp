@@ -8,9 +8,9 @@
 
 namespace heat {
 
-/// Repeats the computation on one device without overlap and graphs, and small problems in a plain
-/// loop as well. Returns the differences, or an empty string. Values and norms must be equal bit by
-/// bit; those of the loop, which adds in another order, to within a millionth.
+/// Repeats the computation on one device, without overlap and graphs. For small problems, also runs
+/// a plain loop. Returns the differences, or an empty string. Values and norms must be equal bit by
+/// bit. The loop's norms may differ by a millionth, because it adds in another order.
 std::string differences(const Problem& problem, Device device, const Course& course,
                         std::span<const float> start, std::span<const float> plate,
                         const std::vector<Norm>& norms);

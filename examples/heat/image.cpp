@@ -12,7 +12,7 @@ namespace heat {
 
 namespace {
 
-/// Reads a number of the header, after white space and comments, and one white space after it.
+/// Reads a number of the header, white space and comments before it, and one white space after.
 std::size_t header_number(std::istream& in, const std::string& file) {
     while (std::isspace(in.peek()) || in.peek() == '#')
         if (in.get() == '#')

@@ -1,4 +1,4 @@
-// The kernels: one iteration on a part of a strip, and the sums for the norm. All of them are
+// The kernels: one iteration for a part of a strip, and the sums for the norm. All are
 // portable.
 #pragma once
 
@@ -11,19 +11,19 @@ namespace heat {
 
 using heddle::View;
 
-// Tuning parameters. A tile is `width` columns wide and band_rows high; one index computes a tile.
-// On a GPU, whose blocks are 32 threads wide, a thread reads 16 bytes of a row; on a CPU several
-// vectors.
+// Tuning parameters. A tile is `width` columns wide and band_rows high, and one index computes a
+// tile. On a GPU, a thread reads 16 bytes of a row, and a thread block is 32 threads wide. On a
+// CPU, an index reads several vectors.
 inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
 inline constexpr std::size_t band_rows = 8;
-inline constexpr std::size_t alignment = 64;   // of rows, in floats: a multiple of both widths
-inline constexpr std::size_t sum_lanes = 32;   // threads that add up a band's tiles
-inline constexpr unsigned inside_block = 128;  // threads of a block
+inline constexpr std::size_t alignment = 64;   // rows begin at multiples of this, in floats
+inline constexpr std::size_t sum_lanes = 32;   // number of threads that add up the tiles of a band
+inline constexpr unsigned inside_block = 128;  // number of threads in a block
 inline constexpr unsigned edges_block =
-    64;  // of the two rows of threads for the first and the last band
+    64;  // threads in a block for the first and last band, in two rows
 
-/// A strip in memory: `height` rows of its own, with a halo row before and after them. A row has
-/// `pitch` floats, of which `columns` are points. Memory is allocated for whole bands.
+/// A strip in memory. It has `height` rows of its own, and a halo row before and after them. A row
+/// has `pitch` floats; the first `columns` of them are points. Memory is allocated for whole bands.
 struct Shape {
     std::size_t columns, pitch, height;
 
@@ -31,22 +31,22 @@ struct Shape {
     std::size_t size() const { return (bands() * band_rows + 2) * pitch; }
     std::size_t tiles(std::size_t width) const {
         return (columns + width - 1) / width;
-    }  ///< of a band
+    }  ///< number of tiles in a band
 };
 
-/// `count` bands of a strip, every `stride`th from `first` on.
+/// Selects `count` bands of a strip: band `first`, and then every `stride`th.
 struct Bands {
     std::size_t first, stride, count;
 };
 
-/// Neighbouring values of a row, read and written at once.
+/// Adjacent values of a row, which are read and written at once.
 template <std::size_t width> struct alignas(16) Piece {
     float at[width];
 };
 
-/// New values: a quarter of the sum of the four neighbours. Index: tile of a band, band. The
-/// strip's first row is written to `above` too, and its last one to `below`, unless those are
-/// empty. With the norm, the squared changes of a tile are summed into sums[band * tiles + tile].
+/// Computes new values, a quarter of the sum of the four neighbours. Indices: tile of a band, band.
+/// Also writes the strip's first row to `above` and its last to `below`, unless these are empty.
+/// With the norm, adds up a tile's squared changes in sums[band * tiles + tile].
 template <std::size_t width, bool with_norm> struct Relax {
     using Row = Piece<width>;
     Shape shape;
@@ -59,8 +59,8 @@ template <std::size_t width, bool with_norm> struct Relax {
         const std::size_t tiles = (shape.columns + width - 1) / width;
         const bool is_first = x == 0, is_last = x + 1 == tiles;
 
-        // All reads are first, so that many are in flight at the same time.
-        const float* in = from.data() + top * shape.pitch + column;  // the row above the band
+        // All reads precede the work, so that many are in flight at the same time.
+        const float* in = from.data() + top * shape.pitch + column;  // row above the band
         Row rows[band_rows + 2];
         float left[band_rows + 2], right[band_rows + 2];
         for (std::size_t r = 0; r < band_rows + 2; ++r, in += shape.pitch) {
@@ -72,8 +72,8 @@ template <std::size_t width, bool with_norm> struct Relax {
 
         const std::size_t to_above = band == 0 && !above.empty() ? 1 : 0;
         const std::size_t to_below =
-            below.empty() ? 0 : shape.height - top;  // rows of the band, from 1; 0: none
-        double sum[4] = {};                          // a float's square is exact in them
+            below.empty() ? 0 : shape.height - top;  // row of the band, from 1; 0: none
+        double sum[4] = {};                          // doubles represent a float's square exactly
         float* out = to.data() + top * shape.pitch + column;
         for (std::size_t r = 1; r <= band_rows; ++r) {
             out += shape.pitch;
@@ -87,7 +87,7 @@ template <std::size_t width, bool with_norm> struct Relax {
             for (std::size_t i = 1; i < width - 1; ++i)
                 next.at[i] = mean(here.at[i - 1], here.at[i + 1], i);
             next.at[width - 1] = mean(here.at[width - 2], right[r], width - 1);
-            // The first and the last column are fixed, and elements beyond the last one stay 0.
+            // The first and the last column do not change. Elements beyond the last column stay 0.
             if (is_first) next.at[0] = here.at[0];
             if (is_last)
                 for (std::size_t i = 0; i < width; ++i)
@@ -108,8 +108,8 @@ template <std::size_t width, bool with_norm> struct Relax {
     }
 };
 
-/// Adds the tiles of a band, in two stages and always in the same order. Index of the first: lane,
-/// band. A lane adds several sums at once, so that as many reads are in flight.
+/// Adds the tiles of a band in two stages, always in the same order. The first stage's indices are
+/// lane and band. A lane adds several sums at once, so that as many reads are in flight.
 struct AddTiles {
     std::size_t tiles;
     HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,
@@ -132,7 +132,7 @@ struct AddLanes {
     }
 };
 
-/// Sets the first and the last column of a strip. Index: row, including halos.
+/// Sets the first and the last column of a strip. The index is the row, including the halos.
 struct Hold {
     Shape shape;
     HEDDLE_FN void operator()(std::size_t row, View<const float> value, View<float> grid) const {

@@ -1,4 +1,4 @@
-// Norms in flight: the devices write them to pinned memory, and the host reads them once they have
+// Norms in flight. The devices write them to pinned memory, and the host reads them when they have
 // arrived.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace heat {
 
-/// A ring of slots for norms that are read later. A norm is a sum for each band. The host adds them
-/// in the order of the bands, so that the result does not depend on the assignment to devices.
+/// A ring of slots for norms that the host reads later. A norm has a sum for each band. The host
+/// adds them in the order of bands, so the result does not depend on the devices.
 class Norms {
 public:
     Norms(std::size_t bands, int slots) : bands_(bands) {
@@ -29,24 +29,24 @@ public:
         return sums_.view().subview(static_cast<std::size_t>(slot) * bands_, bands_);
     }
 
-    /// Makes a slot free: takes its last norm, and waits for it if necessary. The devices have the
-    /// work of all other slots meanwhile.
+    /// Frees a slot: reads its last norm, and waits for it if necessary. Meanwhile, the devices
+    /// have the work of all other slots.
     void make_free(int slot) {
         while (slots_[static_cast<std::size_t>(slot)].pending) take();
     }
-    /// Completion points: an event for each stream.
+    /// The points at which a norm is complete: an event for each stream.
     using Points = std::shared_ptr<const std::vector<heddle::Event>>;
     static Points here(const std::vector<heddle::StreamRef>& streams) {
         std::vector<heddle::Event> points;
         for (const heddle::StreamRef stream : streams) points.push_back(stream.record_event());
         return std::make_shared<const std::vector<heddle::Event>>(std::move(points));
     }
-    /// Declares that this iteration's norm is in the slot once the events have completed.
+    /// Declares that the slot has this iteration's norm when all of the events have completed.
     void expect(int slot, int iteration, Points points) {
         slots_[static_cast<std::size_t>(slot)] = {iteration, true, std::move(points)};
         order_.push_back(slot);
     }
-    /// Takes all norms that have arrived. Does not wait.
+    /// Reads all norms that have arrived. Does not wait for others.
     void look() {
         while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())]))
             take();
@@ -83,7 +83,7 @@ private:
     std::size_t bands_;
     heddle::Array<double> sums_;
     std::vector<Slot> slots_;
-    std::deque<int> order_;  ///< of the pending ones
+    std::deque<int> order_;  ///< indices of the pending slots
     std::vector<Norm> seen_;
 };
 

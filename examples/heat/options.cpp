@@ -18,7 +18,7 @@ using namespace heddle;
 
 namespace {
 
-/// Returns devices: "3" is the first three of the default device's kind; else a list with commas.
+/// Returns devices: "3" is the first three of the default device's kind; otherwise parses a list.
 std::vector<Device> devices_of(std::string_view word) {
     const DeviceKind kind = default_device().kind();
     const int there = device_count(kind);
@@ -43,7 +43,7 @@ std::vector<Device> devices_of(std::string_view word) {
     return devices;
 }
 
-/// Words of the command line that Options stores in another form.
+/// Arguments of the command line that Options stores in another form.
 struct Words {
     std::pair<std::size_t, std::size_t> size;
     std::string devices, halo = "copy";

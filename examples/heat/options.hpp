@@ -1,4 +1,4 @@
-// The command line.
+// Parses the command line.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct Options {
     Plan plan;
     int runs = 1;
     bool check = false, json = false;
-    std::string input, output;  ///< names of images
+    std::string input, output;  ///< names of image files
 };
 
-/// Returns nullopt if the help was requested, after printing it. Throws WrongUsage.
+/// Returns nullopt after printing the help, if that was requested. Throws WrongUsage.
 std::optional<Options> parse(int argc, char** argv);
 
 struct WrongUsage : std::runtime_error {

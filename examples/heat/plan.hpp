@@ -1,4 +1,4 @@
-// The task, and how to do it.
+// The options of a computation: which devices and methods it uses, and when it ends.
 #pragma once
 
 #include <vector>
@@ -7,24 +7,24 @@
 
 namespace heat {
 
-/// How to do the work. The results do not depend on it, bit for bit.
+/// How to do the work. Results are the same bit for bit, whichever plan is used.
 struct Plan {
-    /// All of one kind; one may be named several times. Devices beyond the number of bands idle.
+    /// All of one kind; a device may be listed twice. Devices beyond the number of bands are idle.
     std::vector<heddle::Device> devices;
-    /// Computes edges and halos beside the inside; else one after the other, with one kernel less.
+    /// Whether edges are computed and sent beside the inside. If not, one kernel computes both.
     bool overlap = true;
-    /// Makes streams current in scopes, which wait; else each call names its stream.
+    /// If true, makes streams current in scopes, which wait. Otherwise, each call names its stream.
     bool scoped = false;
-    /// The neighbour's kernel stores halos; else they are copied after it.
+    /// If true, the neighbour's kernel writes the halos. Otherwise, they are copied after it.
     bool direct = false;
-    int graph = 0;  ///< iterations in a graph, an even number; 0: no graphs
+    int graph = 0;  ///< number of iterations in a graph, which must be even; 0: no graphs
 };
 
 /// The iterations to compute.
 struct Course {
     int iterations = 0;
-    int norm_every = 1;  ///< takes a norm in every so many-th iteration; 0: never
-    /// Stops soon after the first norm below it; norms in flight are not waited for.
+    int norm_every = 1;  ///< every how many iterations a norm is computed; 0: never
+    /// The run stops soon after the first norm below this. It does not wait for norms in flight.
     double tolerance = 0;
 };
 

@@ -1,5 +1,5 @@
-// The problem: heat on a plate that is periodic from top to bottom. Its left and right sides are
-// fixed at a sine.
+// The problem: heat on a plate that is periodic from top to bottom. The values on its left and
+// right sides are fixed: they form a sine.
 #pragma once
 
 #include <cmath>
@@ -9,11 +9,11 @@
 
 namespace heat {
 
-/// nx by ny points, row by row. Row 0 is the periodic image of row ny - 2, and row ny - 1 that of
-/// row 1; the ny - 2 rows between them are computed. It is the problem of NVIDIA's
-/// multi-gpu-programming-models, so that times compare.
+/// A grid of nx by ny points, stored row by row. Row 0 is the periodic image of row ny - 2, and row
+/// ny - 1 is that of row 1. The ny - 2 rows in between are computed. NVIDIA's
+/// multi-gpu-programming-models have the same problem, so times can be compared.
 struct Problem {
-    std::size_t nx = 512, ny = 512;  ///< at least 3 each
+    std::size_t nx = 512, ny = 512;  ///< each at least 3
 
     std::size_t rows() const { return ny - 2; }
 
@@ -27,7 +27,7 @@ struct Problem {
     }
 };
 
-/// The root of the summed squared changes of one iteration. Iterations count from 1.
+/// The square root of the sum of all squared changes in one iteration. Iterations count from 1.
 struct Norm {
     int iteration;
     double value;

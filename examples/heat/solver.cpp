@@ -1,21 +1,21 @@
-// The waits between streams. U(k) is the grid after k iterations; even ones are in grid[0], the odd
-// ones in grid[1]. Every strip has two streams, which compute U(k+1) concurrently:
+// The waits between streams. U(k) is the grid after k iterations. It is in grid[0] if k is even,
+// and in grid[1] if k is odd. Every strip has two streams, which compute U(k+1) concurrently:
 //
-//   edges   the first and last band, then the neighbours' halo rows; high priority
+//   edges   the first and last band, and the neighbours' halo rows; high priority
 //   inside  all other bands
 //
 // In iteration k, a stream waits for work of iteration k-1. That work wrote values of U(k), which
-// the stream reads. It also read values of U(k-1), which the stream overwrites.
+// the stream reads. That work also read values of U(k-1), which the stream overwrites.
 //
 //   stream  waits for              reads of U(k)            overwrites of U(k-1)
 //   edges   the neighbours' edges  the halos                the neighbours' halos
 //           its own inside         the rows next to edges   its own edges
 //   inside  its own edges          the rows next to inside  its own rows
 //
-// So the waits for the reads also order the writes. No stream waits for a whole iteration, devices
-// drift apart by at most one, and one event per stream and parity is enough. A third stream adds
-// the norms, ordered after both. Tiles are overwritten four norms later, ordered after the sums.
-// The third stream has a higher priority than the inside, whose next iteration would delay it.
+// So the waits needed for the reads also order the writes. No stream waits for a whole iteration.
+// Devices are at most one iteration apart, so one event for each stream and parity is enough. A
+// third stream adds the norms after both. Tiles are overwritten four norms later, after their sums.
+// The third stream has a higher priority than the next iteration's inside, which would delay it.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -28,14 +28,14 @@ using namespace heddle;
 
 namespace {
 
-constexpr int least_slots = 64;  // norms that may be in flight
+constexpr int least_slots = 64;  // at least so many norms can be in flight
 
 std::size_t bands_of(const Problem& problem) {
     return (problem.rows() + band_rows - 1) / band_rows;
 }
 
-/// Enables access of neighbours to each other's memory: stores need it, and copies between GPUs are
-/// faster with it.
+/// Enables the neighbours' access to each other's memory. Stores into it need the access, and
+/// copies between GPUs are faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
         const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
@@ -82,7 +82,7 @@ void Solver::send_halos(Strip& from, int parity) {
     copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
 }
 
-/// Orders all streams after the first one's work, and records every event at that point.
+/// Orders all streams after the work of the first stream. Records every event at that point.
 void Solver::fork() {
     const Event begin = first_stream().record_event();
     for (Strip& s : strips_) {
@@ -103,7 +103,7 @@ void Solver::join() {
             first_stream().wait_stream(stream);
 }
 
-/// Computes a strip's edges, and the halo rows that the neighbours have of them.
+/// Computes a strip's edges, and the neighbours' halo rows that are copies of them.
 void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     const int before = 1 - now;
     if (plan_.direct) {
@@ -115,15 +115,15 @@ void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     s.edges.record_event(s.edges_done[now]);
 }
 
-/// The same iteration with scopes. Each scope waits for the stream that it replaces, here for the
-/// inside so far. Waits in the other direction and for other devices are still explicit.
+/// The same iteration with scopes. The edges' scope waits for the stream that was current before:
+/// here, for earlier work on the inside. All other waits are explicit.
 void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     const int now = iteration % 2, before = 1 - now;
     for (std::size_t i = 0; i < strips_.size(); ++i) {
         Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
         const View<float> tiles = slot ? s.tiles[turn_].view() : View<float>();
 
-        // It replaces a stream that nothing is enqueued on.
+        // The stream that was current before has no work, so no wait is needed.
         const ScopedStream inside{s.inside, {.wait_on_enter = false}};
         if (slot) wait_event(s.summed[turn_]);
         {
@@ -146,7 +146,7 @@ void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     if (slot) turn_ = (turn_ + 1) % turns;
 }
 
-/// Enqueues one iteration on all strips; if a slot is passed, its norm is stored there.
+/// Enqueues one iteration on all strips. If there is a slot, the iteration's norm is stored in it.
 void Solver::step(int iteration, std::optional<int> slot) {
     if (plan_.scoped) return step_in_scopes(iteration, slot);
     const int now = iteration % 2, before = 1 - now;
@@ -179,9 +179,9 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// Returns the graph of the iterations after `done`. Graphs differ in the iterations with norms
-/// and in their slots: two sets of slots are used in turn, so that one can be read while the
-/// graph runs.
+/// Returns the graph for the iterations after `done`. Graphs differ by the iterations that have
+/// norms, and by the slots of these norms. There are two sets of slots, used in turn, so that the
+/// host can read one while a graph writes the other.
 Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);
@@ -232,7 +232,7 @@ Outcome Solver::run(const Course& course) {
     const auto begin = clock::now();
     std::size_t seen = 0;
     bool enough = false;
-    const auto look = [&] {  // does not wait
+    const auto look = [&] {  // reads norms that have arrived, without waiting
         if (course.tolerance <= 0) return;
         for (norms_.look(); seen < norms_.seen().size(); ++seen)
             enough = enough || norms_.seen()[seen].value < course.tolerance;

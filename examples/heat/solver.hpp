@@ -18,7 +18,7 @@ namespace heat {
 
 struct Outcome {
     int iterations = 0;
-    double seconds = 0;  ///< of the iterations alone, with all norms seen
+    double seconds = 0;  ///< time of the iterations until all norms were read
     std::vector<Norm> norms;
 };
 
@@ -26,14 +26,14 @@ class Solver {
 public:
     Solver(const Problem& problem, const Plan& plan);
 
-    /// Starts from these values (nx * ny of them), or from zero if there are none.
+    /// Starts from these nx * ny values. Starts from zero if there are none.
     void start(std::span<const float> plate = {});
-    /// Call it once after each start().
+    /// Runs the iterations. Call it once after each start().
     Outcome run(const Course& course);
-    /// Returns nx * ny values, row by row.
+    /// Returns the nx * ny values, row by row.
     std::vector<float> solution();
-    /// Returns the time to copy the grid, on all devices at once: as many bytes as an iteration
-    /// reads and writes. Overwrites the grid.
+    /// Returns the time to copy the grid on all devices at once. That moves as many bytes as an
+    /// iteration reads and writes. Overwrites the grid.
     double copy_seconds();
 
     const std::vector<Strip>& strips() const { return strips_; }
@@ -57,7 +57,7 @@ private:
     std::vector<float> sides_;
     std::vector<Strip> strips_;
     Norms norms_;
-    int turn_ = 0;  ///< of the sets of tiles
+    int turn_ = 0;  ///< index of the current set of tiles
     int parity_ = 0;
     std::map<std::array<int, 3>, heddle::Graph> graphs_;
 };

@@ -1,4 +1,4 @@
-// A strip of the grid, and the work of a device on it.
+// A strip of the grid, and the work that a device does on it.
 #pragma once
 
 #include <cstddef>
@@ -17,46 +17,46 @@ using heddle::Event;
 using heddle::Stream;
 using heddle::StreamRef;
 
-/// Sets of tiles, used in turn: so many norms may be in flight before an iteration waits for one.
+/// The number of sets of tiles, used in turn. With n sets, n norms can be in flight.
 inline constexpr int turns = 4;
 
-/// Bands [first_band, first_band + bands) of the problem on one device. Iteration k reads grid[k %
-/// 2] and writes the other one.
+/// Bands [first_band, first_band + bands) of the problem, on one device. Iteration k reads grid[k %
+/// 2], and writes the other grid.
 ///
-/// The events record the completion of each parity's newest iteration. See solver.cpp for the waits
+/// Each event is recorded after the newest iteration of its parity. solver.cpp describes the waits
 /// between streams.
 struct Strip {
     Strip(Device device, const Problem& problem, std::size_t first_band, std::size_t bands,
           bool overlap);
 
-    /// Sets the first values: those of the whole plate, or zero if there are none. Waits for it.
+    /// Sets the initial values from the whole plate, or to zero if there are none. Waits for this.
     void start(std::span<const float> sides, std::span<const float> plate);
-    /// Copies this strip's rows into the plate. Waits for it.
+    /// Copies the rows of this strip into the plate. Waits for completion.
     void read(int parity, std::span<float> plate);
 
-    /// Enqueues one iteration on some bands. Also writes the outer rows to `above` and `below`, and
-    /// the tiles' sums to `of_tiles`, unless these are empty.
+    /// Enqueues one iteration for some bands. Also writes the outermost rows to `above` and
+    /// `below`, and the tiles' sums to `of_tiles`, unless these are empty.
     void relax(StreamRef stream, int parity, const Bands& part, View<float> above,
                View<float> below, View<float> of_tiles);
-    /// Adds the tiles of that turn: sums[i] is band i's, in memory that the device can access.
+    /// Adds the tiles of set `turn`. sums[i] becomes the sum of band i; the device must reach it.
     void add(StreamRef stream, int turn, View<double> sums);
 
-    /// Returns the columns of a tile on this device.
+    /// Returns how many columns a tile has on this device.
     std::size_t width() const { return device.is_cpu() ? cpu_width : gpu_width; }
     View<float> row(int parity,
-                    std::size_t index);  ///< to the next row; rows 0 and height + 1 are the halos
+                    std::size_t index);  ///< ends at the next row; 0 and height + 1: halos
 
     heddle::View2D<float> points(int parity);
 
     Device device;
     std::size_t first_band;
-    std::size_t first_row;  ///< of the problem
+    std::size_t first_row;  ///< number of the row in the problem
     Shape shape;
     Bands edges_part, inside_part;
     Stream inside, edges, sums;
     Array<float> grid[2];
-    Array<float> tiles[turns];  ///< summed squares
-    Array<double> lanes;        ///< sums of these
+    Array<float> tiles[turns];  ///< sums of squared changes
+    Array<double> lanes;        ///< sums of the tiles
     Event inside_done[2], edges_done[2], summed[turns];
 };
 

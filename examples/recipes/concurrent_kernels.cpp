@@ -1,5 +1,5 @@
 // concurrentKernels: kernels that are too small for the whole device run at the same time, each on
-// its own stream, and one more kernel runs after all of them.
+// its own stream. One more kernel runs after all of them.
 // Usage: example_recipe_concurrent_kernels [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -9,7 +9,7 @@
 
 using namespace heddle;
 
-struct Iterate {  // long, and with a single index
+struct Iterate {  // takes long, although it has a single index
     HEDDLE_FN void operator()(std::size_t, unsigned start, int rounds,
                               View<unsigned> result) const {
         unsigned value = start;
@@ -30,10 +30,10 @@ int main(int argc, char** argv) {
     constexpr int rounds = 500'000;
     const Device device = device_argument(argc, argv);
     const ScopedDevice on{device};
-    preload(device, Iterate{}, Sum{});  // code loaded at a first launch would wait for the device
+    preload(device, Iterate{}, Sum{});  // or a first launch loads code, and waits for the device
     Array<unsigned> results = zeros<unsigned>(kernels), sum = zeros<unsigned>(1);
 
-    const auto start_kernel = [&](std::size_t k) {  // on the current stream
+    const auto start_kernel = [&](std::size_t k) {  // uses the current stream
         launch(Iterate{}, dim(1), static_cast<unsigned>(k), rounds, results.view().subview(k, 1));
     };
     const auto timed = [&](auto&& enqueue) {
@@ -41,13 +41,13 @@ int main(int argc, char** argv) {
         enqueue();
         return elapsed_time(start, record_event({.timing = true}));
     };
-    const double one = timed([&] {  // one stream: one after the other
+    const double one = timed([&] {  // on one stream, they run one after the other
         for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);
     });
     fill(results, 0u);
-    const double many = timed([&] {  // one stream each: fork_join_n provides and joins them
+    const double many = timed([&] {  // fork_join_n provides a stream for each, and joins them
         fork_join_n(kernels, start_kernel);
-        launch(Sum{}, dim(1), results, sum);  // after all of them
+        launch(Sum{}, dim(1), results, sum);  // follows all of them
     });
     std::printf("%s: %zu kernels on one stream %.2f ms, on a stream each %.2f ms (%d can run at "
                 "the same time)\n",

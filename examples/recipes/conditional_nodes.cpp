@@ -1,6 +1,6 @@
-// Conditional nodes (graphConditionalNodes): a graph that decides while it runs. A loop with a
-// branch counts the steps of the Collatz sequence, captured from ordinary calls; a switch is built
-// from nodes.
+// Conditional nodes (graphConditionalNodes): a graph that makes decisions while it runs. One graph
+// is captured from ordinary calls: a loop with a branch, which counts the steps of a Collatz
+// sequence. Another graph, with a switch, is built from nodes.
 // Usage: example_recipe_conditional_nodes [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -17,7 +17,7 @@ struct Halve {
 struct TripleAndOne {
     HEDDLE_FN void operator()(std::size_t, View<int> x) const { x[0] = 3 * x[0] + 1; }
 };
-struct Look {  // sets the ints that the conditional nodes read
+struct Look {  // writes the ints that conditional nodes read
     HEDDLE_FN void operator()(std::size_t, View<const int> x, View<int> odd, View<int> on) const {
         odd[0] = x[0] % 2;
         on[0] = x[0] != 1;
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     Array<int> x = zeros<int>(1), odd = zeros<int>(1), goes_on = zeros<int>(1);
     Array<int> steps = zeros<int>(1);
 
-    Graph collatz = capture([&] {  // each body is called once, here; the graph decides later
+    Graph collatz = capture([&] {  // calls each body once; later, the graph decides
         fill(steps, 0);
         launch(Look{}, dim(1), x, odd, goes_on);
         capture_while(goes_on, [&] {
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     bool is_right = true;
     for (const int start : {1, 6, 27}) {
         fill(x, start);
-        collatz.launch();  // the host does nothing between the passes
+        collatz.launch();  // the host does no work between iterations
         const int count = to_host(steps)[0];
         std::printf("%s: %d reaches 1 in %d steps\n", current_device().name().c_str(), start,
                     count);
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     std::vector<Graph> bodies;
     for (const int value : {10, 20, 30}) bodies.push_back(fill_node(result, value).build());
     Graph choose = switch_node(choice, {bodies[0], bodies[1], bodies[2]}).build();
-    for (const int chosen : {2, 0, 7}) {  // 7 is out of range: no body runs
+    for (const int chosen : {2, 0, 7}) {  // 7 is out of range, so no body runs
         fill(choice, chosen);
         fill(result, -1);
         choose.launch();

@@ -1,5 +1,5 @@
-// simpleCudaGraphs: a reduction as a graph, once built from nodes and once captured from a stream.
-// Both are launched several times, and so is a clone.
+// simpleCudaGraphs: a reduction as a graph, built from nodes and also captured from a stream. Both
+// graphs, and a clone, are launched several times.
 // Usage: example_recipe_simple_graphs [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -10,7 +10,7 @@
 
 using namespace heddle;
 
-struct PartialSums {  // sums[part]: of the part-th stretch of x
+struct PartialSums {  // sums[part] = the sum of one part of x
     HEDDLE_FN void operator()(std::size_t part, View<const float> x, View<double> sums) const {
         const std::size_t size = x.size() / sums.size();
         double sum = 0;

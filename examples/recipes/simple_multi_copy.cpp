@@ -1,5 +1,5 @@
-// simpleMultiCopy: copies to the device, kernels and copies back all run at the same time, on
-// different pieces of the data. overlap() manages the buffers, streams and events.
+// simpleMultiCopy: copies to the device, kernels, and copies back all run at the same time, on
+// different pieces of the data. overlap() manages buffers, streams and events.
 // Usage: example_recipe_simple_multi_copy [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
 
     std::size_t at = 0;
     std::uint64_t pieces = 0;
-    const auto read = [&](std::span<int> piece) {  // fills pinned memory; 0 ends the input
+    const auto read = [&](std::span<int> piece) {  // fills pinned memory; returns 0 at the end
         const std::size_t count = std::min(piece.size(), input.size() - at);
         std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(at), count, piece.begin());
         at += count;
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     const auto work = [](StreamRef stream, View<const int> in, View<int> out) {
         launch(stream, Increment{}, dim(in.size()), in, out);
     };
-    const auto write = [&](std::span<const int> piece) {  // results are written in order
+    const auto write = [&](std::span<const int> piece) {  // receives the results in order
         output.insert(output.end(), piece.begin(), piece.end());
     };
     overlap<int, int>(device, read, work, write,

@@ -1,5 +1,5 @@
-// simpleP2P: arrays are copied back and forth between two devices directly, and a kernel on one
-// device reads memory of the other. On CPU devices set HEDDLE_CPU_DEVICES=2.
+// simpleP2P: arrays are copied directly between two devices, and a kernel on one device reads
+// memory of the other. On CPU devices, set HEDDLE_CPU_DEVICES=2.
 // Usage: example_recipe_simple_p2p [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     }
     const Device there = *found;
     const bool is_direct = here.can_access_pool(there) && there.can_access_pool(here);
-    std::optional<ScopedPoolAccess> access;  // faster copies; kernels can use the other's arrays
+    std::optional<ScopedPoolAccess> access;  // faster copies, and kernels that use both arrays
     if (is_direct) access.emplace(here, there);
 
     const Stream a{here}, b{there};
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     }
     const Event end = a.record_event({.timing = true});
 
-    b.wait_stream(a);  // the order between devices is declared as on one device
+    b.wait_stream(a);  // order between devices is declared like order on one device
     launch(b, Twice{}, dim(n), y);
     if (is_direct) {
         launch(b, Add{}, dim(n), x, y);  // reads x, which is on the other device

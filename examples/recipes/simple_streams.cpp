@@ -1,5 +1,5 @@
-// simpleStreams: an array in parts, each computed and copied to the host on its own stream. The
-// copy of one part overlaps the kernels of others.
+// simpleStreams: an array is divided into parts. Each is computed and copied to the host on its own
+// stream, so a part's copy overlaps the kernels of others.
 // Usage: example_recipe_simple_streams [DEVICE]
 #include <heddle/heddle.hpp>
 
@@ -11,7 +11,7 @@
 
 using namespace heddle;
 
-struct Iterate {  // some work for every element, so that a kernel takes about as long as its copy
+struct Iterate {  // works for some time on each element, so that a kernel takes as long as its copy
     HEDDLE_FN void operator()(std::size_t i, std::size_t start, int rounds,
                               View<unsigned> x) const {
         auto value = static_cast<unsigned>(start + i);
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     constexpr int rounds = 20;
     const ScopedDevice on{device_argument(argc, argv)};
     Array<unsigned> x = empty<unsigned>(n);
-    Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would wait
+    Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would block the host
 
     bool is_right = true;
     for (const std::size_t streams : {std::size_t{1}, std::size_t{4}}) {
@@ -37,9 +37,9 @@ int main(int argc, char** argv) {
             launch(branch, Iterate{}, dim(size), p * size, rounds, part);
             copy(branch, host.view().subview(p * size, size), part);
         });
-        const Event end = record_event({.timing = true});  // the branches are joined: after all
+        const Event end = record_event({.timing = true});  // after all branches, which are joined
         std::printf("%s: %zu stream(s) %8.3f ms\n", current_device().name().c_str(), streams,
-                    elapsed_time(start, end));  // waits for both events
+                    elapsed_time(start, end));  // the host waits for both events
 
         const View<const unsigned> got = on_host(std::as_const(host));
         for (std::size_t i = 0; i < n; ++i) {

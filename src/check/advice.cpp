@@ -15,16 +15,16 @@ using check::Race;
 using check::RaceKind;
 using check::Side;
 
-/// A stream, as advice names it.
+/// The words with which advice names a stream.
 struct StreamWords {
     std::string text;
     bool is_code = false;  ///< probably a variable's name, or an expression
     bool is_name = false;
 };
 
-/// Returns the words for a stream: code if its name can be code. Otherwise returns its number or
-/// its quoted name, with the place where it was made. If that place is unknown, names the operation
-/// enqueued at `place`.
+/// Returns the stream's name as code if the name can be code. Otherwise returns the stream's number
+/// or quoted name, and the place where the stream was made. If that place is unknown, the text
+/// names the operation enqueued at `place` instead.
 StreamWords stream_words(const std::string& name, const std::string& made,
                          const std::string& place) {
     constexpr std::string_view of_default = " default", of_thread = " per-thread";
@@ -41,8 +41,8 @@ StreamWords stream_words(const std::string& name, const std::string& made,
                               made)};
 }
 
-/// Returns the words for one of two streams with the same name. They differ by device, or by the
-/// places where they were made.
+/// Returns words that distinguish a stream from another stream with the same name. Uses their
+/// devices if those differ, otherwise the places where they were made.
 StreamWords stream_beside(const std::string& full, const std::string& other,
                           const std::string& made, const std::string& other_made,
                           const std::string& place) {
@@ -51,8 +51,8 @@ StreamWords stream_beside(const std::string& full, const std::string& other,
     return {.text = formatted("stream {} (made at {})", full, made)};
 }
 
-/// Returns a wait by a stream or the host, as an example in code. Requires streams that are code;
-/// wait_text() has sentences for others.
+/// Returns an example of a missing wait as code. The waiter is a stream or the host. Both texts
+/// must be code; wait_text() describes other streams in sentences.
 std::string wait_code(const std::string& before, const StreamWords& waiter, const char* function,
                       const StreamWords& argument) {
     return formatted("{}, for example\n      {}.{}({});{}", before, waiter.text, function,
@@ -63,7 +63,7 @@ std::string named(const StreamWords& stream) {
     return stream.is_name ? formatted("stream {}", stream.text) : stream.text;
 }
 
-/// Returns the missing wait between two places, which orders two streams.
+/// Returns a description of the missing wait that would order the second place after the first.
 std::string wait_text(const std::string& first_place, const std::string& second_place,
                       bool is_again, const StreamWords& first, const StreamWords& second) {
     const std::string place = formatted("after {} and before {}{}", first_place, second_place,
@@ -73,15 +73,15 @@ std::string wait_text(const std::string& first_place, const std::string& second_
                      named(first));
 }
 
-/// Returns the missing wait of the host for a stream, before a place.
+/// Returns a description of the missing host wait for the first stream, before the second place.
 std::string host_wait_text(const std::string& second_place, const StreamWords& first) {
     const std::string place = formatted("before {}", second_place);
     if (first.is_code) return wait_code(place, first, "synchronize", {});
     return formatted("{}, a wait\n      of the host for {}, by synchronize()", place, first.text);
 }
 
-/// Returns whether the second place is not behind the first one in the source, and was reached
-/// earlier, too. An earlier iteration of a loop, or an earlier call, can have reached it.
+/// Returns whether the race is between two passes through the same code, as in a loop. The second
+/// place must have been reached before, and must not be behind the first one in the source.
 bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
     if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;
@@ -90,7 +90,7 @@ bool is_again(const Finding& finding, const Site& first, const Site& second) noe
                        : first.name == second.name && first.kind == second.kind;
 }
 
-/// Returns the advice for two branches of one fork.
+/// Returns the advice for two operations in different branches of one fork.
 std::string fork_text(const Finding& finding, const ReportNames& names) {
     const Site& fork = names.site(finding.fork);
     return formatted("enqueue both in one branch, or the second after the fork{}{}",
@@ -106,8 +106,8 @@ std::string made_of(const ReportNames& names, const std::string& stream) {
     return number != 0 && error == std::errc() && last == end ? names.made_at(id) : std::string();
 }
 
-/// Returns the edge or the wait that would order two nodes. Edges connect nodes of one graph.
-/// Captured nodes are ordered by waits instead.
+/// Returns a description of the missing edge between two nodes. If the nodes were captured from two
+/// streams, describes the missing wait between the streams instead.
 std::string missing_in_graph(const Finding& finding, const ReportNames& names, const Race& race) {
     const FindingSide &one = finding.first, &other = finding.second;
     const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);
@@ -122,8 +122,8 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
             stream_words(one.captured_on, made_of(names, one.captured_on), first_place),
             stream_words(other.captured_on, made_of(names, other.captured_on), second_place));
     }
-    // Assumes that a node that only reads is the second one; otherwise, the node that was added
-    // later.
+    // If only one of the nodes just reads, the edge leads to that node. Otherwise it leads to the
+    // node that was added later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
                                ? only_reads(race.first)

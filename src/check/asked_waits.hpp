@@ -12,8 +12,8 @@ namespace heddle::detail {
 /// one for each pair of places that it would order.
 class AskedWaits {
 public:
-    /// Returns the place before which a reported missing wait belongs, if that wait would order
-    /// this finding, too. Returns 0 if there is none.
+    /// Finds a reported wait that would order this finding, too. Returns the place before which the
+    /// wait is missing. Returns 0 if there is no such wait.
     SiteId find(const Finding& finding) const noexcept {
         if (!is_for_wait(finding)) return 0;
         for (const Asked& one : asked_)

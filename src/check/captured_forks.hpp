@@ -19,8 +19,8 @@ class CapturedForks {
 public:
     /// Records a captured operation that was enqueued at `site`.
     void add(const CheckOp& op, const Site& site);
-    /// Returns the place of the innermost fork with operations of the two places in different
-    /// branches. Returns 0 if there is none.
+    /// Finds the innermost fork that has the two places in different branches. Returns the fork's
+    /// own place. Returns 0 if there is no such fork.
     SiteId fork_of(const Site& first, const Site& second) const;
 
 private:
@@ -35,7 +35,7 @@ private:
     using Place = std::tuple<std::string, unsigned, unsigned>;
     static Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
 
-    /// By stream: the branches that contain it, outermost first.
+    /// By stream: the branches that contain the stream, outermost first.
     std::unordered_map<std::uint64_t, std::vector<Branch>> streams_;
     std::map<Place, std::vector<Branch>> places_;
 };

@@ -116,7 +116,7 @@ private:
     Cell one_;
     bool has_one_ = false;  ///< if true, `few_` and `many_` are empty
     std::vector<Cell> few_;
-    std::map<std::uint64_t, Cell> many_;  ///< by begin
+    std::map<std::uint64_t, Cell> many_;  ///< by the first address of the cell
 };
 
 }  // namespace heddle::detail

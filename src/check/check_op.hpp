@@ -30,9 +30,9 @@ struct CheckAccess : OpAccess {
 /// Marks a contiguous range: every byte of it counts, not only those in rows.
 inline constexpr MemoryRange no_rows{.rows = 0};
 
-/// A node of a launched graph. A node in the body of a conditional node is listed after the
-/// conditional node, next to the other nodes of that body. It is ordered before everything that the
-/// conditional node is ordered before.
+/// A node of a launched graph. The nodes in the body of a conditional node are listed together,
+/// after the conditional node. Successors of the conditional node are ordered after these nodes,
+/// too.
 struct CheckNode {
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
@@ -42,10 +42,10 @@ struct CheckNode {
     std::vector<CheckAccess> accesses;
     bool accesses_known = true;
     bool may_signal = false;         ///< see CheckOp
-    std::uint64_t event = 0;         ///< the event that it records or waits for
-    std::uint32_t inside = no_node;  ///< the conditional node whose body contains it
-    std::uint32_t alternative = 0;   ///< index of that body; only one of the bodies runs
-    std::uint32_t child = no_node;   ///< the child graph node that contains it
+    std::uint64_t event = 0;         ///< for a record or wait node: the event
+    std::uint32_t inside = no_node;  ///< the conditional node with the body that contains this node
+    std::uint32_t alternative = 0;   ///< index of the body in `inside`; only one of the bodies runs
+    std::uint32_t child = no_node;   ///< the child graph's node that contains this node
     std::string captured_on{};       ///< name of the captured stream; empty if it was not captured
 };
 
@@ -74,13 +74,13 @@ struct CheckOp {
     /// The operation may signal other work in a way that heddle cannot observe. Examples are a host
     /// function, and a kernel that writes a flag.
     bool may_signal = false;
-    /// Allocations: the memory is from a cache of heddle, so its former users must be ordered
-    /// before.
+    /// For an allocation: heddle's own cache supplied the memory. So its former users must be
+    /// ordered before the allocation.
     bool from_own_cache = false;
-    /// Waits: the work to wait for had completed, so nothing was enqueued.
+    /// For a wait: the awaited work was already complete, so no wait was enqueued.
     bool had_completed = false;
     SiteId site = 0;
-    std::uint32_t thread = 0;  ///< the thread that enqueued it
+    std::uint32_t thread = 0;  ///< the thread that made the call
     std::uint32_t device = 0;  ///< the stream's device, or the argument of synchronize_device()
     std::uint64_t id = 0;
     std::uint64_t stream = 0;
@@ -89,7 +89,7 @@ struct CheckOp {
     std::uint64_t other_position = 0;
     EventPoint event = {};
     std::uint64_t recording = 0;
-    std::uint64_t parent = 0;  ///< the id of the host function that enqueued it
+    std::uint64_t parent = 0;  ///< the id of the host function that made the call; 0 for none
     /// For a graph launch: the id of the graph. Launches of one graph never overlap.
     std::uint64_t graph = 0;
     std::shared_ptr<const CheckShape> shape;

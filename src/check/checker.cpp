@@ -160,7 +160,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     if (off_depth > 0) return {};
     const HostUse use = told.use;
     const bool is_address = use.call() == HostCall::data;
-    // std::span and algorithms also call begin(), which is more specific.
+    // A std::span or an algorithm also calls begin(). That call reports the kind of use.
     if (is_address && is_in_standard_library(told.where.file))
         return {told.array_begin, told.array_end, KnownUses::addresses};
     const CheckAccess all{{between(told.array_begin, told.array_end), told.allocation,
@@ -175,7 +175,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
                                   : HostReach::reads_or_writes;
     CheckEngine::HostLook seen;
     give([&] { seen = intake_.look(op, used, all, [&] { return site_of(told, op); }); });
-    // A race that was reported is not reported again for each element.
+    // Covers further elements, so that a loop reports its race only once.
     if (seen.is_race) {
         const std::uint8_t kind = is_address         ? KnownUses::addresses
                                   : use.only_reads() ? KnownUses::reads
@@ -189,7 +189,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     return {seen.begin, seen.end, static_cast<std::uint8_t>(right | KnownUses::addresses)};
 }
 
-// Outside a host function, only the host is ordered before the release: there is no work to record.
+// The release needs no record outside a host function: then only the host precedes it.
 void Checker::released(const void* key) {
     const std::uint64_t function = this_call().parent;
     if (function == 0) return;
@@ -216,7 +216,7 @@ template <class F> void Checker::give(F&& use) noexcept try {
     if (!news.races.empty() || !news.faults.empty()) [[unlikely]]
         tell(news);
 } catch (...) {
-    // A missing operation could cause false reports, so the check ends.
+    // A missing operation could cause false reports, so an exception ends the check.
     const std::lock_guard lock(mutex_);
     if (!std::exchange(has_stopped_, true)) report(std::current_exception());
 }
@@ -242,7 +242,7 @@ Checker::News Checker::take_news() {
 
 void Checker::note_place(const CheckOp& op) {
     if (op.mode == OpMode::captured) return captured_forks_.add(op, reader_.sites()[op.site]);
-    if (op.share != 0) return;  // all shares are one call
+    if (op.share != 0) return;  // all shares belong to one call
     if (op.site >= reached_.size()) reached_.resize(reader_.sites().size());
     if (reached_[op.site] < 2) ++reached_[op.site];
 }

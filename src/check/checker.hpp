@@ -60,7 +60,7 @@ private:
         std::string faults;  ///< texts about faults of heddle itself
     };
     /// Calls use() with the mutex held, and then reports new findings. Does nothing after stop() or
-    /// in a forked process. Ends the check if an exception is thrown.
+    /// in a forked process. Ends the check if use() throws.
     template <class F> void give(F&& use) noexcept;
     /// Returns the engine's findings without repeated ones, and clears them. Call with the mutex
     /// held.
@@ -70,12 +70,12 @@ private:
     Finding explained(Finding finding);
     /// Records, for reports, that the operation's place was reached.
     void note_place(const CheckOp& op);
-    /// Returns whether the finding's first node, or one listed before it, has the place of the
-    /// second node.
+    /// Returns whether the second node has the same place as the first node or as a node listed
+    /// before the first.
     bool is_again_in_graph(const Finding& finding) const;
     void tell(const News& news) const;
-    /// Records a kernel that holds undeclared pointers. The check does not see its accesses through
-    /// them.
+    /// Records a kernel that received pointers without declaring its accesses through them. The
+    /// check cannot see such accesses.
     void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
 
     const check::Options options_;

@@ -23,7 +23,8 @@ void Clock::destroy(Node* node) noexcept {
     ::operator delete(node);
 }
 
-/// Returns a leaf with the greater positions of `a` and `b`, and the epoch. Each may be missing.
+/// Returns a leaf with the greater position of each slot in `a`, `b` and the epoch. Any of the
+/// three may be missing.
 Clock::Node* Clock::make_leaf(const Node* a, const Node* b, Epoch epoch) {
     std::uint32_t size = epoch ? epoch.slot() + 1 : 0;
     for (const Node* const one : {a, b})
@@ -43,9 +44,9 @@ bool Clock::leaf_covers(const Node* mine, const Node& other, Slot first, const H
     const std::uint64_t* const others = words(other);
     Slot slot = common;
     if (common != 0) {
-        // Usually `mine` covers the other leaf without the floor. This loop has no branches, so
-        // that it handles several words at a time. A difference has its highest bit set if the
-        // second position is greater.
+        // Usually `mine` covers the other leaf without help from the floor. This loop has no
+        // branches, so it can handle several words at a time. A difference has its highest bit set
+        // if the position in `others` is greater.
         const std::uint64_t* const known = words(*mine);
         std::uint64_t any_is_newer = 0;
         for (Slot i = 0; i < common; ++i) any_is_newer |= known[i] - others[i];
@@ -71,8 +72,8 @@ bool Clock::covers(Node* mine, Node* other, Slot first, const HostFloor& floor) 
     return true;
 }
 
-/// Returns a node with the greater positions of both. Returns `a` or `b` itself if it covers the
-/// other.
+/// Returns a node with the greater position of each slot. If one of the two nodes covers the other,
+/// returns that node itself.
 Clock::Node* Clock::merged(Node* a, Node* b) {
     const auto share = [](Node* node) {
         acquire(node);
@@ -102,8 +103,8 @@ Clock::Node* Clock::merged(Node* a, Node* b) {
     return share(is_a ? a : b);
 }
 
-/// Returns the node with a slot's position raised. Releases one use of the node. Changes the node
-/// in place if there are no other uses.
+/// Returns a node with the slot's position raised. Consumes the caller's reference to the old
+/// node. If nothing else refers to that node, it is changed in place.
 Clock::Node* Clock::with(Node* node, Slot slot, Position position) {
     std::uint32_t height = node != nullptr ? node->height : 0;
     while (slot >> (leaf_bits + height * child_bits) != 0) ++height;
@@ -147,7 +148,7 @@ bool Clock::join(const Clock& other, Epoch epoch, const HostFloor& floor) {
     const auto is_leaf = [](const Node* node) { return node == nullptr || node->height == 0; };
     const bool is_small =
         is_leaf(root_) && is_leaf(other.root_) && epoch.slot() < leaf_slots && epoch;
-    if (is_small) {  // one node suffices
+    if (is_small) {  // a single node is enough
         Node* const made = make_leaf(root_, is_known ? nullptr : other.root_, epoch);
         release(std::exchange(root_, made));
         return true;

@@ -53,10 +53,9 @@ private:
     std::vector<Position> reached_;
 };
 
-/// A vector clock: for each slot, the newest position that an operation is ordered after.
-/// Copy-on-write: copies share one tree, and a change copies only the nodes that it changes. Each
-/// leaf has 128 slots. So the cost of a small difference between two clocks is small. Pass the same
-/// floor to all calls. Not thread-safe.
+/// A vector clock: for each slot, the newest position that an operation is ordered after. Copies
+/// share one tree, and a change copies only the changed nodes. So two clocks that differ little
+/// cost little extra. Each leaf has 128 slots. Pass the same floor to all calls. Not thread-safe.
 class Clock {
 public:
     static constexpr Slot leaf_slots = 128;
@@ -70,7 +69,7 @@ public:
     }
     ~Clock() { release(root_); }
 
-    /// Returns the position of a slot. Returns 0 if the clock has none for it.
+    /// Returns the position of a slot, or 0 if the clock has none.
     Position at(Slot slot) const noexcept {
         const Node* node = root_;
         while (node != nullptr && node->height != 0) {
@@ -88,8 +87,8 @@ public:
     bool is_empty() const noexcept { return root_ == nullptr; }
     bool is_same(const Clock& other) const noexcept { return root_ == other.root_; }
 
-    /// Raises this clock to cover the other clock, and `epoch` with its predecessors on its slot.
-    /// May omit positions that the floor covers. Returns whether the clock changed.
+    /// Raises this clock to cover `epoch`, everything before `epoch` on its slot, and the other
+    /// clock. May omit positions that the floor covers. Returns whether this clock changed.
     bool join(const Clock& other, Epoch epoch, const HostFloor& floor);
     bool join(const Clock& other, const HostFloor& floor) { return join(other, {}, floor); }
     bool join(Epoch epoch, const HostFloor& floor) { return join({}, epoch, floor); }
@@ -104,14 +103,15 @@ public:
     template <class F> void raise(HostFloor& floor, F&& f) const { raise(root_, 0, floor, f); }
 
 private:
-    /// Words follow: positions by slot in a leaf; otherwise pointers to children, which may be
-    /// null. A sparse child node may be shorter than its siblings.
+    /// In memory, the node is followed by its words. A leaf has the positions of its slots. Another
+    /// node has pointers to its children, which may be null. A sparse child may be shorter than its
+    /// siblings.
     struct Node {
         std::uint32_t uses;
         std::uint32_t size;    ///< number of words
         std::uint32_t height;  ///< 0 for a leaf
-        /// True once the floor was found to cover the whole node. Stays true until the node
-        /// changes, because the floor never falls.
+        /// True once the floor was found to cover the whole node. The floor never falls, so this
+        /// stays true until the node itself changes.
         mutable bool is_over;
     };
     static constexpr unsigned leaf_bits = 7, child_bits = 5;
@@ -126,13 +126,13 @@ private:
     static Node* child(const Node& node, std::uint32_t index) noexcept {
         return reinterpret_cast<Node*>(words(node)[index]);
     }
-    /// Returns the shift that turns a slot's number into the index of its child.
+    /// Returns the shift that converts a slot's number to the index of the child for that slot.
     static unsigned shift_of(const Node& node) noexcept {
         return leaf_bits + (node.height - 1) * child_bits;
     }
     static Slot slots_of_child(const Node& node) noexcept { return Slot{1} << shift_of(node); }
-    /// Returns child `index` of a node at this height. A shorter node counts as its own first
-    /// child. Returns null if there is no such child.
+    /// Returns child `index` of a node, as seen from this height. A node below this height is
+    /// treated as its own first child. Returns null if there is no such child.
     static Node* child_at(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         if (node == nullptr) return nullptr;
         if (node->height < height) return index == 0 ? node : nullptr;
@@ -186,7 +186,7 @@ private:
         }
         node->is_over = true;
     }
-    /// Returns the node of another clock for the slots of child `index` of a node at this height.
+    /// Returns the other clock's node for the same slots as child `index` of a node at this height.
     /// Returns null if there is none.
     static Node* lower(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         while (node != nullptr && node->height > height) node = child(*node, 0);
@@ -202,8 +202,8 @@ struct Moment {
     Epoch at;
 };
 
-/// The operations ordered before an operation: those that its clock or the floor covers, and all of
-/// its own slot.
+/// The operations ordered before an operation: all that its clock or the floor covers, and all
+/// earlier ones on the operation's own slot.
 struct Order {
     const Clock* clock;
     const HostFloor* floor;

@@ -9,8 +9,8 @@ namespace {
 /// Returns whether the operation runs, now or when its batch is submitted.
 bool will_run(const CheckOp& op) noexcept { return op.mode != OpMode::captured; }
 
-/// Returns whether this operation certainly makes a wait for its stream necessary. Copies do not: a
-/// copy of pageable memory may be complete when the call returns.
+/// Returns whether the operation requires that later users of its stream wait. A copy is not
+/// counted: a copy of pageable memory may be complete when the call returns.
 bool needs_waits(const CheckOp& op) noexcept {
     switch (op.kind) {
     case OpKind::launch:
@@ -25,7 +25,8 @@ bool needs_waits(const CheckOp& op) noexcept {
 void CheckEngine::add(const CheckOp& op) {
     if (thread_ == 0) thread_ = op.thread;
     has_threads_ = has_threads_ || op.thread != thread_;
-    // The host's half of a pageable copy follows the copy.
+    // For a pageable copy, the host's half is added next. An operation that does not run leaves
+    // none.
     if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
     if (!will_run(op) || op.kind == OpKind::blocked) return;
     if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
@@ -60,7 +61,8 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     return {op, &stream, epoch};
 }
 
-/// Orders work after the host function that enqueues it, and after everything before that function.
+/// Orders the stream's work after the host function that enqueues the operation. The work before
+/// that function is included.
 void CheckEngine::come_from(StreamTrack& stream, const CheckOp& op) {
     if (const Past* const function = functions_.find(op.parent))
         stream.clock.join(function->moment.before, function->moment.at, floor_);
@@ -90,7 +92,7 @@ void CheckEngine::add_work(const Step& step) {
     const CheckOp& op = step.op;
     if (op.kind == OpKind::graph_launch && op.recording != 0 && op.mode == OpMode::run)
         return sent_batch(op);
-    step.stream->poisoned = 0;  // or it would have been dropped
+    step.stream->poisoned = 0;  // the stream has recovered: a failed one drops operations
     if (op.mode == OpMode::batched) batched_[op.recording].push_back(step.epoch);
     if (op.kind == OpKind::graph_launch) launch_graph(step);
     else if (op.kind == OpKind::collective) share(step);

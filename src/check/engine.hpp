@@ -13,22 +13,22 @@
 
 namespace heddle::detail {
 
-/// Finds operations that access memory which an earlier operation accesses, too, without an order
-/// between the two. Receives operations one by one, as they were enqueued. The result depends on
-/// the operations alone: the engine queries no device and no clock. Not thread-safe.
+/// Finds pairs of operations that access the same memory without an order between them. Receives
+/// operations one by one, as they were enqueued. The result depends on the operations alone: the
+/// engine queries no device and no clock. Not thread-safe.
 class CheckEngine {
 public:
     /// Adds an operation. Appends its conflicts to findings().
     void add(const CheckOp& op);
-    /// The result of look(): bytes around the use that no pending operation conflicts with. If
-    /// `is_race` is true, they are the bytes of the use itself, and findings() has the race.
+    /// The result of look(): the bytes around the use that conflict with no pending operation. If
+    /// `is_race` is true, it is the bytes of the use instead, and findings() has the race.
     struct HostLook {
         std::uint64_t begin = 0, end = 0;
         bool is_race = false, is_certain = false;
     };
     /// Compares a use of [use.data, use.end()) by the host with pending operations. `all` is the
-    /// whole array, and `op` has the reach of the use. Remembers nothing. Calls make_site() only if
-    /// there is a conflict; it returns the place of the use.
+    /// whole array, and `op.reach` is the kind of use. Does not remember the use. If there is a
+    /// conflict, calls make_site() for the place of the use.
     template <class F>
     HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all, F&& make_site) {
         HostLook answer;
@@ -37,11 +37,11 @@ public:
         tell_by_host(op, use, answer);
         return answer;
     }
-    /// Drops the operations that an abandoned batch has recorded since its last submission. They
-    /// will not run.
+    /// Drops the operations that a batch has recorded since its last submission. Call when the
+    /// batch is abandoned: these operations will not run.
     void abandon(std::uint64_t recording);
-    /// Records that a host function, identified by its id, notifies others by this key; see
-    /// check::released().
+    /// Records that a host function sends a notification with this key. `function` is the id of the
+    /// host function. See check::released().
     void released(std::uint64_t key, std::uint64_t function);
     /// Records that the host received the notification with this key; see check::acquired().
     void acquired(std::uint64_t key, SiteId site);
@@ -52,17 +52,17 @@ public:
     /// Ends the input. Appends the findings that were held for later operations.
     void finish();
 
-    /// Returns whether an operation with this id that runs host functions was added and is still
-    /// remembered.
+    /// Returns whether this id belongs to a known operation that runs host functions. Old
+    /// operations are forgotten.
     bool knows_function(std::uint64_t id) const { return functions_.has(id); }
 
     /// Returns the findings so far. The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
-    /// Returns the place of the first known event record on the stream, at `position` or later.
-    /// Returns 0 if there is none.
+    /// Returns the place of a known event record on the stream: the first one at `position` or
+    /// later. Returns 0 if there is none.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
-    /// Returns the place where the array at this address was made. Returns 0 if there is no such
-    /// array or if it was made before the first operation.
+    /// Returns the place where the array at this address was made. Returns 0 if there is no known
+    /// array, or if it was made before the first operation.
     SiteId made_at(std::uint64_t address) {
         const AllocationTrack* const found = memory_.at_address(address);
         return found != nullptr && !found->is_freed ? found->made : 0;
@@ -93,7 +93,7 @@ private:
     /// The accesses of a launched graph's shape, computed once.
     struct KnownShape {
         ShapeUse use;
-        std::vector<std::uint64_t> streams;  ///< ids of the parts, as if they were streams
+        std::vector<std::uint64_t> streams;  ///< each part has an id, as if it were a stream
         template <class F> void each_moment(F&&) const {}
     };
     struct Share {
@@ -103,7 +103,7 @@ private:
     /// A collective with missing shares.
     struct Collective {
         std::vector<Share> shares;
-        Clock entered;  ///< everything ordered before its shares
+        Clock entered;  ///< all work ordered before the shares
         std::vector<Finding> held;
     };
     struct Copy {
@@ -198,25 +198,31 @@ private:
     StreamTable streams_;
     HostFloor floor_;
     Position host_position_ = 0;
-    std::uint32_t thread_ = 0;  ///< the first that enqueued
+    std::uint32_t thread_ = 0;  ///< the thread that enqueued first
     bool has_threads_ = false;  ///< several threads have enqueued
     EventTable events_;
     MemoryTable memory_;
     Leaks leaks_;
-    Clock exported_;  ///< everything ordered before records of exported or imported events
-    /// Work that had completed when a stream was ordered after it. No wait was enqueued for it, so
-    /// an elided wait need not cover it.
+    /// All work before the records of exported and imported events.
+    Clock exported_;
+    /// Work that was already complete when a stream was ordered after it. heddle enqueued no wait
+    /// for it, so an elided wait need not cover it either.
     Clock completed_;
     Recent<Past> functions_{1024};
     Recent<Past> graphs_{256};
     Recent<KnownShape> shapes_{64};
-    std::unordered_map<std::uint64_t, Collective> collectives_;      ///< open ones
-    std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;  ///< pending ones, by recording
-    std::unordered_set<std::uint64_t> abandoned_;                    ///< words of epochs
-    std::unordered_map<std::uint32_t, HostWait> host_waits_;         ///< begun, by thread
-    Recent<Copy> copies_{1024};                                      ///< each thread's newest
-    Recent<Released> released_{1024};                                ///< by key
-    std::vector<SiteId> host_wait_sites_;                            ///< by slot, the newest
+    /// Collectives with missing shares.
+    std::unordered_map<std::uint64_t, Collective> collectives_;
+    /// Operations of batches not yet submitted, by recording.
+    std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;
+    std::unordered_set<std::uint64_t> abandoned_;  ///< words of epochs
+    /// Host waits that have begun but not ended, by thread.
+    std::unordered_map<std::uint32_t, HostWait> host_waits_;
+    /// The newest copy of each thread.
+    Recent<Copy> copies_{1024};
+    Recent<Released> released_{1024};  ///< by key
+    /// By slot: the place of the newest host wait.
+    std::vector<SiteId> host_wait_sites_;
     std::vector<Conflict> conflicts_;
     std::vector<std::unique_ptr<AllocationTrack>> former_;
     std::vector<Finding> findings_;

@@ -30,7 +30,7 @@ Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept
 
 void CheckEngine::access_all(const Step& step) {
     const Order order{&step.stream->clock, &floor_, step.stream->slot};
-    // Writes first: then a read of memory that the operation itself writes adds no conflict.
+    // Adds writes first. Then a read of memory that the same operation writes adds no conflict.
     for (const bool writes : {true, false})
         for (const CheckAccess& one : step.op.accesses)
             if (overwrites(one) == writes)
@@ -65,9 +65,9 @@ void CheckEngine::find_by_host(const CheckOp& op, const CheckAccess& access) {
     });
 }
 
-/// Returns whether there is no conflict to report. Compares pending work with the whole array, so
-/// that one comparison serves a loop over it. If only other parts of the array have conflicts,
-/// `answer` is the range around `use` that has none.
+/// Returns true if there is no conflict to report. Compares the whole array first, so that one
+/// comparison serves a loop over the array. Sets `answer` to the bytes around `use` without
+/// conflicts.
 bool CheckEngine::compare_by_host(const CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                   HostLook& answer) {
     find_by_host(op, all);
@@ -98,9 +98,9 @@ void CheckEngine::tell_by_host(const CheckOp& op, const CheckAccess& use, HostLo
         answer.is_certain = answer.is_certain || findings_[i].is_certain;
 }
 
-/// Handles the host's half of a copy of pageable memory, which is this thread's newest copy. The
-/// copy's access to pageable memory is complete when the call returns. If the copy writes there,
-/// the call has waited for the whole copy.
+/// Handles the host's half of this thread's newest copy, which copied pageable memory. The copy's
+/// access to that memory is complete when the call returns. If the copy has written to it, the host
+/// has waited for the whole copy.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
     if (copy == nullptr || !copy->moment.at) return;
@@ -111,14 +111,14 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
     raise_floor(reaches, op.site);
 }
 
-/// Orders an operation after the known users of the memory: heddle has waited for them. An
-/// order_by_data passes its first stream. Uses on its own streams are left out, because the waits
-/// between them order those.
+/// Orders an operation after the known users of its memory, because heddle has waited for them. For
+/// an order_by_data, `op.other` is its first stream. Uses on its own streams are skipped: their own
+/// waits order them.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     if (stream != nullptr && op.other != 0) stream->by_data = op.other;
     Clock users;
     for (const CheckAccess& one : op.accesses) {
-        // Without an allocation: the memory's former owner.
+        // Without a known allocation, uses the memory's former owner.
         const AllocationTrack* const memory =
             one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.address());
         if (memory == nullptr) continue;
@@ -130,11 +130,11 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
         });
     }
     if (stream == nullptr) return raise_floor(users, op.site);
-    note_completed(users, *stream);  // heddle waited for the work that was pending
+    note_completed(users, *stream);  // the users' work was complete, or heddle waited for that work
     stream->clock.join(users, floor_);
 }
 
-/// Declares the stream's uses by plain pointers so far.
+/// Records that used_on() has declared the stream's uses of this memory so far.
 void CheckEngine::become_known(const CheckOp& op, const StreamTrack& stream) {
     for (const CheckAccess& one : op.accesses) {
         std::vector<Epoch>& declared = memory_.of(one).declared;
@@ -161,7 +161,8 @@ void CheckEngine::allocate(const CheckOp& op, StreamTrack* stream, Epoch epoch) 
         const Clock nothing;
         const Order order{stream != nullptr ? &stream->clock : &nothing, &floor_, epoch.slot()};
         for (const auto& old : former_) {
-            if (!op.from_own_cache || !old->is_freed) continue;  // the driver orders its own pools
+            // The driver orders reuse in its own pools.
+            if (!op.from_own_cache || !old->is_freed) continue;
             conflicts_.clear();
             old->history.add(one, mark, order, conflicts_);
             if (!conflicts_.empty()) tell({op, one, mark, order, stream}, *old);
@@ -182,9 +183,9 @@ void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
     }
 }
 
-/// Returns whether a conflict is harmless. heddle frees and reuses memory after all known uses, so
-/// that only unknown uses can be too late. Before the host frees memory, it has waited in ways that
-/// observers do not see.
+/// Returns whether a conflict is harmless. heddle waits for all known uses before it frees or
+/// reuses memory, so only an unknown use can conflict. Frees by the host are always harmless:
+/// heddle waits first, although observers do not see that wait.
 bool CheckEngine::is_expected(const Access& second, const AllocationTrack& memory,
                               const Conflict& conflict) const {
     const Mark& first = conflict.first;
@@ -206,7 +207,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
                            const Conflict& conflict, std::size_t first_finding) {
     const FindingSide first = side_of(conflict.first);
     const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
-    // The host may read or write, and both conflict: a read is more likely.
+    // If the use may be a read or a write and both conflict, reports the more likely read.
     const bool is_read = second.op.reach != HostReach::none && overwrites(conflict.first.mode);
     FindingKind kind = kind_of(conflict, first_kind, is_read ? AccessMode::read : second.mark.mode,
                                second.op.kind);
@@ -244,7 +245,8 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
     findings_.push_back(std::move(finding));
 }
 
-/// Returns the reason why the finding may be wrong. The most informative reason has precedence.
+/// Returns why the finding may be wrong. If there are several reasons, returns the most
+/// informative.
 Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
                             const Conflict& conflict, SiteId leak) const {
     if (!conflict.is_certain) return Doubt::many_rows;
@@ -254,8 +256,8 @@ Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
     if (second.op.reach == HostReach::takes_address) return Doubt::address;
     if (second.op.reach == HostReach::reads_or_writes && conflict.first.mode == AccessMode::read)
         return Doubt::may_only_read;
-    // The host cannot free memory that CPU streams use before it has waited for them. Functions
-    // that free the memory of GPUs wait by themselves.
+    // Before the host frees memory that CPU streams use, it must wait for them. In contrast,
+    // functions that free memory of GPUs wait by themselves.
     if (memory.is_foreign && (is_on_gpu(conflict.first.epoch) || is_on_gpu(second.mark.epoch)))
         return Doubt::foreign;
     return Doubt::none;
@@ -266,7 +268,7 @@ bool CheckEngine::is_on_gpu(Epoch epoch) const {
     return stream != nullptr && is_cuda(stream->device);
 }
 
-/// Finds the node of a launched graph that conflicts with the other side, and names it in `side`.
+/// Finds the launched graph's node that conflicts with the other side, and enters it in `side`.
 void CheckEngine::name_node(FindingSide& side, const CheckShape* shape, const Finding& finding,
                             AccessMode other) const {
     if (shape == nullptr) return;
@@ -287,7 +289,7 @@ SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
     if (const SiteId leak = leaks_.after(first)) return leak;
     if (const StreamTrack* const stream = streams_.by_slot(first.slot()))
         if (stream->poisoned != 0) return stream->poisoned;
-    // The order from the missing shares of a collective is still unknown.
+    // While shares of a collective are missing, the order that they will add is unknown.
     const bool is_open = second.op.kind != OpKind::collective && second.stream != nullptr &&
                          second.stream->open_collectives != 0;
     return is_open ? second.op.site : 0;
@@ -300,7 +302,7 @@ FindingSide CheckEngine::side_of(const Mark& mark) {
     if (stream == nullptr) return side;
     side.stream = stream->id;
     side.position = mark.epoch.position() - stream->base;
-    // Work in a part of a graph belongs to the stream of the launch.
+    // A part of a graph has a track of its own, but reports name the stream of the launch.
     if (!StreamTable::is_made_id(stream->id)) return side;
     const GraphLaunch* const launch = stream->launch_at(mark.epoch.position());
     const GraphLaunch& of = launch != nullptr ? *launch : stream->newest_launch();
@@ -328,7 +330,7 @@ KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrac
             .covered = floor_.at(track->slot) - track->base};
 }
 
-/// Returns the place of the fork of which both are branches. Returns 0 if there is none.
+/// Returns the place of the fork that has both streams as branches. Returns 0 if there is none.
 SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
     if (first == nullptr || second == nullptr || first == second) return 0;
     const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;

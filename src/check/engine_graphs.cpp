@@ -29,7 +29,7 @@ CheckEngine::KnownShape& CheckEngine::known_shape(const CheckShape& shape) {
 void CheckEngine::launch_graph(const Step& step) {
     const CheckOp& op = step.op;
     StreamTrack& stream = *step.stream;
-    if (op.graph != 0) {  // the launches of one graph run one after the other
+    if (op.graph != 0) {  // one graph's launches never overlap
         if (const Past* const before = graphs_.find(op.graph))
             stream.clock.join(before->moment.before, before->moment.at, floor_);
         else stream.clock.join(graphs_.forgotten(), floor_);
@@ -55,8 +55,8 @@ void CheckEngine::launch_graph(const Step& step) {
         leaks_.add(moment, op.site);
 }
 
-/// Orders a part after the events of its wait nodes. A wait node names no record of its event, so
-/// all known records count.
+/// Orders a part after the events that its wait nodes wait for. A wait node does not specify one
+/// record of its event, so all known records count.
 void CheckEngine::join_events(Clock& clock, const Step& step, const ShapePart& part) {
     for (const EventWait& wait : part.waits) {
         const EventTrack* const event = events_.find(wait.event);
@@ -80,14 +80,14 @@ void CheckEngine::note_event_waits(const Step& step, const EventTrack& event,
     }
 }
 
-/// Launches a graph that wait nodes and record nodes divide into parts. Each part has positions of
-/// its own, as if it ran on a stream that forks from the launch's stream and joins it.
+/// Launches a graph that is divided into parts by wait nodes and record nodes. Each part has its
+/// own positions, as if it ran on a stream that forks from the launch's stream and joins it again.
 void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     StreamTrack& stream = *step.stream;
     Clock before = stream.clock;
     before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
     std::vector<Moment> parts;
-    Clock all;  // check_shape() compares the nodes of one launch
+    Clock all;  // not for conflicts within the launch: check_shape() finds those
     for (std::size_t i = 0; i < shape.streams.size(); ++i) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;
@@ -128,8 +128,8 @@ void CheckEngine::access_part(const Step& step, const ShapePart& part, Epoch epo
 
 // Batches ------------------------------------------------------------------------------------
 
-/// Handles the submission of a batch. Its operations were added when they were recorded. Work that
-/// its host functions enqueue is ordered after the whole batch.
+/// Handles the submission of a batch. The batch's operations were already added when they were
+/// recorded. Work that its host functions enqueue is ordered after the whole batch.
 void CheckEngine::sent_batch(const CheckOp& op) {
     const auto found = batched_.find(op.recording);
     if (found == batched_.end()) return;
@@ -148,7 +148,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
     if (found == batched_.end()) return;
     for (const Epoch epoch : found->second) abandoned_.insert(epoch.word());
     batched_.erase(found);
-    // Operations that the host knows to be complete have no conflicts any more.
+    // Forgets abandoned operations that the host knows to be complete: they cause no more
+    // conflicts.
     std::erase_if(abandoned_, [&](std::uint64_t word) {
         const Position mask = (Position{1} << Epoch::position_bits) - 1;
         return floor_.covers({static_cast<Slot>(word >> Epoch::position_bits), word & mask});
@@ -157,8 +158,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
 
 // Collectives --------------------------------------------------------------------------------
 
-/// Adds a share of a collective. Its writes are ordered after the entry of all shares. Later shares
-/// are still unknown, so the conflicts of a share are held until all shares are known or the
+/// Adds one share of a collective. The share's writes are ordered after the entry of all shares.
+/// Since later shares are unknown, conflicts are held until all shares have arrived or the
 /// collective is abandoned.
 void CheckEngine::share(const Step& step) {
     const CheckOp& op = step.op;

@@ -28,11 +28,11 @@ void CheckEngine::tie_event(const CheckOp& op) {
     if (op.kind == OpKind::export_event) exported_.join(newest.before, newest.at, floor_);
 }
 
-/// Joins the work of a stream up to a position. Also joins all work that the stream has waited for
-/// since.
+/// Joins the stream's work up to a position. The result may include work that the stream waited for
+/// later.
 void CheckEngine::join_moment(Clock& to, std::uint64_t stream, std::uint64_t position) {
     StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
-    // A forgotten stream has no work that the host has not waited for.
+    // A stream is forgotten only after the host has waited for all of its work.
     if (track == nullptr || position == 0) return;
     const Epoch epoch = track->epoch(position);
     track->last = std::max(track->last, epoch.position());
@@ -56,14 +56,14 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         return;
     }
     if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
-        return;  // a graph recorded it: `by_nodes` has been joined
-    // The record was forgotten. Its stream may have been destroyed since, and its slot reused.
+        return;  // a graph made this record, so `by_nodes` covers it
+    // The record was forgotten. Its stream may have been destroyed since, and the slot reassigned.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);
 }
 
-/// Joins the work of all streams. A destroyed stream has no number any more, so it may be any of
-/// them.
+/// Joins the work of all streams. Needed if the awaited stream was destroyed: it has no id any
+/// more, so it may be any of them.
 void CheckEngine::join_all(Clock& to) {
     streams_.for_each([&](const StreamTrack& stream) {
         to.join(stream.clock, {stream.slot, stream.last}, floor_);
@@ -82,7 +82,7 @@ void CheckEngine::wait(const Step& step) {
     if (op.event.event == 0 && op.other == op.stream) return;
     if (op.reason == WaitReason::batch) return join_target(stream.by_batches, op);
     const StreamTrack* const other = op.other != 0 ? streams_.find(op.other) : nullptr;
-    // A wait for a user of memory covers that use alone.
+    // A wait for one use of memory covers that use alone, not the whole stream.
     const bool is_for_use = op.reason == WaitReason::copy || op.reason == WaitReason::free_memory ||
                             op.reason == WaitReason::graph;
     if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr && !is_for_use &&
@@ -94,9 +94,9 @@ void CheckEngine::wait(const Step& step) {
     note_wait(step, event != nullptr ? event->find(op.event.record) : nullptr);
 }
 
-/// Returns whether the wait covers work that the stream was not ordered after. Returns false if
-/// several threads enqueue: observers may see their operations in another order than heddle did,
-/// which is no fault.
+/// Returns whether the elided wait covers work that the stream is not yet ordered after. Returns
+/// false if several threads enqueue. Observers may then see operations in another order than
+/// heddle, which is not a fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
     if (has_threads_) return false;
@@ -111,8 +111,8 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     return is_new;
 }
 
-/// Returns whether a slot's newest work is within `reached`, but is neither ordered before nor
-/// known to be complete.
+/// Returns whether the slot's newest work is new. It must be at or before `reached`, and neither
+/// `order` nor the host may cover it.
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;
@@ -121,7 +121,7 @@ bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
            !completed_.covers(newest);
 }
 
-/// Records as complete the work that a stream is ordered after without a wait.
+/// Records that this work is complete, unless a wait already orders the stream after it.
 void CheckEngine::note_completed(const Clock& work, const StreamTrack& stream) {
     const Order order{&stream.clock, &floor_, stream.slot};
     work.for_each_not_shared(stream.clock, [&](Epoch epoch) {

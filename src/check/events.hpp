@@ -18,7 +18,7 @@ struct EventRecord {
 
 struct EventTrack {
     static constexpr std::size_t most_records = 4;
-    std::vector<EventRecord> records;  ///< the newest ones, oldest first
+    std::vector<EventRecord> records;  ///< the newest records, oldest first
     Clock by_nodes;                    ///< work recorded since by record nodes of launched graphs
 
     template <class F> void each_moment(F&& f) const {
@@ -26,8 +26,8 @@ struct EventTrack {
         f(Moment{by_nodes, {}});
     }
     void add(std::uint64_t record, const Moment& moment, SiteId site);
-    /// Returns the record with this number, or the next newer one if it was forgotten. Returns null
-    /// if there is none.
+    /// Returns the record with this number. If it was forgotten, returns the next newer known
+    /// record. Returns null if there is none.
     const EventRecord* find(std::uint64_t record) const noexcept;
     /// Returns whether the record is newer than all known ones.
     bool is_newer(std::uint64_t record) const noexcept {
@@ -35,7 +35,7 @@ struct EventTrack {
     }
 };
 
-/// How an event may carry an order that heddle cannot observe.
+/// Ways in which an event may carry an order that heddle cannot observe.
 struct EventTies {
     SiteId leak = 0;  ///< handed out, exported or imported here
     bool is_exported = false;
@@ -52,8 +52,8 @@ public:
     const Clock& forgotten() const noexcept { return all_.forgotten(); }
     EventTies& tie(std::uint64_t id) { return ties_[id]; }
     EventTies ties_of(std::uint64_t id) const;
-    /// Returns the place of the first known record on the slot, at this position or later. Returns
-    /// 0 if there is none.
+    /// Returns the place of a known record on the epoch's slot: the first one at the epoch's
+    /// position or later. Returns 0 if there is none.
     SiteId record_behind(Epoch epoch) const;
     std::size_t size() const noexcept { return all_.size(); }
 

@@ -36,9 +36,10 @@ struct FindingSide {
     AccessMode mode = AccessMode::read;
     std::int8_t argument = -1;
     std::uint32_t node = CheckNode::no_node;  ///< index in the graph
-    SiteId in_node = 0;                       ///< graph launches: the node that accesses the memory
-    /// In a graph: the node that is or contains this side, in the innermost graph that contains
-    /// both sides. Also the name of the stream that the node was captured on, if any.
+    /// For a graph launch: the node that accesses the memory.
+    SiteId in_node = 0;
+    /// For a race within a graph: the node that represents this side in the innermost graph that
+    /// contains both sides. If the node was captured, `captured_on` is the name of its stream.
     SiteId edge_node = 0;
     std::uint32_t edge_index = CheckNode::no_node;
     std::string captured_on{};
@@ -50,8 +51,9 @@ struct FindingSide {
 /// The reason why a finding is only possible, not certain.
 enum class Doubt : std::uint8_t {
     none,
-    leak,           ///< an order may exist that heddle cannot observe: see Finding::leak
-    foreign,        ///< may have been freed and reused, with a wait that heddle cannot observe
+    leak,  ///< an order may exist that heddle cannot observe: see Finding::leak
+    /// The memory may have been freed and reused after a wait that heddle cannot observe.
+    foreign,
     unknown_graph,  ///< the graph's accesses to the memory are unknown
     new_memory,     ///< the host uses memory that a stream allocates
     many_rows,      ///< too many rows to compare, so the accesses may have no common bytes
@@ -59,19 +61,19 @@ enum class Doubt : std::uint8_t {
     address,        ///< the host may only take the address
 };
 
-/// The newest order of the second side's stream after the first side's stream, if any.
+/// The newest known order between the sides: the second side's stream waited for the first side's.
 struct KnownOrder {
     enum class Kind : std::uint8_t {
         none,
-        wait,            ///< a wait for an earlier position
+        wait,            ///< the wait covers only an earlier position
         never_recorded,  ///< a wait for an event that was never recorded
-        host_wait,       ///< the host waited for an earlier position
+        host_wait,       ///< the host waited, but only for an earlier position
     };
     Kind kind = Kind::none;
     WaitReason reason = WaitReason::user;
     SiteId record = 0;          ///< where the event of the wait was recorded
     SiteId wait = 0;            ///< where the wait was enqueued
-    std::uint64_t covered = 0;  ///< position on the first side's stream
+    std::uint64_t covered = 0;  ///< the position on the first side's stream that the wait covers
     std::uint64_t event = 0;
 };
 
@@ -81,9 +83,10 @@ struct Finding {
     bool is_certain = true;
     bool in_graph = false;  ///< both sides are nodes of one graph
     FindingSide first = {}, second = {};
-    /// The address of the first common byte, and one past the last one.
+    /// The common bytes are in [begin, end).
     std::uint64_t begin = 0, end = 0;
-    MemoryRange rows = no_rows;    ///< set if not all bytes from `begin` to `end` are common
+    /// The rows of the common bytes, if not all of [begin, end) is common.
+    MemoryRange rows = no_rows;
     std::uint64_t allocation = 0;  ///< 0 if heddle does not own the memory
     /// The address of the allocation, if known, and the size of an element.
     std::uint64_t allocation_begin = 0;
@@ -91,20 +94,21 @@ struct Finding {
     SiteId made = 0, freed = 0;  ///< where the memory was allocated, and freed
     KnownOrder order = {};
     Doubt doubt = Doubt::none;
-    SiteId leak = 0;  ///< the operation that may create an order that heddle cannot observe
+    /// An operation that may create an order that heddle cannot observe; 0 for none.
+    SiteId leak = 0;
     SiteId fork = 0;  ///< the fork of which both sides are branches
-    /// For reports: the second side's place was reached earlier, too. In a graph: at the first node
-    /// or before it.
+    /// For reports: the second side's place was also reached before the second side. In a graph, a
+    /// node with the second side's place is listed before the first side's node, or is that node.
     bool is_again = false;
     std::uint64_t shape = 0;  ///< id of the graph's shape
-    /// For reports: the place of a record of an event, at or after the first side. The second
-    /// side's stream has not waited for it.
+    /// For reports: the place of an event record at or after the first side. The second side's
+    /// stream could wait for this record, but has not.
     SiteId record_behind = 0;
-    /// For reports: a missing wait before this place was reported earlier. It would order these,
-    /// too.
+    /// For reports: a missing wait that was reported earlier, before this place. It would also
+    /// order this finding.
     SiteId same_wait = 0;
-    /// For reports: here the second side's stream replaced the first side's as the current stream,
-    /// with the option not to wait.
+    /// For reports: the place where the second side's stream became the current stream without a
+    /// wait for the first side's stream.
     SiteId unwaited_scope = 0;
 };
 
@@ -112,7 +116,7 @@ struct Finding {
 class FindingLog {
 public:
     struct Entry {
-        Finding finding;  ///< the first one of its kind and sites
+        Finding finding;  ///< the first finding of its kind and sites
         std::uint64_t seen = 0;
     };
     /// Adds a finding. Returns whether it is the first of its kind with these sites.

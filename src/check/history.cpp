@@ -40,9 +40,9 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
         cell.readers.clear();
         return;
     }
-    // Work that is ordered after the new access is also ordered after the accesses before it. A
-    // mark of the other mode stays, because it conflicts with accesses that this one does not
-    // conflict with.
+    // Removes earlier accesses that are ordered before the new one. Work ordered after the new
+    // access is ordered after them, too. Marks of another mode stay, because they conflict with
+    // accesses that the new mode does not conflict with.
     cell.readers.remove_if([&](const Mark& earlier) {
         return earlier.mode == mark.mode && order.covers(earlier.epoch);
     });
@@ -64,7 +64,7 @@ Cell part_of(const Cell& cell, std::uint64_t begin, std::uint64_t end) {
     return part;
 }
 
-/// Merges conflicts with rows of one access into one, from index `from` on.
+/// Merges conflicts with rows of one access, from index `from` on, into one conflict.
 void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all) {
     std::vector<Conflict> joined;
     for (std::size_t i = from; i < all.size(); ++i) {

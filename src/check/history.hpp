@@ -10,12 +10,13 @@ namespace heddle::detail {
 /// An earlier access that conflicts with a new one.
 struct Conflict {
     Mark first;
-    /// Common bytes, or the range that spans them if the access is strided.
+    /// The common bytes. For a strided access, the range from the first to the last common byte.
     std::uint64_t begin = 0, end = 0;
     /// False if it is unknown whether there are common bytes.
     bool is_certain = true;
-    MemoryRange rows = no_rows;  ///< set if not all bytes from `begin` to `end` are common
-    /// The accesses are ordered, but `first` freed the memory.
+    /// The rows of the common bytes, if not all of [begin, end) is common.
+    MemoryRange rows = no_rows;
+    /// True if `first` freed the memory before an ordered access.
     bool is_ordered = false;
 };
 
@@ -25,9 +26,10 @@ struct StridedMark {
     Mark mark;
 };
 
-/// The access history of one allocation, by FastTrack's rules. A write is compared with the last
-/// write and the reads since, and replaces both. A read is compared with the last write, and
-/// replaces the reads that are ordered before it. After a conflict, the later access counts.
+/// The access history of one allocation, by the rules of FastTrack. A write is compared with the
+/// last write and later reads, and replaces them. A read is compared with the last write. It
+/// replaces the reads that are ordered before it. After a conflict, the history keeps the later
+/// access.
 class History {
 public:
     static constexpr std::size_t most_strided = 64;

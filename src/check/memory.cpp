@@ -11,7 +11,7 @@ constexpr std::size_t many_foreign_cells = 4096;
 
 AllocationTrack& MemoryTable::of(const CheckAccess& access) {
     if (access.allocation == 0) {
-        // Freed memory may belong to another owner now.
+        // If the array was freed, its memory may now belong to an unknown owner.
         AllocationTrack* const found = at_address(access.address());
         return found != nullptr && !found->is_freed ? *found : foreign_;
     }
@@ -73,8 +73,8 @@ void MemoryTable::forget_covered(const HostFloor& floor) {
         if (foreign_.history.cells() > many_foreign_cells) foreign_.history = {};
     }
     if (freed_ < most_freed) return;
-    // Forgets the older half, even if it is not covered. This may hide races, but reports no false
-    // ones.
+    // Forgets the older half of the freed allocations, even those with pending work. This may hide
+    // races, but never causes false reports.
     std::vector<AllocationTrack*> freed;
     for (const auto& [id, track] : by_id_)
         if (track->is_freed) freed.push_back(track.get());

@@ -19,10 +19,10 @@ struct AllocationTrack {
     bool is_foreign = false;  ///< represents all memory that heddle does not own
     Epoch freed_at;
     History history;
-    /// By stream: the position up to which used_on() has declared its uses by plain pointers.
+    /// For each stream, the last position at which used_on() declared uses by plain pointers.
     std::vector<Epoch> declared;
 
-    /// Returns whether heddle knows of this use, so that it waits for the use before it frees.
+    /// Returns whether heddle knows of this use. heddle waits for all known uses before it frees.
     bool knows(const Mark& use) const noexcept {
         return !use.is_raw || std::any_of(declared.begin(), declared.end(), [&](Epoch until) {
             return until.slot() == use.epoch.slot() && use.epoch.position() <= until.position();
@@ -32,7 +32,7 @@ struct AllocationTrack {
 
 class MemoryTable {
 public:
-    /// Freed allocations are forgotten from this number on.
+    /// When this many freed allocations are known, older ones are forgotten.
     static constexpr std::size_t most_freed = 1024;
 
     MemoryTable() { foreign_.is_foreign = true; }
@@ -48,12 +48,12 @@ public:
     }
     /// Returns the allocation at this address, even if it was freed. Returns null if there is none.
     AllocationTrack* at_address(std::uint64_t address);
-    /// Adds an allocation. Moves earlier ones in the same memory to `former`.
+    /// Adds an allocation. Moves earlier allocations that overlap it to `former`.
     AllocationTrack& allocate(const CheckAccess& access, SiteId made,
                               std::vector<std::unique_ptr<AllocationTrack>>& former);
     void free(AllocationTrack& allocation, SiteId where, Epoch at);
-    /// Forgets accesses that the host knows to be complete, and old freed allocations, if there are
-    /// many.
+    /// If many accesses or freed allocations are kept: forgets old allocations and the accesses
+    /// that the host knows to be complete.
     void forget_covered(const HostFloor& floor);
     std::size_t size() const noexcept { return by_id_.size(); }
     std::size_t freed() const noexcept { return freed_; }

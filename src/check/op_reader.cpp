@@ -26,7 +26,7 @@ bool is_wait(OpKind kind) noexcept {
            kind == OpKind::synchronize_begins || kind == OpKind::synchronize;
 }
 
-/// Returns whether the operation may signal other work. A kernel with concurrent accesses may, too.
+/// Returns whether the operation may signal other work. A kernel with concurrent accesses counts.
 bool may_signal(const OpInfo& op) noexcept {
     return op.may_signal ||
            std::any_of(op.accesses.begin(), op.accesses.end(), [](const OpAccess& access) {

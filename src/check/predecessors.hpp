@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Finds the direct predecessors of each node. A node after a conditional node also follows all
-/// nodes of its bodies.
+/// Finds the direct predecessors of each node. A successor of a conditional node also has the nodes
+/// of the bodies as predecessors.
 class Predecessors {
 public:
     explicit Predecessors(const CheckShape& shape) : nodes_(shape.nodes), bodies_(nodes_.size()) {

@@ -11,10 +11,10 @@
 
 namespace heddle::detail {
 
-/// Keeps at most a fixed number of values, by number. When full, it forgets the half that was not
-/// used for longest, and joins their order into forgotten(). That clock can replace a missing
-/// value: this may hide races, but reports no false ones. Value has a function each_moment(f),
-/// which calls f(const Moment&).
+/// Stores up to a fixed number of values, by number. When full, it drops the least recently used
+/// half, and joins the order of the dropped values into forgotten(). Use forgotten() in place of a
+/// missing value: it may hide races, but never causes false reports. Value must have a function
+/// each_moment(f) that calls f(const Moment&).
 template <class Value> class Recent {
 public:
     explicit Recent(std::size_t most) : most_(most) {}

@@ -64,7 +64,7 @@ std::string who(const Side& side) {
     }
 }
 
-/// Returns the sentence that describes the possible harm.
+/// Returns the first sentence of the report: the harm that the race may do.
 std::string headline(const Race& race, const std::string& first_place,
                      const std::string& second_place) {
     std::string first = who(race.first), second = who(race.second);
@@ -102,14 +102,14 @@ std::string ordinal(int index) {
 /// Returns whether the operation begins or ends the lifetime of memory.
 bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
 
-/// Returns the stream, for example "stream main of cpu:0". A stream without a name is followed by
-/// the place where it was made.
+/// Returns the stream, for example "stream main of cpu:0". For a stream without a name, the text
+/// includes the place where it was made.
 std::string stream_text(const std::string& name, const std::string& made) {
     if (!name.starts_with("stream ")) return "stream " + name;
     return made.empty() ? name : formatted("{} (made at {})", name, made);
 }
 
-/// Returns the operation and the place of one side, for the report's first line about it.
+/// Returns one side's operation and place, for the first line about that side.
 std::string who_and_where(const Side& side, const FindingSide& found, const ReportNames& names,
                           const std::string& place, bool is_node) {
     if (is_host(side) && found.reach != HostReach::none)
@@ -242,8 +242,8 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
     return "";
 }
 
-/// Returns the missing wait or edge. If the host's access is only known to be after a place, the
-/// text names that place.
+/// Returns the text about the missing wait or edge. If the exact place of the host's access is
+/// unknown, the text names the last place before it.
 std::string missing(const Finding& finding, const ReportNames& names, const Race& race) {
     const std::string text = missing_text(finding, names, race);
     constexpr std::string_view before = "before ";

@@ -19,8 +19,8 @@ public:
     virtual std::string stream(std::uint64_t id) const = 0;
     /// Returns the stream's name without its device.
     virtual std::string short_stream(std::uint64_t id) const = 0;
-    /// Returns where the stream was made, for example "solver.cpp:40". Returns an empty text if
-    /// unknown.
+    /// Returns the place where the stream was made, for example "solver.cpp:40". Returns an empty
+    /// text if unknown.
     virtual std::string made_at(std::uint64_t) const { return {}; }
 
 protected:

@@ -17,16 +17,16 @@ struct EventWait {
     SiteId site = 0;
 };
 
-/// The accesses of a part of a graph: the nodes with the same wait nodes before them and the same
-/// record nodes after them.
+/// The accesses of a part of a graph. All nodes of a part have the same wait nodes before them, and
+/// the same record nodes after them.
 struct ShapePart {
     std::vector<EventWait> waits;        ///< waits before this part, by event
     std::vector<std::uint64_t> records;  ///< events that are recorded after this part, in order
-    std::vector<CheckAccess> accesses;   ///< merged
+    std::vector<CheckAccess> accesses;   ///< accesses of all nodes of the part, merged
 };
 
 struct ShapeUse {
-    /// In an order that respects the edges between them. Never empty.
+    /// Each part is listed after the parts with edges to it. Never empty.
     std::vector<ShapePart> parts;
     std::vector<std::uint64_t> records;  ///< all events that are recorded
     /// Whether the accesses of all nodes are known.

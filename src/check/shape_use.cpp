@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Merges accesses of one kind that overlap or touch. Does not change strided ones.
+/// Merges accesses of the same kind that overlap or touch. Leaves strided accesses as they are.
 std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
     const auto rank = [](const CheckAccess& one) {
         const bool is_write = one.mode == AccessMode::write || one.mode == AccessMode::read_write;
@@ -46,7 +46,7 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
 
 using Events = std::set<std::uint64_t>;
 
-/// The events of the wait nodes before each node, and of the record nodes after it.
+/// For each node: the events of the wait nodes before it, and of the record nodes after it.
 struct NodeTies {
     std::vector<Events> waits, records;
 };
@@ -80,7 +80,8 @@ bool has_events(const CheckShape& shape) {
 }  // namespace
 
 ShapeUse use_of(const CheckShape& shape) {
-    // A part that precedes another one has fewer waits before it, or more records after it.
+    // Sorted by a key that respects edges: an earlier part has fewer waits before it or more
+    // records after it.
     using Key = std::tuple<std::size_t, std::ptrdiff_t, Events, Events>;
     std::map<Key, std::vector<CheckAccess>> parts;
     const NodeTies ties = has_events(shape) ? ties_of(shape) : NodeTies{};

@@ -33,9 +33,9 @@ public:
 private:
     static constexpr std::size_t places = 512;
 
-    // Places and names are string literals, which rarely change their address: the cache is indexed
-    // by address. The texts are compared, too, because an unloaded library may leave its addresses
-    // to other texts.
+    // Returns the cache index of a site. Places and names are string literals with stable
+    // addresses, so the index depends on the addresses. The cache compares the texts, too: after a
+    // library is unloaded, its addresses may hold other texts.
     static std::size_t place_of(OpKind kind, const char* name,
                                 const SourceLocation& where) noexcept {
         const auto mix = reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u +

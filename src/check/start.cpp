@@ -74,7 +74,7 @@ void end_at_exit() noexcept {
     _exit(status_of_races);
 }
 
-/// Parses HEDDLE_CHECK: words, separated by commas. Throws UsageError if a word is unknown.
+/// Parses HEDDLE_CHECK: words separated by commas. Throws UsageError if a word is unknown.
 check::Options read_options(std::string_view text, const ErrorSite& site) {
     check::Options options;
     while (!text.empty()) {
@@ -109,7 +109,7 @@ void start_check(std::string_view text) {
             return text.find(word) != std::string_view::npos;
         };
         if (!has("exit") && !has("abort")) throw;
-        // The program relies on its exit status, so an unchecked run must not look correct.
+        // Fails the process: exit status 0 would claim that there were no races.
         std::fputs((std::string(error.what()) + "\n").c_str(), stderr);
         _exit(status_of_races);
     }

@@ -30,19 +30,21 @@ struct StreamTrack {
     Slot slot = 0;
     Position base = 0;  ///< position on the slot = base + position on the stream
     Position last = 0;  ///< slot position of the newest operation
-    Clock clock;        ///< of other slots: work that the next operation is ordered after
-    /// Work covered only by waits that a batch added on its own. A program must not rely on them.
+    Clock clock;        ///< work on other slots that the next operation is ordered after
+    /// Work that is ordered only by waits that a batch added on its own. A program must not rely on
+    /// such waits.
     Clock by_batches;
     Position last_work = 0;  ///< slot position of the newest operation that needs a wait
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< collectives with missing shares
-    SiteId leak = 0;                     ///< its handle was exposed here: unobserved work may exist
-    SiteId poisoned = 0;                 ///< an operation was dropped here
-    bool in_collective = false;          ///< it has taken part in a collective
-    std::uint64_t by_data = 0;           ///< id of the first stream of its order_by_data
+    /// The place where its handle was exposed: foreign work may have been enqueued.
+    SiteId leak = 0;
+    SiteId poisoned = 0;         ///< the place where an operation was dropped
+    bool in_collective = false;  ///< whether it has taken part in a collective
+    std::uint64_t by_data = 0;   ///< id of the first stream of its order_by_data
     std::vector<OrderNote> notes;
-    KnownOrder fork;                    ///< the newest fork of which it is a branch
-    std::vector<GraphLaunch> launches;  ///< the newest ones, for reports, as a ring
+    KnownOrder fork;                    ///< the place where it became a branch of the newest fork
+    std::vector<GraphLaunch> launches;  ///< a ring of the newest launches, for reports
     std::size_t launched = 0;           ///< the number of launches so far
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
@@ -57,11 +59,12 @@ struct StreamTrack {
     }
 };
 
-/// Assigns a slot to each stream. May release a slot once all work of its stream is known to be
-/// complete, even if the stream still exists. The stream can acquire a slot again later.
+/// Assigns a slot to each stream. Once all work of a stream is known to be complete, the slot may
+/// be assigned to another stream, even if the first still exists. A stream can get a slot again
+/// later.
 class StreamTable {
 public:
-    /// Returns the stream's track. Creates it if there is none. Pointers to other tracks stay valid
+    /// Returns the stream's track, and creates it if necessary. Pointers to other tracks stay valid
     /// until the next call of forget_covered().
     StreamTrack& at(std::uint64_t id);
     StreamTrack* find(std::uint64_t id) noexcept;
@@ -84,10 +87,10 @@ private:
     Slot share_slot();
 
     std::unordered_map<std::uint64_t, std::unique_ptr<StreamTrack>> by_id_;
-    std::vector<StreamTrack*> by_slot_{nullptr};  // 0 is the host's
+    std::vector<StreamTrack*> by_slot_{nullptr};  // the host's entry (slot 0) is null
     std::vector<Position> reached_{0};            // by slot: the last position of its former stream
     std::vector<Slot> free_;
-    std::size_t many_ = 32;  // number of streams from which on some are forgotten
+    std::size_t many_ = 32;  // from this number of streams on, idle ones are forgotten
     std::uint64_t made_ids_ = 0;
     Slot shared_ = 0;
     StreamTrack* newest_ = nullptr;  // the stream that was found last

@@ -16,8 +16,8 @@ bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end)
     return rows.address() + last * rows.pitch + rows.bytes > begin;
 }
 
-/// Returns whether two accesses with the same pitch overlap. Row i of `a` can only overlap rows
-/// i + k and i + k + 1 of `b`. All rows have the same k.
+/// Returns whether two accesses with the same pitch overlap. There is one k for all rows: row i of
+/// `a` can only overlap rows i + k and i + k + 1 of `b`.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());
@@ -65,7 +65,7 @@ namespace {
 
 /// Returns the common bytes of the rows and of the contiguous bytes [begin, end).
 CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end) {
-    // The first row that ends behind `begin`, and the last one that begins before `end`.
+    // The first row that ends after `begin`, and the last one that begins before `end`.
     const std::uint64_t first = begin < rows.address() + rows.bytes
                                     ? 0
                                     : (begin - rows.address() - rows.bytes) / rows.pitch + 1;
@@ -78,8 +78,8 @@ CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::
     return common;
 }
 
-/// Returns the common bytes of two accesses with the same pitch. Row i of `a` overlaps row i + k of
-/// `b` and no other. Returns an empty range if a row overlaps two rows.
+/// Returns the common bytes of two accesses with the same pitch, if row i of `a` overlaps only row
+/// i + k of `b`. Returns an empty range if a row overlaps two rows.
 CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());

@@ -107,7 +107,8 @@ public:
         if (call_.root >= n_) throw_no_rank(site(), call_.root, n_);
     }
 
-    /// Requires one view for each rank. `what` names the views in the message: "views to send".
+    /// Requires one view for each rank. The message contains the second argument, for example
+    /// "views to send".
     void one_for_each(const PerRank<Part>& parts, const char* what) const {
         if (parts.count != n_) one_each(parts.count, what);
     }
@@ -129,7 +130,7 @@ public:
                             "or subview() of the larger",
                             i, parts[i].size, size);
     }
-    /// Requires the size of `whole` to be the sum of the sizes of all parts.
+    /// Requires that the size of `whole` is the sum of the sizes of all parts.
     void holds(const Part& whole, std::size_t rank, std::size_t sum) const {
         if (whole.size != sum)
             usage_error(site(),
@@ -137,8 +138,8 @@ public:
                         "and the parts have {} together",
                         rank, whole.size, sum);
     }
-    /// Requires that one rank's two views do not overlap, or that `part` is the elements of `whole`
-    /// from `first` on.
+    /// Checks two views of one rank. They must not overlap, except that `part` may be the elements
+    /// of `whole` from `first` on.
     void in_place(const Part& whole, const Part& part, std::size_t first, std::size_t rank) const {
         if (whole.size == 0 || part.size == 0) return;
         const auto* const a = static_cast<const std::byte*>(whole.data);
@@ -171,8 +172,8 @@ private:
     const std::size_t n_;
 };
 
-/// Checks the parts of all ranks against the views that contain all parts: one for each rank, or
-/// only the root's.
+/// Compares the parts of all ranks with the views that contain all parts. Without a root, each rank
+/// has such a view; with a root, only the root has one.
 void check_parts(const Checks& check, PerRank<Part>& parts, PerRank<Part>& wholes,
                  const std::size_t* root) {
     check.memory(parts);

@@ -1,4 +1,4 @@
-// Checks shared by the collectives of one process (DeviceGroup) and of several (Communicator).
+// Checks for collectives within one process (DeviceGroup) and between processes (Communicator).
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace heddle::detail {
 
-/// Throws UsageError for a rank that is not one of `ranks`.
+/// Throws UsageError for an invalid rank: there are only `ranks` ranks.
 [[noreturn]] void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks);
 /// Throws UsageError for an average of elements that are not floating-point numbers.
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where);
 
-/// Throws UsageError if a part that is not empty is null, freed, or not memory of `device`. `what`
-/// names the part in the message. Sets the owner of a part that has none and is in an array.
+/// Throws UsageError if a part is null, freed, or not in memory of `device`. An empty part is
+/// always valid. The message names the part by `what`. If the part has no owner but is in an array,
+/// sets its owner.
 void check_memory(Part& part, std::size_t element, Device device, const std::string& what,
                   const char* call, const SourceLocation& where);
 

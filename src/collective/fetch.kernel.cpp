@@ -12,11 +12,12 @@ namespace {
 using Bytes = unsigned char;
 using BytePack = Pack<Bytes>;
 
-/// Each index copies `width` bytes of one part. On a GPU that is one pack, so that neighbouring
-/// threads copy neighbouring packs; on a CPU it is many.
+/// Each index copies `width` bytes of one part. On a GPU, these bytes are one pack, so that
+/// neighbouring threads copy neighbouring packs. On a CPU, they are many packs.
 struct Fetch {
     std::uint64_t width;
-    /// The index at which each part ends. Unused parts end where the last one does.
+    /// The index at which each part ends. An unused part ends at the same index as the last used
+    /// one.
     std::uint64_t end[fetch_width];
 
     HEDDLE_FN void operator()(std::size_t i, View<Bytes> a, View<const Bytes> from_a, View<Bytes> b,

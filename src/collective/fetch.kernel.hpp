@@ -1,4 +1,4 @@
-// Copies several small parts, also from other devices, with one kernel.
+// Copies several small parts with one kernel. Parts may be on other devices.
 #pragma once
 
 #include <heddle/detail/collective_call.hpp>
@@ -13,11 +13,12 @@ struct Fetched {
     Part to, from;
 };
 
-/// Returns whether all parts are aligned for the kernel's packs.
+/// Returns whether all parts have the alignment that the kernel's packs need.
 bool can_fetch(const Fetched* parts, std::size_t count) noexcept;
 
-/// Copies up to fetch_width parts on `stream`, whose device must reach all of them. Elements have
-/// `element` bytes. The parts must not be empty or overlap, and can_fetch() must be true.
+/// Copies up to fetch_width parts on `stream`. The stream's device must be able to access all
+/// parts. Elements have `element` bytes. Parts must not be empty and must not overlap. can_fetch()
+/// must be true for them.
 void launch_fetch(StreamRef stream, const Fetched* parts, std::size_t count, std::size_t element,
                   const SourceLocation& where);
 

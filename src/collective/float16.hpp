@@ -1,5 +1,5 @@
-// 16-bit floating-point numbers without the types that only CUDA's headers have: stored as bits,
-// computed as floats.
+// 16-bit floating-point numbers that need no CUDA headers. They are stored as bits, and computed as
+// floats.
 #pragma once
 
 #include <bit>
@@ -31,15 +31,16 @@ struct Float16 {
     HEDDLE_FN static Float16 of(float x) {
         const std::uint32_t sign = bits_of(x) >> 16 & 0x8000, size = bits_of(x) & 0x7fffffff;
         if (size > 0x7f800000) return {static_cast<std::uint16_t>(sign | 0x7e00)};  // NaN
-        // Below 2^-14 the result is subnormal. Its spacing, 2^-24, is that of floats in [0.5, 1),
-        // so adding 0.5 rounds to it.
+        // Below 2^-14, the result is subnormal: a multiple of 2^-24. Floats in [0.5, 1) are
+        // multiples of 2^-24, too, so adding 0.5 rounds the value correctly.
         if (size < 0x38800000) {
             const std::uint32_t rounded = bits_of(float_of(size) + 0.5f) - bits_of(0.5f);
             return {static_cast<std::uint16_t>(sign | rounded)};
         }
         const std::uint32_t rounded = size + 0xfff + (size >> 13 & 1);
         if (rounded >= 0x47800000)
-            return {static_cast<std::uint16_t>(sign | 0x7c00)};  // 2^16 and above: infinity
+            // Values from 2^16 on become infinity.
+            return {static_cast<std::uint16_t>(sign | 0x7c00)};
         return {static_cast<std::uint16_t>(sign | (rounded - 0x38000000) >> 13)};
     }
     HEDDLE_FN float value() const {

@@ -69,7 +69,7 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
     try {
         return detail::nccl_join_all(devices, where);
     } catch (const NativeError& error) {
-        detail::report(error);  // falls back to copies
+        detail::report(error);  // continues with copies instead
         return {};
     }
 }
@@ -80,7 +80,7 @@ DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options
     check_devices(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
     state_->nccl = join(state_->devices, options.transport, where);
-    // Within a process, NCCL's kernels also read and write other ranks' arrays in place.
+    // Within a process, NCCL's kernels read and write the arrays of other ranks directly.
     if (options.access || !state_->nccl.empty()) enable_access(state_->devices, where);
     state_->ranks.reserve(state_->devices.size());
     for (const Device device : state_->devices) state_->ranks.emplace_back(device);

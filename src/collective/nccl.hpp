@@ -1,4 +1,4 @@
-// The seam to NCCL, implemented by src/nccl, or by src/no_nccl in builds without NCCL.
+// The interface to NCCL. src/nccl implements it; in builds without NCCL, src/no_nccl does.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace heddle::detail {
 
-/// A rank of an NCCL communicator, for one device of this process.
+/// One rank of an NCCL communicator. It belongs to one device of this process.
 class NcclRank {
 public:
-    /// Waits for the rank's collectives, or aborts them if one failed. Passes failures to the
-    /// report hook.
+    /// Waits for the rank's collectives. If one of them failed, aborts them instead. Failures are
+    /// passed to the report hook.
     virtual ~NcclRank() = default;
     virtual void check(const char* call, const SourceLocation& where) = 0;
     virtual void abort() noexcept = 0;
 };
 
-/// One rank's share of a collective, and its stream. Both are checked: the stream is usable,
+/// One rank's share of a collective, and its stream. Both have been checked. The stream is usable,
 /// belongs to the rank's device, and is not recorded by a batch.
 struct NcclShare {
     NcclRank* rank;
@@ -29,7 +29,7 @@ struct NcclShare {
     std::size_t number, ranks;
 };
 
-/// Returns the reason why NCCL is not available. Returns an empty string if it is.
+/// Returns why NCCL is not available. Returns an empty string if it is.
 std::string nccl_missing();
 CommunicatorId nccl_id(const SourceLocation& where);
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::size_t rank, std::size_t size,

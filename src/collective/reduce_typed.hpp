@@ -1,5 +1,5 @@
-// The kernels that combine elements. Two files instantiate them, for floating-point numbers and for
-// integers, because each takes long to compile.
+// The kernels that combine elements. They take long to compile, so floating-point numbers and
+// integers are instantiated in separate files.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heddle::detail {
 
-// Integers are added and multiplied as unsigned integers, which wrap around.
+// Signed integers are computed as unsigned ones, so that they wrap around.
 template <class T, bool = std::is_integral_v<T>> struct Unsigned {
     using type = T;
 };
@@ -55,8 +55,8 @@ template <class T, class A> HEDDLE_FN T closed(A x) {
 }
 template <class T> using Opened = decltype(opened(T{}));
 
-/// Each index combines `width` elements. On a GPU that is one element or one pack, so that
-/// neighbouring threads read neighbouring elements; on a CPU it is a long loop.
+/// Each index combines `width` elements. On a GPU, these are one element or one pack, so that
+/// neighbouring threads read neighbouring elements. On a CPU, they are the elements of a long loop.
 template <class T, class Op, bool divides> struct Reduce {
     std::uint64_t count;
     std::uint64_t width;
@@ -96,7 +96,8 @@ template <class T, class Op, bool divides> struct Reduce {
         }
 #endif
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
-        // `to` may alias a source, but only at the same elements.
+        // `to` may alias a source, but only element by element: the same index has the same
+        // address.
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1  // one element, or the rest of a pack
 #elif defined(__GNUC__) && !defined(__clang__)
@@ -140,7 +141,7 @@ template <class T, class Op, bool divides = false> void launch_one(const ReduceO
 }
 
 template <class T> void launch_typed(const ReduceOrder& order, ReduceOp op) {
-    using W = Wrapping<T>;  // one kernel for signed and unsigned
+    using W = Wrapping<T>;  // signed and unsigned types share one kernel
     switch (op) {
     case ReduceOp::product: return launch_one<W, Product>(order);
     case ReduceOp::min: return launch_one<T, Min>(order);

@@ -1,5 +1,6 @@
-// Collectives with copies and kernels. Each rank's stream fetches the data for its rank; no rank
-// writes to another one. At the end, a rank that was read waits for its readers.
+// Collectives by copies and kernels. The stream of each rank fetches the data for that rank; no
+// rank writes to another rank's memory. At the end, each rank waits until the others have read its
+// data.
 #include "collective/group.hpp"
 
 #include <algorithm>
@@ -9,30 +10,30 @@ namespace heddle::detail {
 
 namespace {
 
-/// Below a threshold, every rank that receives the result reduces the whole array. Larger arrays
-/// are reduced in slices, one per rank, which are then gathered. With more than two ranks, slices
-/// move less data, but need one more step. That step takes as long as a GPU's link needs for
-/// step_bytes.
+/// Below a threshold, every rank that needs the result reduces the whole array. Larger arrays are
+/// divided into slices: each rank reduces one, and then the slices are gathered. With more than two
+/// ranks, slices move less data but need one more step. That step takes about as long as a GPU's
+/// link needs to transfer step_bytes.
 constexpr std::size_t step_bytes = 4 << 20;
-/// The threshold for ranks that work in place. They keep the result in scratch memory until all
-/// have read, and then copy it.
+/// The threshold for ranks that work in place. Such a rank keeps its result in scratch memory until
+/// all ranks have read its input, and then copies the result.
 constexpr std::size_t small_in_place = 256 << 10;
-/// The threshold for all_reduce on CPU devices, which share the processors: n times the work takes
-/// n times as long. Four ranks on 2 cores: 64 KB take 58 µs at once and 24 in slices, 256 KB 224
-/// and 54.
+/// The threshold for all_reduce on CPU devices. They share the processors, so n times the work
+/// takes n times as long. Measured with four ranks on 2 cores: 64 KB take 58 µs at once and 24 µs
+/// in slices, and 256 KB take 224 µs and 54 µs.
 constexpr std::size_t small_on_cpu = 16 << 10;
 constexpr std::size_t small_reduce_on_cpu = 256 << 10;
-/// From this size on, broadcasts split the root's link: each rank fetches one slice from the root
-/// and the others from the other ranks.
+/// From this size on, a broadcast avoids that all ranks fetch the whole array from the root. Each
+/// rank fetches one slice from the root, and the other slices from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU. Reducing in
-/// slices moves 2 (n - 1) / n times the array.
+/// The threshold for n GPUs. To reduce the whole array at once, each GPU receives n - 1 times the
+/// array. In slices, it receives 2 (n - 1) / n times the array.
 constexpr std::size_t small_bytes(std::size_t n) {
     return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));
 }
 
-/// Slices of equal size in whole lines. The last ones may be shorter.
+/// Equal slices, each a whole number of lines (scratch_line). The last ones may be shorter.
 struct Slices {
     std::size_t count, each;
     Slices(std::size_t elements, std::size_t parts, std::size_t element) : count(elements) {
@@ -75,7 +76,8 @@ void CollectiveRun::broadcast() {
     const std::size_t root = call_.root;
     const bool spread = n_ > 3 && views[root].size * call_.element >= spread_bytes;
     const Slices slices(views[root].size, spread ? n_ - 1 : 1, call_.element);
-    // The slice that a rank fetches from the root: the whole array, or one slice per rank.
+    // The number of the slice that a rank fetches from the root. If the array is not divided, it is
+    // 0 for all.
     const auto number = [&](std::size_t rank) { return spread ? (rank + n_ - root - 1) % n_ : 0; };
     const auto want_slice = [&](std::size_t rank, std::size_t other, std::size_t k) {
         want(slice(call_, views[rank], slices.first(k), slices.size(k)),
@@ -98,7 +100,7 @@ void CollectiveRun::broadcast() {
             if (other == root) continue;
             await(i, other, halfway);
             want_slice(i, other, number(other));
-            fetch(i);  // each slice as soon as it has arrived
+            fetch(i);  // copies each slice as soon as it is available
         }
         mark(i, left);
     }
@@ -143,7 +145,7 @@ void CollectiveRun::all_gather() {
     const Offsets at = offsets_of(call_.send);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {
-        // Each rank starts with a different slice, so that a rank is not read by all others at
+        // Each rank begins with a different slice, so that all ranks do not read from one rank at
         // once.
         for (std::size_t k = 0; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
@@ -172,8 +174,8 @@ void CollectiveRun::reduce() {
         for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
         return;
     }
-    // Each rank combines one slice. The root writes its slice into the result. The others write
-    // theirs into scratch memory, from which the root fetches them.
+    // Each rank combines one slice. The root writes its slice directly into the result. The other
+    // ranks write theirs into scratch memory, from which the root fetches them.
     const Slices slices(count, n_, call_.element);
     const auto at_root = [&](std::size_t i) {
         return slice(call_, result, slices.first(i), slices.size(i));
@@ -189,7 +191,7 @@ void CollectiveRun::reduce() {
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root) want(at_root(i), kept(i, slices.size(i)));
     fetch(root);
-    mark(root, left);  // ordered after `halfway` of all ranks
+    mark(root, left);  // already ordered after `halfway` of all ranks
     for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
 }
 
@@ -234,7 +236,8 @@ void CollectiveRun::all_reduce() {
 
 void CollectiveRun::all_reduce_at_once() {
     const std::size_t count = call_.send[0].size;
-    // A rank that works in place keeps the result in scratch memory until all have read.
+    // A rank that works in place keeps its result in scratch memory until all ranks have read its
+    // input.
     const auto aside = [&](std::size_t i) { return n_ > 1 && is_in_place(i); };
     for (std::size_t i = 0; i < n_; ++i)
         need_scratch(i, aside(i) ? count * call_.element : 0, count);

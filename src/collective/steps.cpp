@@ -10,9 +10,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// The most bytes of each rank that are staged at once, before they are combined.
+/// The most bytes of each rank that are staged at once for combining.
 constexpr std::size_t piece_bytes = 8 << 20;
-/// Up to this many bytes, one kernel copies all parts that a rank fetches at once.
+/// Up to this many bytes, one kernel copies all parts that a rank has to fetch.
 constexpr std::size_t fetch_bytes = 8 << 20;
 constexpr std::size_t fetch_bytes_on_cpu = 16 << 10;
 
@@ -52,9 +52,9 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
     for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
 }
 
-// Either each rank waits for all others, or all wait through rank 0. The first way takes the host
-// n * (n - 1) waits. The second takes 2 * (n - 1) waits, and one more step on the devices. In a
-// graph, waits cost the host nothing.
+// Makes each rank wait for all others, or makes all ranks wait through rank 0. The first way costs
+// the host n * (n - 1) waits. The second costs 2 * (n - 1) waits, but one more step on the devices.
+// In a graph, waits cost the host nothing, so the first way is used.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {
         for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
@@ -104,14 +104,14 @@ void CollectiveRun::fetch(std::size_t rank) {
 }
 
 bool CollectiveRun::reaches(std::size_t rank, const Part& part) const {
-    // The location of memory that heddle did not allocate is unknown.
+    // If heddle did not allocate the memory, its location is unknown.
     return group_.options.access && part.owner != nullptr &&
            peer_reachable(*part.owner, *call_.streams[rank]);
 }
 
 std::size_t CollectiveRun::staged(std::size_t rank) const {
     if (n_ == 1) return 0;
-    std::size_t pieces = n_ > reduce_width ? 1 : 0;  // for the partial result
+    std::size_t pieces = n_ > reduce_width ? 1 : 0;  // one more piece for the partial result
     for (std::size_t other = 0; other < n_; ++other)
         if (!reaches(rank, other)) ++pieces;
     return pieces;
@@ -130,7 +130,8 @@ void CollectiveRun::need_scratch(std::size_t rank, std::size_t kept, std::size_t
     if (capturing_ != n_) {
         memory = &of_capture_.emplace_back(empty<std::byte>(s, bytes, call_.where));
     } else if (memory->size() < bytes || group_.ranks[rank].scratch_stream != s.id()) {
-        // A different stream gets new memory, so that it need not wait for the previous one.
+        // Another stream gets new memory. So it need not wait for the stream that used the old
+        // memory.
         memory->reset();
         *memory = empty<std::byte>(s, bytes, call_.where);
         group_.ranks[rank].scratch_stream = s.id();
@@ -152,7 +153,7 @@ void CollectiveRun::combine(std::size_t rank, const Part& to, std::size_t first)
             return part;
         };
         std::array<Part, max_ranks> sources;
-        for (std::size_t k = 0; k < n_; ++k) {  // each rank starts with a different one
+        for (std::size_t k = 0; k < n_; ++k) {  // each rank begins with a different source
             const std::size_t other = (rank + k) % n_;
             const Part there = slice(call_, call_.send[other], first + begin, count);
             sources[other] = reaches(rank, other) ? there : take();

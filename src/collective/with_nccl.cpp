@@ -1,4 +1,4 @@
-// Runs collectives of one process with NCCL: enqueues the shares of all ranks together.
+// Runs collectives of one process with NCCL. Enqueues the shares of all ranks together.
 #include <array>
 
 #include "collective/group.hpp"
@@ -18,13 +18,13 @@ bool sends_from_root(CollectiveKind kind) {
     return kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
 }
 
-/// Returns the rank's part if `has`; otherwise an empty one.
+/// Returns the rank's part, or an empty part if `has` is false.
 Part share_of(const PerRank<Part>& parts, std::size_t rank, bool has) {
     if (!has) return {nullptr, 0, nullptr};
     return parts.count > 1 ? parts[rank] : parts[0];
 }
 
-/// Propagates failures that are detected later, as a wait would.
+/// Propagates failures between the ranks' streams, as waits would. They may be detected later.
 void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
     for (std::size_t from = 0; from < ranks; ++from) {
         StreamRecord& sender = record_of(*call.streams[from]);

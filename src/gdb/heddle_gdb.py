@@ -121,7 +121,7 @@ class Memory:
 
     def is_on_host(self):
         if self.block == 0:
-            return False  # whose memory it is, only the driver knows
+            return False  # only the driver knows the owner of the memory
         on_gpu = integer(self.block + offset("block_device"), 1) == 1
         return not self.is_gone() and not (on_gpu and member(self.block, "block_kind", 1) == 0)
 

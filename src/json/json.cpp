@@ -8,8 +8,8 @@
 namespace heddle::json {
 namespace {
 
-/// Returns the length of a UTF-8 sequence with this first byte. Returns 0 if no sequence begins
-/// with it.
+/// Returns the length of a UTF-8 sequence that begins with this byte. Returns 0 if no sequence
+/// begins with this byte.
 std::size_t utf8_length_by_lead(unsigned lead) {
     return lead < 0x80   ? 1
            : lead < 0xc2 ? 0
@@ -38,11 +38,11 @@ std::string escape(unsigned high, unsigned low) {
     return {'\\', 'u', digits[high / 16], digits[high % 16], digits[low / 16], digits[low % 16]};
 }
 
-/// Returns the number as text, or "null" if JSON has no such number. `format`: further arguments of
-/// std::to_chars.
+/// Returns the number as text, or "null" if JSON has no such number. `format` holds further
+/// arguments for std::to_chars.
 template <class... Format> std::string formatted(double value, Format... format) {
     if (!std::isfinite(value)) return "null";
-    char buffer[512];  // the largest number has 309 digits before the point
+    char buffer[512];  // long enough: the largest number has 309 digits before the point
     const auto [end, error] = std::to_chars(buffer, std::end(buffer), value, format...);
     return error == std::errc{} ? std::string(buffer, end) : "null";
 }

@@ -9,8 +9,8 @@
 
 namespace heddle::json {
 
-/// Returns a JSON string, including quotes. Bytes that are not UTF-8 (paths need not be) become
-/// \udc80 to \udcff, as in Python's "surrogateescape".
+/// Returns a JSON string, including quotes. Bytes that are not UTF-8, as in some paths, become
+/// \udc80 to \udcff. Python's "surrogateescape" does the same.
 std::string string(std::string_view text);
 
 /// Returns the shortest text that reads back as `value`, or "null" if JSON has no such number.
@@ -21,12 +21,12 @@ std::string number(std::integral auto value) { return std::to_string(value); }
 
 inline std::string boolean(bool value) { return value ? "true" : "false"; }
 
-/// Returns [a, b]. The items are JSON.
+/// Returns "[a, b]". The items must be JSON.
 std::string array(const std::vector<std::string>& items);
-/// Same as array(), but with a line for each item.
+/// Same as array(), but puts each item on its own line.
 std::string array_of_lines(const std::vector<std::string>& items);
 
-/// Returns {"name": value, ...} in this order. The values are JSON.
+/// Returns {"name": value, ...} in this order. The values must be JSON.
 std::string object(const std::vector<std::pair<std::string_view, std::string>>& members);
 
 }  // namespace heddle::json

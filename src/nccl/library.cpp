@@ -10,11 +10,11 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the first with ncclGetLastError
+constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the oldest version with ncclGetLastError
 
 struct Found {
     Nccl functions{};
-    std::string problem;  ///< the reason why the library is missing; empty if it is there
+    std::string problem;  ///< why the library could not be loaded; empty after a success
 };
 
 Found look() {

@@ -1,4 +1,4 @@
-// NCCL, loaded at run time. A program that does not use NCCL runs without it.
+// NCCL, loaded at run time. So a program that does not use NCCL also runs where it is missing.
 #pragma once
 
 #include <string>
@@ -31,9 +31,9 @@ struct Nccl {
     decltype(&ncclRecv) receive;
 };
 
-/// Returns the library. The first call loads it, by the name in the environment variable
-/// HEDDLE_NCCL. If that is not set, searches the folders of the linker and of CUDA's installer.
-/// Throws Unsupported, at each call, if there is none.
+/// Returns the library. The first call loads it. The environment variable HEDDLE_NCCL may name the
+/// file; otherwise, the folders of the linker and of CUDA's installer are searched. If no library
+/// is found, each call throws Unsupported.
 const Nccl& nccl(const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -59,7 +59,8 @@ void check_result(const Nccl& f, ncclResult_t code, const char* call, Device dev
 
 class Rank final : public NcclRank {
 public:
-    /// Construct before the communicator, so that nothing can fail once the communicator exists.
+    /// Construct a Rank before its communicator, so that nothing can fail once the communicator
+    /// exists.
     Rank(const Nccl& functions, Device device, std::uint64_t communicator) noexcept
         : f_(functions), device_(device), communicator_(communicator) {}
     Rank(const Rank&) = delete;
@@ -77,11 +78,11 @@ public:
             if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
                 report(info_of(f_, code, "ncclCommDestroy", device_, {}));
         } catch (...) {
-            report(std::current_exception());  // NCCL is not noexcept: it throws bad_alloc
+            report(std::current_exception());  // std::bad_alloc: NCCL's functions are not noexcept
         }
     }
-    /// Takes ownership of the communicator. The ranks of one process begin together: the
-    /// destruction of one communicator waits for that of the others.
+    /// Takes ownership of the communicator. All ranks of one process must begin together, because
+    /// destroying one communicator waits until the others are destroyed, too.
     void begin(ncclComm_t comm) noexcept { comm_ = comm; }
 
     void check(const char* call, const SourceLocation& where) override {
@@ -96,14 +97,14 @@ public:
         if (comm == nullptr || cu::is_forked()) return;
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
         try {
-            f_.abort(comm);  // its result is not needed
+            f_.abort(comm);  // the result is ignored
         } catch (...) {
             report(std::current_exception());
         }
     }
     void note_failure() noexcept { has_failed_ = true; }
-    /// Returns a number for the rank's next collective. The communicator's other ranks in this
-    /// process return the same number.
+    /// Returns a number for the rank's next collective. For the same collective, all ranks of the
+    /// communicator in this process return the same number.
     std::uint64_t next_collective() noexcept {
         return communicator_ ^ collectives_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -120,7 +121,7 @@ private:
     std::atomic<ncclComm_t> comm_{nullptr};
     Device device_;
     std::atomic<bool> has_failed_{false};
-    const std::uint64_t communicator_;  ///< the same for all its ranks
+    const std::uint64_t communicator_;  ///< the same for all ranks of the communicator
     std::atomic<std::uint64_t> collectives_{1};
 };
 
@@ -152,7 +153,7 @@ ncclRedOp_t op_of(ReduceOp op) {
     return ncclSum;
 }
 
-/// Enqueues the parts of a scatter or a gather between ranks, except a part already in place.
+/// Enqueues the sends and receives of a scatter or gather. Skips a part that is already in place.
 ncclResult_t move_parts(const Nccl& f, const NcclShare& share, ncclComm_t comm,
                         cudaStream_t stream) {
     const RankCall& call = share.call;
@@ -237,7 +238,7 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Records the work in a capture, with its arrays, which the graph must keep alive.
+/// Records the share in a capture. The graph keeps the share's arrays alive.
 void capture_share(const NcclShare& share, StreamRecord& stream) {
     Block* blocks[2];
     std::size_t used = 0;
@@ -263,15 +264,16 @@ CommunicatorId nccl_id(const SourceLocation& where) {
 
 namespace {
 
-/// Lets ranks of one process access each other's arrays, because NCCL reads and writes them in
-/// place. The later rank enables access in both directions, before the two can have joined.
+/// Lets the ranks of one process access each other's arrays, because NCCL may read and write them
+/// directly. The later rank enables access in both directions, before both can have joined.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static constinit std::mutex mutex;
     static constinit MadeOnce<std::vector<Device>> all;
     const std::lock_guard lock(mutex);
     std::vector<Device>& known = all.get();
     for (const Device other : known) {
-        // Already enabled: for earlier devices by this one, for later ones by themselves.
+        // The access exists already: this device enabled it for earlier ones, and later devices
+        // enable it themselves.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
@@ -322,8 +324,8 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
 
 namespace {
 
-/// Enqueues the shares as one group. NCCL can throw std::bad_alloc. Ranks whose shares were
-/// enqueued by then would wait for the others, so all ranks are aborted.
+/// Enqueues the shares as one group. If NCCL throws std::bad_alloc, some ranks may already be
+/// waiting for the others. So all ranks are aborted.
 ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
                            const ncclComm_t* comms, const cudaStream_t* streams) {
     std::exception_ptr thrown;
@@ -335,7 +337,7 @@ ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t c
         thrown = std::current_exception();
     }
     try {
-        // Also called after a failure: an open group would remain on the thread.
+        // Needed even after a failure, because the thread's group would stay open.
         const ncclResult_t end = f.group_end();
         if (code == ncclSuccess) code = end;
     } catch (...) {
@@ -356,14 +358,14 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
-    std::array<std::optional<Submission>, max_ranks> submissions;  // none in captures
+    std::array<std::optional<Submission>, max_ranks> submissions;  // empty for captured shares
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
         StreamState& state = Access::state(share.stream);
         if (!is_captured(record_of(state))) submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        // In a heddle capture, native_handle() starts a native capture of the stream. The work that
-        // NCCL enqueues becomes one node there.
+        // During a capture by heddle, native_handle() starts a native capture of the stream. The
+        // work that NCCL enqueues in it becomes one node of the graph.
         streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);
         if (share.call.sends) note_use(share.call.send.owner, state, false);

@@ -1,4 +1,4 @@
-// Replaces compiling and loading CUDA C++ in a build without CUDA. Calls throw the reason.
+// Replaces compiling and loading CUDA C++ in a build without CUDA. Each call throws Unsupported.
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/code_backend.hpp"

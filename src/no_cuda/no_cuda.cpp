@@ -1,6 +1,5 @@
-// Replaces the CUDA backend in a build without CUDA. It has no devices, and reports the reason.
-// Without devices there are no streams, events or memory on them, so the other functions are never
-// called.
+// Replaces the CUDA backend in a build without CUDA. It has no devices, and reports why. Without
+// devices, there are no streams, events or arrays on them. So the other functions are never called.
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"

@@ -1,4 +1,4 @@
-// Replaces NCCL in a build without it. Calls throw the reason.
+// Replaces NCCL in a build without NCCL. Each call throws Unsupported.
 #include "collective/nccl.hpp"
 
 #include <heddle/error.hpp>
@@ -28,6 +28,6 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>&,
                                                      const SourceLocation& where) {
     none("DeviceGroup", where);
 }
-void nccl_enqueue(const NcclShare*, std::size_t) {}  // never called: there are no ranks
+void nccl_enqueue(const NcclShare*, std::size_t) {}  // never called, because there are no ranks
 
 }  // namespace heddle::detail

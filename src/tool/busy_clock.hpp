@@ -7,7 +7,7 @@
 
 namespace heddle::tool {
 
-/// Adds up the time during which at least one Busy of this clock exists. Thread-safe.
+/// Adds up the time in which at least one Busy of this clock exists. Thread-safe.
 class BusyClock {
 public:
     double seconds() const {
@@ -38,7 +38,7 @@ private:
     Clock::duration total_{};
 };
 
-/// Counts its lifetime as busy time.
+/// While this object exists, the clock counts the time as busy.
 class Busy {
 public:
     explicit Busy(BusyClock& clock) : clock_(clock) { clock_.enter(); }

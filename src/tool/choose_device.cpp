@@ -14,7 +14,7 @@ std::optional<Device> choose_device(const std::string& option, int& status) {
         return option.empty() ? default_device() : Device(option);
     } catch (const Error& error) {
         std::fflush(stdout);
-        // The default device can only be missing if HEDDLE_DEVICE names it.
+        // A missing default device means that HEDDLE_DEVICE names a device that does not exist.
         fmt::print(stderr, "heddle: {}: {}\n", option.empty() ? "HEDDLE_DEVICE" : "--device",
                    one_line(error.info().message));
         status = error.code() == ErrorCode::usage ? 2 : 1;

@@ -10,8 +10,8 @@
 namespace heddle::tool {
 
 /// Returns the device named by the option --device, or the default device if `option` is empty. If
-/// there is none, reports that and the origin of the name on standard error. Then sets `status`: 2
-/// if the name is not one of a device, 1 if this machine has no such device.
+/// there is no such device, prints an error to standard error, with the origin of the name. It also
+/// sets `status`: to 2 if the name does not denote a device, to 1 if this machine lacks the device.
 std::optional<Device> choose_device(const std::string& option, int& status);
 
 }  // namespace heddle::tool

@@ -19,7 +19,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Lost output is detected at the end (output_written()).
+/// Does not check for lost output: output_written() does so at the end.
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Prints rows in aligned columns. The first row holds the titles.
@@ -64,7 +64,7 @@ void print_table_of_devices() {
     print_table(rows);
 }
 
-/// Prints which devices can access the memory of which other devices.
+/// Prints for each pair of devices whether one can access the memory of the other.
 void print_access(const std::vector<Device>& group) {
     std::vector<Row> rows{{"access"}};
     for (const Device column : group) rows.front().push_back(column.name());
@@ -80,7 +80,8 @@ void print_access(const std::vector<Device>& group) {
     print_table(rows);
 }
 
-/// Prints how much of each device's memory this process uses: its own arrays, so usually none.
+/// Prints how much of each device's memory this process uses. Only arrays of this process count, so
+/// usually there are none.
 void print_memory() {
     std::vector<Row> rows{{"arrays", "in use", "peak", "kept", "made of kept", "made anew"}};
     for (const Device device : devices()) {
@@ -151,8 +152,8 @@ void print_json(Device standard) {
           '\n');
 }
 
-/// Runs the command. Prints the table even if the default device is wrong, because the table helps
-/// to correct the name. Prints the JSON object only if there is a default device.
+/// Runs the command. If the default device does not exist, still prints the table, which helps to
+/// correct the device's name. Prints the JSON object only if there is a default device.
 int run(bool json) {
     int status = 0;
     try {

@@ -6,7 +6,7 @@
 
 namespace heddle::tool {
 
-/// Adds the subcommand to `app`. When it runs, sets `status` to the program's exit status.
+/// Adds the subcommand to `app`. When the subcommand runs, it sets `status` to the exit status.
 void add_devices_command(CLI::App& app, int& status);
 
 }  // namespace heddle::tool

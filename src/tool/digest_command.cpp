@@ -27,7 +27,7 @@ struct CommandLine {
     std::vector<std::string> files;
     std::string device;
     std::string chunk;
-    std::string timeline;  ///< file to write; empty for none
+    std::string timeline;  ///< file to write; empty to write none
     std::size_t depth = 0;
     bool serial = false;
     bool json = false;
@@ -40,8 +40,8 @@ void complain(std::string_view about, std::string_view reason) {
                one_line(reason));
 }
 
-/// Returns an exception's message. For failed work, returns the message of the exception that the
-/// failed function threw.
+/// Returns an exception's message. If the exception stands for failed work, returns the message of
+/// the exception that the failed function threw.
 std::string reason_of(std::exception_ptr error) {
     try {
         std::rethrow_exception(std::move(error));
@@ -59,7 +59,7 @@ std::string reason_of(std::exception_ptr error) {
     }
 }
 
-/// One run of the command: processes files one after the other in one pipeline.
+/// One run of the command. Processes the files one after the other, in one pipeline.
 class DigestRun {
 public:
     DigestRun(const CommandLine& options, const std::atomic<int>& signal)
@@ -78,7 +78,7 @@ public:
             try {
                 one_file(path, *pipeline);
             } catch (...) {
-                // The streams stay poisoned, so the next file uses new ones.
+                // The failed streams stay poisoned, so the next file needs a new pipeline.
                 pipeline_.reset();
                 if (signal_ != 0) break;
                 complain(path, reason_of(std::current_exception()));

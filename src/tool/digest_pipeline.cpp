@@ -8,8 +8,8 @@
 namespace heddle::tool {
 namespace {
 
-constexpr std::size_t max_readers = 8;       // each copies about 12 GB/s from the page cache
-constexpr std::size_t min_part = 128 << 10;  // smaller parts are not worth a separate reader
+constexpr std::size_t max_readers = 8;       // each reader copies about 12 GB/s from the page cache
+constexpr std::size_t min_part = 128 << 10;  // a smaller part is not worth a separate reader
 
 std::size_t workers(Device cpu) {
     return static_cast<std::size_t>(std::max(1, cpu.info().processors));
@@ -26,9 +26,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 std::size_t default_chunk(Device device) {
-    // Enough blocks to hash in parallel, and long enough to split among readers.
+    // Such a chunk has enough blocks to hash in parallel, and is long enough to split among
+    // readers.
     if (device.is_cuda()) return 32 << 20;
-    // Small, to stay in the caches.
+    // On a CPU, chunks are small, so that they stay in the caches.
     return std::clamp<std::size_t>(workers(device) << 20, 1 << 20, 16 << 20);
 }
 
@@ -113,7 +114,7 @@ Sha256Digest DigestPipeline::run(Run& run) {
     return root;
 }
 
-/// Enqueues the next chunk: its read, and by submit() its copy and its hashing.
+/// Enqueues reading the next chunk. submit() then enqueues its copy and its hashing.
 void DigestPipeline::enqueue(Run& run) {
     const Chunk chunk = chunk_at(run.file, run.enqueued);
     read(run.file, chunk, pipeline_->acquire());
@@ -124,7 +125,8 @@ void DigestPipeline::enqueue(Run& run) {
     ++run.enqueued;
 }
 
-/// Reads a chunk in parts, concurrently. Later work on reading_ is ordered after all parts.
+/// Reads a chunk in parts, concurrently. Work that is enqueued on reading_ later waits for all
+/// parts.
 void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<std::uint8_t> to) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
@@ -132,7 +134,8 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<s
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < chunk.bytes; begin += part, ++used) {
         const std::size_t end = std::min(begin + part, chunk.bytes);
-        const std::size_t padding = round_up(end, sha256_block_bytes) - end;  // of the last block
+        // The zeros that fill the last block.
+        const std::size_t padding = round_up(end, sha256_block_bytes) - end;
         const View<std::uint8_t> here = to.subspan(begin, end - begin + padding);
         launch_host(
             readers_[used],
@@ -148,8 +151,8 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<s
     end_stage(reading_);
 }
 
-/// Hashes a piece: the pipeline's work, on the current stream. Ignores the pieces that only
-/// allocate slots.
+/// Hashes a piece on the current stream: the work function of the pipeline. Ignores pieces that
+/// were acquired only to allocate their slots.
 void DigestPipeline::hash(View<const std::uint8_t> blocks) {
     if (run_ == nullptr) return;
     Times& times = times_of(run_->enqueued);
@@ -163,7 +166,7 @@ void DigestPipeline::hash(View<const std::uint8_t> blocks) {
     end_stage(pipeline_->work_stream());
 }
 
-/// Adds the times of a chunk, and reports progress. The pipeline calls it for each completed chunk,
+/// Adds the times of a chunk, and reports progress. The pipeline calls it for the completed chunks,
 /// in order.
 void DigestPipeline::chunk_done() {
     if (run_ == nullptr) return;
@@ -174,7 +177,7 @@ void DigestPipeline::chunk_done() {
     run_->progress(chunk.offset + chunk.bytes);
 }
 
-/// Waits for all chunks, and makes the pipeline notice that they are complete.
+/// Waits for all chunks. Also makes the pipeline call chunk_done() for them.
 void DigestPipeline::await_all() {
     pipeline_->work_stream().synchronize();
     pipeline_->acquire();
@@ -205,26 +208,28 @@ DigestPipeline::Times& DigestPipeline::times_of(std::uint64_t index) {
     return times_[static_cast<std::size_t>(index % pipeline_->depth())];
 }
 
-/// Makes a pipeline with as many and as large slots as the file can use, unless it exists.
+/// Makes a pipeline, unless the present one is large enough for the file. A new pipeline has no
+/// more slots, and no larger ones, than the file can use.
 void DigestPipeline::make_pipeline(const InputFile& file) {
     const std::size_t piece = chunk_at(file, 0).padded;
     const auto depth =
         static_cast<std::size_t>(std::min<std::uint64_t>(chunks_of(file), options_.depth));
     if (pipeline_ && pipeline_->piece() >= piece && pipeline_->depth() >= depth) return;
-    pipeline_.reset();  // its memory can be reused
+    pipeline_.reset();  // frees its memory for the new pipeline
     pipeline_.emplace(
         options_.device, [this](StreamRef, View<const std::uint8_t> blocks) { hash(blocks); },
         heddle::PipelineOptions{
             .depth = depth,
             .piece = piece,
-            // More urgent than reading where both run on the same threads, because hashing frees
-            // the slots to read into.
+            // If hashing and reading use the same threads, hashing has priority: it frees the slots
+            // that reading needs.
             .work_priority = -1,
             .name = "digest",
             .progress = [this](std::uint64_t, std::uint64_t) { chunk_done(); },
         });
     while (times_.size() < depth) times_.emplace_back(options_.device);
-    // Slots are allocated at their first use: here, and not while the file is streamed.
+    // Using a slot for the first time allocates it. So all slots are used here, before streaming
+    // begins.
     for (std::size_t i = 0; i < depth; ++i) {
         std::ranges::fill(pipeline_->acquire().first(sha256_block_bytes), std::uint8_t{0});
         pipeline_->submit(sha256_block_bytes);
@@ -237,7 +242,7 @@ void DigestPipeline::await_readers() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();
-        } catch (const Error&) {  // the first failure is already being thrown
+        } catch (const Error&) {  // another failure is already being thrown
         }
     };
     for (StreamRef reader : readers_) wait_for(reader);

@@ -23,25 +23,25 @@ namespace heddle::tool {
 struct Interrupted {};
 
 struct DigestOptions {
-    Device device;  ///< where blocks are hashed
-    /// Bytes read, copied and hashed at a time; a multiple of 4096.
+    Device device;  ///< the device that hashes the blocks
+    /// The size of a chunk, in bytes; a multiple of 4096.
     std::size_t chunk = 0;
-    std::size_t depth = 2;  ///< chunks in flight at the same time
-    /// Waits for each stage of each chunk: the same work without overlap.
+    std::size_t depth = 2;  ///< how many chunks are in flight at the same time
+    /// If true, waits for each stage of each chunk. The work is the same, but nothing overlaps.
     bool serial = false;
-    /// Once it is not 0, digest() soon throws Interrupted. May be null.
+    /// When the value becomes nonzero, digest() soon throws Interrupted. The pointer may be null.
     const std::atomic<int>* stop = nullptr;
 };
 
-/// Returns a chunk size that suits a device, in bytes.
+/// Returns a suitable chunk size for a device, in bytes.
 std::size_t default_chunk(Device device);
-/// Returns a number of chunks in flight that suits a device.
+/// Returns a suitable number of chunks in flight for a device.
 std::size_t default_depth(Device device);
 
-/// Seconds during which each stage was busy.
+/// The time in which each stage was busy, in seconds.
 struct StageSeconds {
     double reading = 0;
-    double copying = 0;  ///< 0 on CPU devices, which hash the file where it was read
+    double copying = 0;  ///< 0 on CPU devices, which hash the file's bytes without copying them
     double hashing = 0;
     double sum() const { return reading + copying + hashing; }
     StageSeconds& operator+=(const StageSeconds& other);
@@ -50,17 +50,17 @@ struct StageSeconds {
 struct DigestResult {
     Sha256Digest digest{};
     std::uint64_t bytes = 0;
-    double setup_seconds = 0;  ///< allocating buffers; not part of `seconds`
-    double seconds = 0;        ///< from the first read to the digest
+    double setup_seconds = 0;  ///< time to allocate buffers, which is not part of `seconds`
+    double seconds = 0;        ///< time from the first read to the digest
     StageSeconds busy;
 };
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// Chunks of the file are the pieces of a heddle::Pipeline. Streams of a CPU device read each chunk
-/// into the pipeline's memory, in several parts concurrently. The pipeline copies it to the device,
-/// and hashing is the pipeline's work. The calling thread only enqueues, and waits for the pipeline
-/// if all of its slots are in use.
+/// A heddle::Pipeline processes the file, with a chunk as each piece. Streams of a CPU device read
+/// a chunk into the pipeline's memory, in several concurrent parts. The pipeline copies the chunk
+/// to the device, and its work function hashes it. The calling thread only enqueues. It waits only
+/// while all slots of the pipeline are in use.
 class DigestPipeline {
 public:
     explicit DigestPipeline(const DigestOptions& options);
@@ -70,9 +70,9 @@ public:
 
     using Progress = std::function<void(std::uint64_t bytes_done)>;
 
-    /// Returns the digest of a whole file. Throws the exceptions of reading, wrapped in WorkFailed,
-    /// and any other heddle::Error. After an exception, nothing reads the file any more, and this
-    /// pipeline must not be used again.
+    /// Returns the digest of a whole file. Throws a read error, wrapped in WorkFailed, or another
+    /// heddle::Error. After an exception, no stream reads the file any more, and this pipeline must
+    /// not be used again.
     DigestResult digest(const InputFile& file, const Progress& progress);
 
     std::size_t readers() const noexcept { return readers_.size(); }
@@ -85,7 +85,7 @@ private:
         double seconds() const { return elapsed_time(begin, end) / 1e3; }
     };
 
-    /// The times at which the device copied and hashed a chunk.
+    /// When the device copied a chunk, and when it hashed the chunk.
     struct Times {
         Interval copying, hashing;
         explicit Times(Device device) : copying(device), hashing(device) {}
@@ -93,8 +93,8 @@ private:
 
     struct Chunk {
         std::uint64_t offset;  ///< in the file
-        std::size_t bytes;     ///< the file's last chunk may be shorter
-        std::size_t padded;    ///< size in whole blocks, in bytes
+        std::size_t bytes;     ///< size in bytes; the last chunk may be shorter than the others
+        std::size_t padded;    ///< size in bytes, rounded up to whole blocks
     };
 
     /// A file that is being streamed.
@@ -123,10 +123,10 @@ private:
     DigestOptions options_;
     Device cpu_;  ///< the device whose streams read files
     std::vector<Stream> readers_;
-    Stream reading_;            ///< joins the readers of each chunk
-    std::vector<Times> times_;  ///< of the chunks in flight, in a ring
-    Interval finishing_;        ///< when the device finished the tree
-    Array<std::uint8_t> root_;  ///< the root hash, on the host
+    Stream reading_;            ///< ordered after all readers of a chunk
+    std::vector<Times> times_;  ///< times of the chunks in flight, as a ring
+    Interval finishing_;        ///< when the device completed the hash tree
+    Array<std::uint8_t> root_;  ///< copy of the root hash on the host
     BusyClock reading_clock_;
     Run* run_ = nullptr;  ///< the file being streamed, or null
     std::optional<Pipeline<std::uint8_t>> pipeline_;

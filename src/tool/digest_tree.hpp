@@ -12,22 +12,23 @@
 
 namespace heddle::tool {
 
-/// Turns the blocks of one file into its root hash. add() and finish() enqueue on the current
-/// stream, which must be the same for each call: its order alone orders them.
+/// Computes the root hash of one file from its blocks. add() and finish() enqueue on the current
+/// stream. All calls must use the same stream, because nothing else orders their work.
 ///
-/// Each level keeps only its newest digests. When a level's buffer is full, it is hashed, as
-/// blocks, into the level above, and starts again. So memory does not grow with the file.
+/// Each level keeps only its newest digests. When the buffer of a level is full, its blocks are
+/// hashed into the next level, and the buffer is reused. So memory does not grow with the file.
 class DigestTree {
 public:
     /// Prepares for a file of `shape.file_bytes()` > 0 bytes. Allocates on `stream`, at most 4 MiB
     /// per level.
     DigestTree(StreamRef stream, const VerityTree& shape);
 
-    /// Hashes the file's next blocks. They must be whole; the file's last block is padded with
-    /// zeros.
+    /// Hashes the file's next blocks. They must be whole blocks; zeros must pad the file's last
+    /// block.
     void add(View<const std::uint8_t> blocks) { add(0, blocks); }
 
-    /// Hashes the digests that are left in the levels, up to the root. Call after the last block.
+    /// Hashes the digests that are left in the levels, up to the root. Call it after the last
+    /// block.
     void finish();
 
     /// Returns the root hash, 32 bytes on the device. Valid once the work of finish() is done.
@@ -37,16 +38,16 @@ public:
 
 private:
     struct Level {
-        /// Digests of the level's blocks, stored as whole blocks.
+        /// The digests of this level's blocks, stored as whole blocks.
         Array<std::uint8_t> digests;
-        std::size_t used = 0;  ///< bytes in use
+        std::size_t used = 0;  ///< number of bytes in use
     };
 
     void add(std::size_t level, View<const std::uint8_t> blocks);
     void pass_on(std::size_t level);
 
     std::array<Level, max_verity_levels + 1> levels_;
-    std::size_t top_;  ///< the level of one block, whose digest is the root
+    std::size_t top_;  ///< the level with a single block, whose digest is the root
 };
 
 }  // namespace heddle::tool

@@ -19,7 +19,7 @@ struct HashBlocks {
 
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests) {
     const std::size_t count = blocks.size() / sha256_block_bytes;
-    // A GPU needs many threads, a CPU long loops.
+    // A GPU needs many threads. A CPU needs long loops.
     const std::size_t group = current_device().is_cuda() ? 1 : 16;
     launch(HashBlocks{}, dim((count + group - 1) / group), group, blocks, digests);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The only kernel of `heddle digest`. It computes the SHA-256 of each 4096-byte block, both of the
-// file and of each level of its hash tree.
+// The only kernel of `heddle digest`. It computes the SHA-256 digest of each 4096-byte block. The
+// blocks are those of the file and of each level of its hash tree.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace heddle::tool {
 
-/// Hashes whole 4096-byte blocks on the current stream. Writes 32 bytes per block to `digests`,
-/// which must have room for them. The current device must reach both.
+/// Hashes whole 4096-byte blocks on the current stream. Writes 32 bytes for each block to
+/// `digests`, which must be large enough. The current device must be able to access both views.
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests);
 
 }  // namespace heddle::tool

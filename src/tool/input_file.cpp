@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void throw_errno() { throw FileError(std::generic_category().message(errno)); }
 
-/// Opens a path without waiting for the other end of a pipe. Returns the descriptor.
+/// Opens a path and returns the descriptor. Does not block on a pipe without a writer.
 int open_path(const std::string& path) {
     if (path == "-")
         throw FileError("standard input is not supported: the file is read at many places at once");
@@ -24,7 +24,7 @@ int open_path(const std::string& path) {
     return fd;
 }
 
-/// Returns whether the file is on a file system that does not report real sizes.
+/// Returns whether the file is on a file system (such as /proc) that reports no real sizes.
 bool is_made_up(int fd) noexcept {
     struct statfs system {};
     if (fstatfs(fd, &system) != 0) return false;
@@ -50,7 +50,7 @@ InputFile::InputFile(const std::string& path) : fd_(open_path(path)) {
         if (!S_ISREG(status.st_mode)) throw FileError("is not a regular file");
         size_ = static_cast<std::uint64_t>(status.st_size);
         if (size_ == 0 || is_made_up(fd_)) read_to_end();
-        // Only a hint: its result does not matter.
+        // This is just a hint to the kernel, so its result is ignored.
         posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
     } catch (...) {
         close(fd_);

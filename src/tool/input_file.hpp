@@ -10,13 +10,14 @@
 
 namespace heddle::tool {
 
-/// An error about a file, without its name: "No such file or directory".
+/// An error about a file. The text does not name the file, for example "No such file or directory".
 struct FileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular file, open for reading. Its size is fixed when it is opened. Files that the kernel
-/// generates when they are read (/proc, /sys) report no size: opening them reads them to their end.
+/// A regular file that is open for reading. Its size is determined when it is opened. The kernel
+/// reports no size for files that it generates (/proc, /sys). So the constructor reads such a file
+/// to its end, and keeps the contents.
 class InputFile {
 public:
     /// Throws FileError if the path cannot be opened or is not a regular file.
@@ -28,7 +29,7 @@ public:
     std::uint64_t size() const noexcept { return size_; }
 
     /// Reads `bytes` bytes at `offset` into `to`. The range must be inside size(). Throws FileError
-    /// if that fails, for example because the file has become shorter. Thread-safe.
+    /// if reading fails, for example because the file has become shorter. Thread-safe.
     void read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) const;
 
 private:
@@ -36,7 +37,7 @@ private:
 
     int fd_;
     std::uint64_t size_ = 0;
-    bool is_kept_ = false;  ///< whether contents_ holds the file
+    bool is_kept_ = false;  ///< whether contents_ contains the file
     std::vector<std::uint8_t> contents_;
 };
 

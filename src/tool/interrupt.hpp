@@ -6,9 +6,9 @@
 
 namespace heddle::tool {
 
-/// Installs the handlers. The first SIGINT or SIGTERM sets the returned value, 0 before, to the
-/// signal's number; a second one ends the program as usual. Signals that were ignored when the
-/// program started stay ignored.
+/// Installs the handlers, and returns a value that is 0 at first. The first SIGINT or SIGTERM sets
+/// it to the signal's number. A second signal ends the program as usual. If a signal was ignored
+/// when the program started, it stays ignored.
 const std::atomic<int>& catch_interrupts();
 
 }  // namespace heddle::tool

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
         if (!app.get_subcommands().empty()) return app.exit(error), usage_error;
         fmt::print(stderr, "{}", no_command(app, argc > 1 ? argv[1] : nullptr));
         return usage_error;
-    } catch (const CLI::ParseError& error) {  // also --help and --version
+    } catch (const CLI::ParseError& error) {  // --help and --version also lead here
         if (app.exit(error) != 0) return usage_error;
         return heddle::tool::output_written() ? 0 : 1;
     }

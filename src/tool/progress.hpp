@@ -8,8 +8,8 @@
 
 namespace heddle::tool {
 
-/// Draws one line, rewritten about ten times a second. The destructor erases it. Does nothing
-/// unless `shown`.
+/// Draws one line, and rewrites it about ten times a second. The destructor erases the line. Draws
+/// nothing unless `shown` is true.
 class ProgressBar {
 public:
     ProgressBar(bool shown, std::string label, std::uint64_t total_bytes);

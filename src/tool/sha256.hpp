@@ -1,11 +1,11 @@
 #pragma once
 
-// SHA-256 (FIPS 180-4) for portable kernels: of 4096-byte blocks, the blocks of fs-verity, and of
+// SHA-256 (FIPS 180-4) for portable kernels. Hashes 4096-byte blocks, as fs-verity needs, and
 // messages of any length.
 //
-// On a CPU with SHA instructions it uses those, two blocks at a time (sha256_cpu.cpp). On other
-// CPUs it uses the widest registers, eight or sixteen blocks at a time (sha256_wide.cpp). On a GPU
-// it uses the arithmetic of sha256_rounds.hpp, one thread per block. All functions are thread-safe.
+// A CPU with SHA instructions uses those, for two blocks at a time (sha256_cpu.cpp). Other CPUs use
+// their widest registers, for eight or sixteen blocks at a time (sha256_wide.cpp). A GPU uses the
+// arithmetic of sha256_rounds.hpp, with one thread for each block. All functions are thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace heddle::tool {
 inline constexpr std::size_t sha256_bytes = 32;          ///< bytes of a digest
 inline constexpr std::size_t sha256_block_bytes = 4096;  ///< bytes of a block
 
-/// The ways in which a CPU computes SHA-256. All produce the same digests.
+/// The ways in which a CPU can compute SHA-256. Their results are the same.
 enum class Sha256Path {
     portable,      ///< integer arithmetic, one message at a time
     lanes8,        ///< AVX2, eight blocks at a time
@@ -25,39 +25,38 @@ enum class Sha256Path {
     instructions,  ///< x86 SHA extensions, two messages at a time
 };
 
-/// All paths, slowest first.
+/// All paths, from the slowest to the fastest.
 inline constexpr Sha256Path sha256_paths[] = {Sha256Path::portable, Sha256Path::lanes8,
                                               Sha256Path::lanes16, Sha256Path::instructions};
 
-/// Returns whether this CPU has a path and the operating system enables it.
+/// Returns whether this CPU has the path's instructions and the operating system enables them.
 bool sha256_has_path(Sha256Path path);
 
-/// Returns the fastest path of this CPU. Queries the CPU once.
+/// Returns the fastest path on this CPU. Queries the CPU only once.
 Sha256Path sha256_best_path();
 
-/// Hashes `count` consecutive 4096-byte blocks at `data` by a path that this CPU has. Writes 32
-/// bytes per block to `digests`. For tests and benchmarks. Host only.
+/// Hashes `count` consecutive 4096-byte blocks at `data`. This CPU must have the path. Writes 32
+/// bytes for each block to `digests`. For tests and benchmarks. Host only.
 void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count,
                       std::uint8_t* digests);
 
-/// Hashes `size` bytes by a path that this CPU has. Paths for many blocks at once use the portable
-/// one, because they gain nothing on a single message. Host only.
+/// Hashes `size` bytes. This CPU must have the path. Paths that hash many blocks at once use the
+/// portable one here, because a single message gains nothing from them. Host only.
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
 
-/// Hashes two 4096-byte blocks. With SHA instructions this takes about 1.4 times as long as one
-/// block, because each block's instructions fill the other's latency. Without them it hashes one
-/// after the other. Host only.
+/// Hashes two 4096-byte blocks. With SHA instructions, this takes only about 1.4 times as long as
+/// one block: while one block's instructions wait for a result, those of the other run. Without SHA
+/// instructions, hashes one block after the other. Host only.
 void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second,
                    std::uint8_t* first_digest, std::uint8_t* second_digest);
 
 namespace detail {
 
-/// Loads the sixteen big-endian words of the 64 bytes at `data`, which must be aligned to 16 bytes
-/// on a GPU.
+/// Loads the 64 bytes at `data`, on a GPU aligned to 16 bytes, as sixteen big-endian words.
 HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
 #ifdef __CUDA_ARCH__
     const uint4* quads = reinterpret_cast<const uint4*>(data);
-    for (int i = 0; i < 4; ++i) {  // reads whole 32-byte sectors, each fetched once
+    for (int i = 0; i < 4; ++i) {  // each 32-byte sector of memory is fetched once
         const uint4 quad = __ldg(quads + i);
         w[4 * i] = swap_bytes(quad.x);
         w[4 * i + 1] = swap_bytes(quad.y);
@@ -73,7 +72,7 @@ HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t
 #endif
 }
 
-/// Writes the state as a digest, most significant byte first. On a GPU `digest` must be aligned to
+/// Writes the state as a digest, most significant byte first. On a GPU, `digest` must be aligned to
 /// 4 bytes.
 HEDDLE_FN inline void store_digest(const std::uint32_t (&state)[8], std::uint8_t* digest) {
     for (int i = 0; i < 8; ++i) {
@@ -93,7 +92,7 @@ HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8
     std::uint32_t next[16];
     sha256_start(state);
     load_aligned_words(data, next);
-    // The padding is a step like any other, so that there is only one copy of the code.
+    // The last step hashes the padding, in the same loop. So the code exists only once.
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
@@ -101,7 +100,8 @@ HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8
         std::uint32_t w[16];
         for (int i = 0; i < 16; ++i) w[i] = next[i];
         const int ahead = step < steps - 1 ? step + 1 : steps - 1;
-        load_aligned_words(data + 64 * ahead, next);  // arrives while this step computes
+        // Loads for the next step while this step computes.
+        load_aligned_words(data + 64 * ahead, next);
         if (step >= steps - 1) {
             for (int i = 1; i < 15; ++i) next[i] = 0;
             next[0] = 0x80000000;
@@ -145,8 +145,8 @@ HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t si
 
 }  // namespace detail
 
-/// Hashes the 4096 bytes at `data` into 32 bytes at `digest`. On a GPU `data` must be aligned to 16
-/// bytes and `digest` to 4, and nothing may write to `data` while the kernel runs.
+/// Hashes the 4096 bytes at `data` into 32 bytes at `digest`. On a GPU, `data` must be aligned to
+/// 16 bytes and `digest` to 4 bytes. There, nothing may write to `data` while the kernel runs.
 HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_block_portable(data, digest);
@@ -155,7 +155,7 @@ HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* d
 #endif
 }
 
-/// Hashes `count` consecutive 4096-byte blocks, 32 bytes each, with the alignment of
+/// Hashes `count` consecutive 4096-byte blocks into 32 bytes each. Requires the same alignment as
 /// sha256_block4096(). A CPU hashes two, eight or sixteen blocks at a time, so `count` should be a
 /// multiple of 16.
 HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t count,
@@ -168,17 +168,17 @@ HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t co
 #endif
 }
 
-/// The body of a portable kernel over `count` blocks in groups of `group`: index `i` hashes the
-/// blocks [i * group, (i + 1) * group), as far as they exist. Launch over ceil(count / group)
-/// indices. Use a `group` of 1 on a GPU, where every block needs a thread, and a multiple of 16 on
-/// a CPU.
+/// The body of a portable kernel that hashes `count` blocks in groups of `group`. Index `i` hashes
+/// the blocks [i * group, (i + 1) * group), except those beyond `count`. Launch it over ceil(count
+/// / group) indices. Use a `group` of 1 on a GPU, so that every block has a thread. On a CPU, use a
+/// multiple of 16.
 ///
-/// On a GPU thread blocks should be small: 128 threads, at most 256. A single warp nearly fills one
-/// of a multiprocessor's four schedulers: 1500 instructions per 64 bytes, 1300 of them on a pipe
-/// that takes one every second cycle. From those counts a launch on an H200 should take 85 to 115
-/// us for any number of blocks, until each of 528 schedulers has a warp (66 MiB of input). With
-/// thread blocks of 1024 a 16 MiB chunk would occupy four multiprocessors and take several times as
-/// long.
+/// On a GPU, thread blocks should be small: 128 threads, at most 256. A multiprocessor has four
+/// schedulers, and a single warp nearly fills one of them. It needs 1500 instructions per 64 bytes,
+/// 1300 of them on a pipe that accepts one every second cycle. By these counts, a launch on an H200
+/// takes 85 to 115 us for any number of blocks, until each of its 528 schedulers has a warp (66 MiB
+/// of input). With thread blocks of 1024, a 16 MiB chunk would occupy only four multiprocessors,
+/// and take several times as long.
 HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const std::uint8_t* data,
                                          std::size_t count, std::uint8_t* digests) {
     const std::size_t begin = i * group;
@@ -188,7 +188,7 @@ HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const
                       digests + begin * sha256_bytes);
 }
 
-/// Hashes `size` bytes of any alignment into 32 bytes. For short messages, such as a descriptor.
+/// Hashes `size` bytes into 32 bytes, with any alignment. For short messages.
 HEDDLE_FN inline void sha256(const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_portable(data, size, digest);

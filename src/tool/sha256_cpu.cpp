@@ -1,5 +1,5 @@
-// SHA-256 on a CPU: chooses between SHA instructions, wide registers and plain arithmetic, and
-// implements the first.
+// SHA-256 on a CPU. Chooses between SHA instructions, wide registers and plain arithmetic.
+// Implements the first of these.
 
 #include "sha256.hpp"
 
@@ -32,8 +32,8 @@ bool has_instructions() {
     return shuffles && (b & (1U << 29)) != 0;
 }
 
-/// The state of one message in the layout of the instructions: variables a, b, e, f and c, d, g, h.
-/// The first of them is in the highest word.
+/// The state of one message, in the order that the instructions need: variables a, b, e, f and c,
+/// d, g, h. The first variable of each is in the highest word.
 struct Lane {
     __m128i abef;
     __m128i cdgh;
@@ -60,8 +60,8 @@ HEDDLE_SHA_TARGET inline void lane_to(const Lane& lane, std::uint32_t* state) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-/// Computes four rounds of every lane, interleaved: the instructions of one lane fill the latency
-/// of the others.
+/// Computes four rounds of every lane. The lanes' instructions are interleaved, so that one lane
+/// uses the time in which another waits for a result.
 template <std::size_t lanes, std::size_t quad>
 HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[lanes],
                                                                  __m128i (&w)[lanes][4]) {
@@ -75,7 +75,7 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[l
         sum[i] = _mm_shuffle_epi32(sum[i], 0x0e);
         state[i].abef = _mm_sha256rnds2_epu32(state[i].abef, state[i].cdgh, sum[i]);
     }
-    // Computes the words of four quads later, in place of those just used.
+    // Computes the words for four quads later. They overwrite the words just used.
     if constexpr (quad < 12) {
         for (std::size_t i = 0; i < lanes; ++i) {
             const __m128i latest = w[i][(quad + 3) % 4];
@@ -93,8 +93,9 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void all_rounds(Lane (&state)[la
     (four_rounds<lanes, quad>(state, w), ...);
 }
 
-/// Adds `steps` times 64 bytes of each lane's message to its state. Meanwhile prefetches the same
-/// bytes at `upcoming`: the hardware prefetcher stops at every page, and a page is a block.
+/// Adds `steps` times 64 bytes of each lane's message to the lane's state. Also prefetches as many
+/// bytes at `upcoming`. This is needed because the hardware prefetcher stops at the end of a page,
+/// which is the end of a block.
 template <std::size_t lanes>
 HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void absorb(
     Lane (&lane)[lanes], const std::uint8_t* const (&data)[lanes],
@@ -124,7 +125,7 @@ constexpr std::array<std::uint8_t, 64> block_padding = [] {
     return bytes;
 }();
 
-/// Hashes `lanes` blocks of 4096 bytes. `upcoming` are the blocks to prefetch.
+/// Hashes `lanes` blocks of 4096 bytes, and prefetches the blocks `upcoming`.
 template <std::size_t lanes>
 HEDDLE_SHA_TARGET void blocks_by_instructions(const std::uint8_t* const (&data)[lanes],
                                               const std::uint8_t* const (&upcoming)[lanes],
@@ -147,7 +148,7 @@ HEDDLE_SHA_TARGET void blocks_by_instructions(const std::uint8_t* const (&data)[
 HEDDLE_SHA_TARGET void message_by_instructions(const std::uint8_t* data, std::size_t size,
                                                std::uint8_t* digest) {
     const std::size_t whole = size / 64;
-    std::uint8_t tail[128] = {};  // the last bytes with the padding: one step or two
+    std::uint8_t tail[128] = {};  // the last bytes and the padding, for one or two steps
     if (size % 64 != 0) std::memcpy(tail, data + 64 * whole, size % 64);
     tail[size % 64] = 0x80;
     const std::size_t tail_steps = size % 64 < 56 ? 1 : 2;
@@ -225,7 +226,7 @@ void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t cou
     }
     if (path != Sha256Path::portable) {
         const bool wide = path == Sha256Path::lanes16;
-        // A single block at the end is faster below.
+        // A single block that is left at the end is hashed faster by the code below.
         i = count % (wide ? 16 : 8) == 1 ? count - 1 : count;
         (wide ? detail::sha256_lanes16 : detail::sha256_lanes8)(data, i, digests);
     }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The compression function of SHA-256 (FIPS 180-4, section 6.2) as plain integer arithmetic: one
-// source for GPUs and for CPUs without SHA instructions. Every round is a template of its number:
-// round constants become immediates, and the working variables and the message schedule stay in
-// registers.
+// The compression function of SHA-256 (FIPS 180-4, section 6.2) as plain integer arithmetic. The
+// same source serves GPUs and CPUs without SHA instructions. The round's number is a template
+// parameter. So round constants become immediates, and the working variables and the message
+// schedule stay in registers.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,9 +73,8 @@ HEDDLE_FN inline std::uint32_t swap_bytes(std::uint32_t x) {
 #endif
 }
 
-/// Computes round `r`. The eight working variables stay in place and their names rotate instead:
-/// `a` of round r is v[-r mod 8]. `w` is a ring of the latest sixteen words of the message
-/// schedule.
+/// Computes round `r`. The eight working variables are not moved; instead, their names rotate: `a`
+/// of round r is v[-r mod 8]. `w` is a ring of the latest sixteen words of the message schedule.
 template <std::size_t r>
 HEDDLE_FN [[gnu::always_inline]] inline void sha256_round(std::uint32_t (&v)[8],
                                                           std::uint32_t (&w)[16]) {
@@ -96,7 +95,7 @@ HEDDLE_FN [[gnu::always_inline]] inline void sha256_round(std::uint32_t (&v)[8],
     const std::uint32_t f = v[(base + 5) % 8];
     const std::uint32_t g = v[(base + 6) % 8];
     std::uint32_t& h = v[(base + 7) % 8];
-    h += k + word;  // known early: only the rest depends on the previous round
+    h += k + word;  // does not depend on the previous round, unlike the rest
     const std::uint32_t mixed =
         (rotate_right<6>(e) ^ rotate_right<11>(e) ^ rotate_right<25>(e)) + (g ^ (e & (f ^ g)));
     d += h + mixed;

@@ -1,9 +1,9 @@
-// SHA-256 on x86-64 processors with wide registers but without SHA instructions. Word i of a
-// register belongs to block i: eight blocks with AVX2, sixteen with AVX-512.
+// SHA-256 on x86-64 processors that have wide registers but no SHA instructions. Word i of a
+// register belongs to block i. There are eight blocks with AVX2, and sixteen with AVX-512.
 //
-// The common code is templates without a target attribute, written in the compilers' vector
-// arithmetic. They are always inlined, into two functions with a target attribute. No vector is
-// passed or returned by value, because the calling convention for vectors depends on the target.
+// The common code consists of templates that use the compilers' vector types and have no target
+// attribute. They are always inlined into one of two functions that have one. Vectors are passed by
+// reference only, because the calling convention for vectors depends on the target.
 
 #include "sha256_wide.hpp"
 
@@ -38,8 +38,8 @@ HEDDLE_INLINE void rotations_shift(Words& to, const Words& x) {
     to = ((x >> i) | (x << (32 - i))) ^ ((x >> j) | (x << (32 - j))) ^ (x >> shift);
 }
 
-/// Computes round `r`, as sha256_round() of sha256_rounds.hpp. `b_xor_c` is a ^ b of the previous
-/// round. This round sets it for the next one.
+/// Computes round `r`, like sha256_round() in sha256_rounds.hpp. `b_xor_c` must be the previous
+/// round's a ^ b, which is this round's b ^ c. It is set for the next round.
 template <std::size_t r, class Words>
 HEDDLE_INLINE void lanes_round(Words (&v)[8], Words (&w)[16], Words& b_xor_c) {
     constexpr std::size_t base = 64 - r;
@@ -79,7 +79,7 @@ HEDDLE_INLINE void lanes_rounds(Words (&v)[8], Words (&w)[16], std::index_sequen
 
 HEDDLE_INLINE void load(Words4& to, const std::uint8_t* from) { std::memcpy(&to, from, sizeof to); }
 
-/// Loads sixteen bytes at `at` of every fourth block, next to each other.
+/// Loads sixteen bytes at `at` from each fourth block, one after the other.
 HEDDLE_INLINE void load_column(Words8& to, const std::uint8_t* const* blocks, std::size_t at) {
     Words4 x0, x1;
     load(x0, blocks[0] + at);
@@ -94,8 +94,8 @@ HEDDLE_INLINE void load_column(Words16& to, const std::uint8_t* const* blocks, s
     to = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-// Within every four words, these interleave the lower or the upper two of `x` and `y`, as single
-// words or as pairs.
+// Each takes the lower or the upper half of every four words of `x` and `y`, and interleaves the
+// halves by single words or by pairs.
 HEDDLE_INLINE void low_words(Words8& to, const Words8& x, const Words8& y) {
     to = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
 }
@@ -137,12 +137,12 @@ HEDDLE_INLINE void swap_words(Words16& x) {
 }
 #undef HEDDLE_SWAP_16
 
-/// Loads the 64 bytes at `at` of every block as big-endian words.
+/// Loads the 64 bytes at `at` from every block as big-endian words.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks)[lanes],
                               std::size_t at) {
-    // Loads all bytes of a few blocks at a time. The blocks are 4096 bytes apart, and a processor's
-    // first-level cache holds hardly more than eight lines at such addresses.
+    // Loads all bytes of a few blocks before those of the next. The blocks are 4096 bytes apart,
+    // and a first-level cache holds hardly more than eight lines at such addresses.
     for (std::size_t j = 0; j < 4; ++j)
         for (std::size_t i = 0; i < 4; ++i) load_column(w[4 * i + j], blocks + j, at + 16 * i);
     for (std::size_t i = 0; i < 16; i += 4) {
@@ -159,8 +159,8 @@ HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks
     for (std::size_t i = 0; i < 16; ++i) swap_words(w[i]);
 }
 
-/// Hashes `lanes` blocks. Reading that many blocks in parallel hides the memory's latency:
-/// prefetching the next ones gained nothing.
+/// Hashes `lanes` blocks. It does not prefetch: reading many blocks in parallel already hides the
+/// memory's latency, and prefetching was not faster.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void hash_lanes(const std::uint8_t* const (&blocks)[lanes],
                               std::uint8_t* const (&digests)[lanes]) {
@@ -190,8 +190,8 @@ HEDDLE_INLINE void hash_lanes(const std::uint8_t* const (&blocks)[lanes],
     }
 }
 
-/// Hashes consecutive blocks, `lanes` at a time. In the last group the last block fills the unused
-/// lanes.
+/// Hashes consecutive blocks, `lanes` at a time. If the last group is incomplete, its unused lanes
+/// hash the last block again.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void hash_run(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
     for (std::size_t first = 0; first < count; first += lanes) {

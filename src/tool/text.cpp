@@ -18,8 +18,8 @@ struct TimeUnit {
 constexpr TimeUnit time_units[] = {
     {"ns", 1}, {"us", 1'000}, {"\u00b5s", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
 
-/// Removes digits from the front, and returns their value. Returns nullopt for no or too many
-/// digits.
+/// Removes the digits at the front, and returns their value. Returns nullopt if there are no digits
+/// or too many.
 std::optional<std::int64_t> take_digits(std::string_view& text) {
     std::int64_t value = 0;
     const char* const end = text.data() + text.size();
@@ -59,7 +59,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     if (error != std::errc{}) return std::nullopt;
     std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
     if (suffix.empty()) return value;
-    const std::size_t unit = units.find(static_cast<char>(suffix.front() & ~0x20));  // either case
+    // Upper or lower case.
+    const std::size_t unit = units.find(static_cast<char>(suffix.front() & ~0x20));
     if (unit == std::string_view::npos) return std::nullopt;
     suffix.remove_prefix(1);
     if (!suffix.empty() && suffix != "iB") return std::nullopt;

@@ -19,7 +19,7 @@ namespace {
 
 struct CommandLine {
     std::string trace;
-    std::string html, svg, json, part;  ///< files to write; "" for none
+    std::string html, svg, json, part;  ///< files to write; "" to write none
     std::string from, to;
     bool summary = false;
 
@@ -31,7 +31,7 @@ struct CommandLine {
     }
 };
 
-/// Returns the time in a text, also in the form of the summary and the page: "12.3 µs".
+/// Parses a time. Also accepts the form of the summary and the page, for example "12.3 µs".
 std::optional<std::chrono::nanoseconds> time_of(std::string text) {
     if (const std::size_t space = text.find(' '); space != std::string::npos) text.erase(space, 1);
     if (const std::size_t micro = text.find("\xc2\xb5"); micro != std::string::npos)
@@ -58,7 +58,7 @@ int run(const CommandLine& line) {
     int status = 0;
     try {
         for (const std::string& output : outputs) timeline::convert(line.trace, output, stretch);
-        // Lost output is detected at the end.
+        // output_written() detects lost output at the end.
         if (line.summary || outputs.empty())
             std::fputs(timeline::summary(line.trace, stretch).c_str(), stdout);
     } catch (const Error& error) {

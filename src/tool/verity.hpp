@@ -1,15 +1,17 @@
 #pragma once
 
-// The shape of a file's Merkle tree and its descriptor, as defined by fs-verity of the Linux kernel
-// (Documentation/filesystems/fsverity.rst), for SHA-256, 4096-byte blocks and no salt.
+// The shape of a file's Merkle tree, and the file's descriptor. Both are defined by fs-verity of
+// the Linux kernel (Documentation/filesystems/fsverity.rst), here for SHA-256, 4096-byte blocks and
+// no salt.
 //
-// The file is split into blocks, the last one padded with zeros, and each is hashed. The digests in
-// order, 128 per block, padded with zeros to whole blocks, are the first level of the tree. The
-// digests of a level's blocks are the next level, until a level is one block.
+// The file is split into blocks, with zeros at the end of the last one, and each block is hashed.
+// These digests, in order, are the first level of the tree. A block of the level has 128 digests;
+// zeros fill the last block. The digests of that level's blocks are the next level, and so on,
+// until a level has just one block.
 //
-// The root hash is the hash of that block, or of the file's only block if there is no level. For an
-// empty file it is zero. The file's digest is the hash of a descriptor that holds the root hash and
-// the file's size.
+// The root hash is the hash of that block. If the file has just one block, it is the hash of the
+// file's block. For an empty file, it is zero. The file's digest is the hash of a descriptor that
+// contains the root hash and the file's size.
 
 #include <array>
 #include <cstddef>
@@ -24,7 +26,7 @@ namespace heddle::tool {
 using Sha256Digest = std::array<std::uint8_t, sha256_bytes>;
 
 inline constexpr std::uint64_t digests_per_block = sha256_block_bytes / sha256_bytes;  // 128
-/// Enough for 2^64 bytes: 52 bits of blocks, 7 bits per level.
+/// Enough for a file of 2^64 bytes: its blocks have 52-bit numbers, and each level saves 7 bits.
 inline constexpr int max_verity_levels = 8;
 
 /// Returns the number of 4096-byte blocks that contain `bytes`.
@@ -34,9 +36,9 @@ constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
 
 /// The shape of the tree over a file: the number of levels, and of blocks in each.
 ///
-/// Level 0 is the file, level 1 the digests of its blocks, and so on. From level 1 on, each level
-/// is stored as whole blocks. In level l, zeros follow the digests of level l - 1 to the end of the
-/// last block.
+/// Level 0 is the file, level 1 consists of the digests of its blocks, and so on. All levels above
+/// level 0 are stored as whole blocks: after the digests of level l - 1, zeros fill the last block
+/// of level l.
 class VerityTree {
 public:
     explicit constexpr VerityTree(std::uint64_t file_bytes) : file_bytes_{file_bytes} {
@@ -52,25 +54,25 @@ public:
     /// Returns the size of the file in bytes.
     constexpr std::uint64_t file_bytes() const { return file_bytes_; }
 
-    /// Returns the number of levels above the file: 0 for a file of at most one block. The top
-    /// level is one block, whose hash is the root.
+    /// Returns the number of levels above the file. It is 0 if the file has at most one block. The
+    /// top level has one block, whose hash is the root.
     constexpr int levels() const { return levels_; }
 
-    /// Returns the number of blocks in a level, from 0 (the file itself) to levels().
+    /// Returns the number of blocks in a level, from level 0 (the file itself) up to levels().
     constexpr std::uint64_t blocks(int level) const {
         return blocks_[static_cast<std::size_t>(level)];
     }
 
-    /// Returns the bytes of a level in whole blocks.
+    /// Returns the size of a level in whole blocks, in bytes.
     constexpr std::uint64_t bytes(int level) const { return blocks(level) * sha256_block_bytes; }
 
-    /// Returns the bytes of digests in a level from 1 on: the output of hashing the level below.
-    /// Zeros follow, up to bytes(level).
+    /// Returns the size of the digests in a level above level 0, in bytes. Hashing the level below
+    /// writes these bytes; zeros fill the rest, up to bytes(level).
     constexpr std::uint64_t digest_bytes(int level) const {
         return blocks(level - 1) * sha256_bytes;
     }
 
-    /// Returns the bytes of all levels above the file.
+    /// Returns the size of all levels above the file, in bytes.
     constexpr std::uint64_t tree_bytes() const {
         std::uint64_t sum = 0;
         for (int level = 1; level <= levels_; ++level) sum += bytes(level);
@@ -83,10 +85,10 @@ private:
     std::array<std::uint64_t, max_verity_levels + 1> blocks_{};
 };
 
-/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes. Its fields: version, hash
+/// Returns the kernel's `struct fsverity_descriptor`, 256 bytes. Its fields are: version, hash
 /// algorithm, binary logarithm of the block size, size of the salt, 4 reserved bytes, size of the
 /// file (8 bytes, least significant first), root hash (64 bytes, of which SHA-256 uses the first
-/// 32), salt (32), reserved (144).
+/// 32), salt (32 bytes), and 144 reserved bytes.
 constexpr std::array<std::uint8_t, 256> verity_descriptor(std::uint64_t file_bytes,
                                                           const Sha256Digest& root) {
     std::array<std::uint8_t, 256> descriptor{};
@@ -99,8 +101,8 @@ constexpr std::array<std::uint8_t, 256> verity_descriptor(std::uint64_t file_byt
     return descriptor;
 }
 
-/// Returns the file's fs-verity digest, from its size and the root hash of its tree (zeros for an
-/// empty file).
+/// Returns the file's fs-verity digest. `root` is the root hash of the file's tree, or zeros for an
+/// empty file.
 inline Sha256Digest verity_digest(std::uint64_t file_bytes, const Sha256Digest& root) {
     const std::array<std::uint8_t, 256> descriptor = verity_descriptor(file_bytes, root);
     Sha256Digest digest{};

@@ -10,8 +10,9 @@ namespace heddle::detail {
 
 namespace {
 
-/// The waits between nodes: streams first, then threads. Work in an open capture or batch is no
-/// target: waits are for work enqueued before it, or submit the batch.
+/// A graph of waits: each edge leads from a stream or thread to the stream that it waits for. Nodes
+/// are numbered: streams first, then threads. Work recorded in an open capture or batch is never a
+/// target, because no wait depends on that work.
 class Waits {
 public:
     explicit Waits(const Snapshot& picture) : picture_(picture) {
@@ -44,7 +45,8 @@ private:
         std::vector<std::size_t>& to = to_[node_of_thread(t)];
         if (const std::ptrdiff_t found = picture_.find(thread.wait.stream); found >= 0)
             return to.push_back(static_cast<std::size_t>(found));
-        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;  // no pending stream
+        // The awaited stream has no pending work.
+        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
             if (picture_.streams[i].device == thread.wait.device) to.push_back(i);
     }
@@ -102,8 +104,8 @@ private:
         const std::ptrdiff_t found = picture_.find(thread.work.stream);
         return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
     }
-    /// Returns whether all workers run work that has not advanced. An idle worker is about to take
-    /// work.
+    /// Returns whether every worker runs work that has not advanced. An idle worker could still run
+    /// other work.
     bool are_workers_still() const {
         int busy = 0;
         for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
@@ -117,7 +119,7 @@ private:
         return picture_.workers != 0 && busy >= picture_.workers;
     }
 
-    /// Returns whether work of more urgent streams was always preferred.
+    /// Returns whether the workers always preferred the work of more urgent streams.
     bool is_starved(const StreamFacts& stream) const {
         return stream.is_overtaken &&
                std::ranges::any_of(picture_.streams, [&](const StreamFacts& one) {
@@ -137,8 +139,8 @@ private:
 
     // Other processes ---------------------------------------------------------------------------
 
-    /// Returns a text that names the stream or thread that waits for this record of another
-    /// process. Returns an empty text if there is none.
+    /// Returns a text that names a stream or thread of this process. It waits for this record,
+    /// which another process must reach. Returns an empty text if nothing waits.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
             if (one.is_steady && one.look.at == StreamAt::wait &&
@@ -164,7 +166,8 @@ private:
                                 one.process, waiter));
         }
     }
-    /// Adds exporters that have ended. Running work may wait for them in the program's own way.
+    /// Adds processes that exported memory or events here and have ended. Running work may depend
+    /// on them in ways that heddle cannot observe.
     void find_gone_exporters() {
         const bool may_wait =
             found_.empty() || std::ranges::any_of(found_, [](const StuckCause& one) {
@@ -228,7 +231,8 @@ private:
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
-    /// Adds the only pending operation of a GPU's stream.
+    /// Adds the operation as a cause. It is the only pending one of a GPU's stream, so it is
+    /// running.
     void add_noted_operation(const FlightEntry& one) {
         const bool is_function = one.kind == OpKind::host_function;
         const char* const kind = one.kind == OpKind::launch ? "kernel"
@@ -236,7 +240,7 @@ private:
                                  : one.kind == OpKind::copy ? "copy"
                                  : one.kind == OpKind::fill ? "fill"
                                                             : nullptr;
-        if (kind == nullptr) return;  // a wait, or a graph, which may advance
+        if (kind == nullptr) return;  // waits and graphs are no cause by themselves
         const bool has_name = is_function || one.kind == OpKind::launch;
         add_operation({is_function, has_name, kind, name_words(one.kind, one.name)}, one.where,
                       nullptr, 0);
@@ -245,7 +249,7 @@ private:
         add_operation(words_of(thread.work.type), thread.work.where,
                       thread.work.is_node ? &stream.look.where : nullptr, thread.thread);
     }
-    /// `graph`: the place of the graph's launch, or null.
+    /// `graph` is the place where the operation's graph was launched, or null.
     void add_operation(const OpWords& op, const SourceLocation& where, const SourceLocation* graph,
                        int thread) {
         const std::string in_graph =
@@ -298,7 +302,7 @@ private:
             tid);
     }
 
-    /// Adds a late rank, if the stream waits in a collective for the stream of another rank.
+    /// Adds a late rank as a cause, if the stream waits in a collective for another rank's stream.
     void find_late_rank(const StreamFacts& stream) {
         if (stream.look.at != StreamAt::wait || stream.at == nullptr || stream.at->collective == 0)
             return;
@@ -389,10 +393,10 @@ bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns) {
 bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns) {
     const ThreadActivity::Seen& seen = picture.threads[thread];
     if (!seen.waits() || picture.waits_ns[thread] < least_ns) return false;
-    // Another process must record the event.
+    // The thread waits for an event that another process must record.
     if (seen.wait.stream == 0 && seen.wait.event.event != 0) return true;
     const Finder finder(picture, least_ns);
-    // One of a device's streams suffices, because the thread waits for all of them.
+    // The thread waits for all streams of the device, so one stuck stream is enough.
     return std::ranges::any_of(finder.waits().of(finder.waits().node_of_thread(thread)),
                                [&](std::size_t one) { return finder.is_still(one); });
 }

@@ -10,21 +10,22 @@
 
 namespace heddle::detail {
 
-/// A cause, and the thread whose stack shows more.
+/// A cause, with the thread whose stack shows more about it.
 struct StuckCause {
     CauseKind kind;
     std::string text;
-    int thread = 0;  ///< as gettid(); 0 for none
+    int thread = 0;  ///< thread id as from gettid(); 0 for none
 };
 
-/// Returns the known causes. A stream that has advanced within `least_ns` has no cause.
+/// Returns the known causes. Streams that have advanced within `least_ns` are not considered.
 std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_ns);
 
-/// Returns whether some stream of the device is stuck: neither the stream nor anything that it
-/// waits for has advanced for `least_ns`.
+/// Returns whether a stream of the device is stuck. A stream is stuck if it has not advanced for
+/// `least_ns`, and neither has anything that it waits for.
 bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns);
-/// Returns whether a thread has waited for `least_ns`, and nothing that it waits for has advanced
-/// for as long. `thread`: index into Snapshot::threads.
+/// Returns whether a thread is stuck. The thread must have waited for `least_ns`, and a stream that
+/// it waits for must have been stuck for as long. A thread that waits for an event of another
+/// process needs no such stream. `thread` is an index into Snapshot::threads.
 bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns);
 
 }  // namespace heddle::detail

@@ -15,8 +15,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Tries to acquire the lock several times, because another thread may hold it briefly. Returns
-/// whether it did.
+/// Tries to acquire the lock. Retries a while, because another thread may hold the lock briefly.
+/// Returns whether the lock was acquired.
 bool try_for_long(SpinLock& lock) noexcept {
     constexpr int tries = 200;
     for (int i = 0; i < tries; ++i) {
@@ -30,8 +30,8 @@ bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
 }
 
-/// Returns the entry of the operation that the stream is at. Returns null if that is uncertain: two
-/// threads that enqueue on one line may each note an operation after the other's.
+/// Returns the entry of the stream's current operation. Returns null if that is uncertain: two
+/// threads may enqueue from one source line, and their entries may be in either order.
 const FlightEntry* find_entry(const StreamFacts& stream) {
     const bool is_anywhere = stream.look.at == StreamAt::between;
     const auto may_be = [&](const FlightEntry& one) {
@@ -60,9 +60,9 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     if (facts.looked == Looked::refused) to.is_whole = false;
     if (facts.looked == Looked::seen && !facts.look.is_whole) to.is_whole = false;
     if (facts.looked == Looked::moved) {
-        const void* native = nullptr;  // changed by the end of the stream
+        const void* native = nullptr;  // null once the stream ends
         (void)peek_pointer(reinterpret_cast<const void*>(&stream.native), native);
-        if (native == nullptr) return;  // it has ended
+        if (native == nullptr) return;  // the stream has ended
     }
     const bool is_held = facts.recording.is_locked || facts.is_recorded();
     const bool has_flown = idle && stream.flight.load(std::memory_order_acquire) != nullptr;
@@ -77,7 +77,8 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     to.streams.push_back(std::move(facts));
 }
 
-/// Adds a failed stream. It has nothing pending, but a thread may wait for work that it dropped.
+/// Adds a failed stream. Nothing is pending on it, but a thread may wait for work that it has
+/// dropped.
 void look_at_failure(StreamRecord& stream, Snapshot& to) {
     if (!stream.has(stream_flag::poisoned) || stream.gone_at.load() != 0) return;
     if (Failure failure = stream.known_failure())
@@ -124,8 +125,8 @@ const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcep
 }
 
 namespace {
-/// Looks at waits for other processes, and at imports. Threads lock these lists only briefly, and
-/// call no other code while they hold the lock.
+/// Lists waits for other processes, and imports. Other threads hold the locks of these lists only
+/// briefly: they call no other code meanwhile.
 void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;
@@ -139,7 +140,7 @@ void look_at_processes(Snapshot& to) {
         to.is_whole = false;
     }
     if (!list_imports(to.imports)) to.unseen.emplace_back("what was imported: its lock is held");
-    // Records of this process are reached by its own streams.
+    // If a stream of this process must reach the record, that stream is the target of the wait.
     for (const SharedWait& one : to.shared_waits)
         for (std::size_t i = 0; i < to.streams.size() && one.stream_id != 0; ++i)
             if (to.streams[i].record->id.load() == one.stream_id)
@@ -148,7 +149,7 @@ void look_at_processes(Snapshot& to) {
 }  // namespace
 
 namespace {
-/// Sets the stream's times. A stream whose work began after the last sample is not still.
+/// Sets the stream's times. If the stream's work began after the last sample, its time is 0.
 void ask(Progress& progress, const Snapshot& picture, StreamFacts& stream) noexcept {
     stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
     stream.is_overtaken = progress.is_overtaken(stream.key);
@@ -175,15 +176,15 @@ bool is_as_it_was(const StreamFacts& facts, Looked looked, const StreamLook& now
            is_same(now, facts.look);
 }
 
-/// A stream that advances too fast for a whole look. `pushed`: the steps enqueued on it at the
-/// second look.
+/// A stream that advances too fast to be read as a whole. `pushed` is the number of steps that were
+/// enqueued on it at the second look.
 struct Moving {
     StreamRecord* stream;
     std::uint64_t key, pushed;
 };
 
-/// Returns whether all moving streams have done the steps of their second look. If so, their
-/// promised completions are complete. Waits briefly for it.
+/// Returns whether all moving streams have done the steps counted at the second look. Then their
+/// promised completions have completed, too. Waits briefly until this is so.
 bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
     constexpr int tries = 50;
     constexpr std::int64_t pause = 100'000;
@@ -193,7 +194,7 @@ bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
             StreamLook look;
             const Looked looked = one.stream->backend->look(*one.stream, look);
             if (one.stream->key.load() != one.key || !look.is_whole) return false;
-            // One more step is done, so the signals before it have completed.
+            // A step after the second look is done. So all signals before that step have completed.
             if (looked == Looked::moved) return look.counts.done > one.pushed;
             for (const StreamLook::Promise& promise : look.promises)
                 to.promised_again.insert(promise.completion);
@@ -209,8 +210,8 @@ bool has_lost_wait(const Snapshot& to) {
     });
 }
 
-/// Looks at all streams again. A completion is promised before a stream can wait for it. So at the
-/// second look it is either promised or complete.
+/// Looks at all streams a second time. A completion is promised before any stream can wait for it.
+/// So at the second look, each awaited completion is either promised or already complete.
 void look_again_at_streams(Snapshot& to) {
     std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;
@@ -264,7 +265,8 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         look_at(stream, made, idle);
         look_at_failure(stream, made);
     });
-    // After the streams: work that was seen to run is still noted, or has ended since.
+    // Threads are read after the streams. So work that a stream was running is still listed, or it
+    // has ended meanwhile.
     made.threads = ThreadActivity::all();
     for (const ThreadActivity::Seen& one : made.threads)
         made.waits_ns.push_back(

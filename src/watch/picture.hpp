@@ -1,5 +1,5 @@
-// A snapshot of all pending work: streams, threads, and the streams that will complete each
-// completion.
+// A snapshot of all pending work: the streams, the threads, and for each completion the stream that
+// will complete it.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +23,27 @@ namespace heddle::detail {
 struct StreamFacts {
     StreamRecord* record = nullptr;
     std::uint64_t key = 0;
-    std::string name;  ///< 'solver', or stream 7: quoted if the program has set it
+    std::string name;  ///< in quotes if the program has set it ('solver'), otherwise "stream 7"
     Device device = Access::device(DeviceKind::cpu, 0);
     Looked looked = Looked::refused;
     StreamLook look = {};
     RecordingLook recording = {};
     std::vector<FlightEntry> flight = {};
-    const FlightEntry* at = nullptr;  ///< entry of the operation that it is at, or null
-    std::int64_t still_ns = 0;        ///< how long it has not advanced; 0 if unknown
-    /// Whether the stream did not advance between the first and the second look. So the facts of
-    /// all steady streams were true at one moment between the looks.
+    const FlightEntry* at = nullptr;  ///< the entry of its current operation, or null
+    std::int64_t still_ns = 0;        ///< ns since it last advanced; 0 if unknown
+    /// True if the stream did not advance between the first and the second look. So there was one
+    /// moment when the facts of all steady streams were true.
     bool is_steady = false;
-    bool is_overtaken = false;  ///< meanwhile, more urgent streams completed work and received more
+    /// Whether more urgent streams have completed work and received more since this stream last
+    /// advanced.
+    bool is_overtaken = false;
     /// Threads that run its work, as indices into Snapshot::threads.
     std::vector<std::size_t> runners = {};
 
     bool is_recorded() const noexcept { return recording.is_there && recording.operations != 0; }
 };
 
-/// A stream that has failed: it drops new work.
+/// A stream that has failed and drops new work.
 struct FailedStream {
     std::string name;
     std::shared_ptr<const FailedWork> failure;
@@ -50,7 +52,7 @@ struct FailedStream {
 /// The stream that will complete a completion.
 struct Promised {
     std::size_t stream;  ///< index into Snapshot::streams
-    std::size_t after;   ///< after this many of its operations
+    std::size_t after;   ///< the number of the stream's operations up to the completion
 };
 
 struct Snapshot {
@@ -58,35 +60,35 @@ struct Snapshot {
     std::vector<StreamFacts> streams = {};
     std::vector<FailedStream> failed = {};
     std::vector<ThreadActivity::Seen> threads = {};
-    std::vector<bool> steady_threads = {};    ///< as StreamFacts::is_steady
-    std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait, in ns
+    std::vector<bool> steady_threads = {};    ///< by thread: same meaning as StreamFacts::is_steady
+    std::vector<std::int64_t> waits_ns = {};  ///< by thread: how long it has been waiting, in ns
     std::unordered_map<const void*, Promised> promises = {};
     /// The completions that were promised in the second look.
     std::unordered_set<const void*> promised_again = {};
-    std::vector<std::string> unseen = {};  ///< the parts that could not be looked at
+    std::vector<std::string> unseen = {};  ///< names of the parts that could not be read
     std::vector<SharedWait> shared_waits = {};
     std::vector<Import> imports = {};
-    /// True if no source of completions was missed.
+    /// True if every source of completions was read.
     bool is_whole = true;
     int workers = 0;
 
-    /// Returns the stream's index. Returns -1 if it has nothing pending.
+    /// Returns the stream's index, or -1 if nothing is pending on the stream.
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
     /// Returns the stream that will complete this completion. Returns null if there is none.
     const Promised* target_of(const void* completion) const noexcept;
-    /// Returns whether it is certain that no pending work will complete it.
+    /// Returns whether it is certain that no pending work will ever complete this completion.
     bool is_lost(const void* completion) const noexcept;
-    /// Returns the wait for another process's record that this completion belongs to. Returns null
-    /// if there is none.
+    /// This completion may end a wait for an event record by another process. Returns that wait, or
+    /// null if there is none.
     const SharedWait* shared_wait_of(const void* completion) const noexcept;
 };
 
-/// Takes a snapshot. `progress` may be null. `idle`: includes streams without pending work, for
-/// their last operations.
+/// Takes a snapshot. `progress` may be null. If `idle` is true, includes streams without pending
+/// work, to show their last operations.
 Snapshot take_snapshot(Progress* progress, bool idle = false);
 
-/// Returns a stream's name in quotes, or "stream 7" if the program has set none. Adds to `unseen`
-/// if the name could not be read.
+/// Returns a stream's name in quotes, or "stream 7" if the program has set none. If the name cannot
+/// be read, adds a message to `unseen`.
 std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unseen);
 
 }  // namespace heddle::detail

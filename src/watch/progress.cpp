@@ -15,12 +15,12 @@ struct Progress::Found {
     Device device;
     std::size_t level;
     StreamCounts counts;
-    std::uint64_t noted;  ///< recorded streams: the operations noted so far
-    bool is_known;        ///< its progress can be observed
+    std::uint64_t noted;  ///< for recorded streams: the number of operations noted so far
+    bool is_known;        ///< whether its progress can be observed
 
     bool is_pending() const noexcept { return counts.pushed != counts.done; }
     static std::vector<Found> all() {
-        // The longest wait for a driver that may not answer.
+        // How long to wait for a driver that does not answer.
         constexpr std::chrono::milliseconds patience{20};
         std::vector<Found> all;
         (void)cuda_backend().ask_progress(patience);
@@ -63,7 +63,7 @@ void Progress::look_at(const Found& found, bool may_advance) {
     if (moved) stream.moved_ns = state_of(found.device).moved_ns = time_ns_;
 }
 
-/// Forgets streams without pending work: they have done all their steps.
+/// Forgets streams that have no pending work, because they have done all their steps.
 void Progress::forget_idle() {
     std::erase_if(streams_, [&](const auto& one) {
         const Stream& stream = one.second;
@@ -79,7 +79,7 @@ void Progress::look_at(const std::vector<Found>& found,
         Wait& wait = threads_[thread.thread];
         if (wait.serial != thread.wait_serial) wait.since_ns = time_ns_;
         wait.serial = thread.wait_serial;
-        // The end of a task, for example in a graph, is progress of its stream.
+        // A task has ended, for example a node of a graph. This counts as progress of its stream.
         if (std::exchange(wait.work_serial, thread.work_serial) == thread.work_serial) continue;
         if (const auto stream = streams_.find(thread.work.stream); stream != streams_.end())
             stream->second.moved_ns = time_ns_;
@@ -101,7 +101,7 @@ void Progress::look(std::int64_t pause_ns) {
         if (!one.is_known)
             is_unknown[static_cast<int>(one.device.kind())][one.device.index()] = true;
     for (const Found& one : found) {
-        // Another stream of the device may block this one, and advance unobserved.
+        // If a stream of the device cannot be observed, it may advance and block this stream.
         look_at(one, is_unknown[static_cast<int>(one.device.kind())][one.device.index()]);
         is_pending[static_cast<int>(one.device.kind())][one.device.index()] |= one.is_pending();
     }

@@ -19,7 +19,7 @@ std::string plain(const std::string& name) {
     return name.starts_with('\'') ? name.substr(1, name.size() - 2) : name;
 }
 
-/// Describes one stream.
+/// Describes one stream in words.
 class StreamWords {
 public:
     StreamWords(const Snapshot& picture, const StreamFacts& stream)
@@ -94,8 +94,8 @@ private:
                                views(), place, for_how_long());
     }
 
-    /// Describes a GPU's stream. Only its enqueued operations, and the completed ones among them,
-    /// are known.
+    /// Describes a stream of a GPU that is between operations. heddle only knows the operations
+    /// that were enqueued, and which of them have completed.
     void describe_between() {
         made_.is = StreamIs::between;
         const FlightEntry* const first = stream_.at;
@@ -129,7 +129,7 @@ private:
         const std::string name =
             target != nullptr ? picture_.streams[target->stream].name : std::string();
         made_.waits_for = plain(name);
-        // Operations after the current one.
+        // The number of operations after the current one.
         const std::size_t more = target != nullptr && target->after != 0 ? target->after - 1 : 0;
         const std::string after = more == 0 ? "next"
                                             : formatted("after {} more operation{}", more,

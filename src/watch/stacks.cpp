@@ -29,10 +29,10 @@ namespace heddle::detail {
 namespace {
 
 constexpr int most_frames = 48;
-int stack_signal = 0;  ///< 0 if none was available
+int stack_signal = 0;  ///< the reserved signal; 0 if none was available
 
-/// The stack of the thread that was asked for it. `asked` numbers the requests, so that a late
-/// answer to an earlier one is recognised.
+/// The stack of one thread, filled in by that thread. `asked` numbers the requests, so that a late
+/// answer to an earlier request is recognised.
 struct Answer {
     std::atomic<std::uint32_t> asked{0}, answered{0};
     std::atomic<int> thread{0};
@@ -52,7 +52,7 @@ extern "C" void heddle_answer_with_stack(int) {
     errno = error;
 }
 
-/// Waits until is_done() returns true, for at most 250 ms. Returns whether it did.
+/// Waits until is_done() returns true, for at most 250 ms. Returns whether is_done() became true.
 template <class F> bool wait_a_little(F&& is_done) noexcept {
     constexpr std::int64_t patience = 250'000'000, pause = 1'000'000;
     const std::int64_t until = decision_ns() + patience;
@@ -63,14 +63,14 @@ template <class F> bool wait_a_little(F&& is_done) noexcept {
 /// A frame of a stack, with the loader's information about it.
 struct Frame {
     std::uintptr_t at;
-    std::string path = {};         ///< of the program or library; empty if unknown
-    std::string file = {};         ///< its name
-    const void* loaded = nullptr;  ///< its address in memory
-    std::uintptr_t moved = 0;      ///< its load offset
+    std::string path = {};         ///< path of the program or library; empty if unknown
+    std::string file = {};         ///< its name, without folders
+    const void* loaded = nullptr;  ///< where the file is loaded
+    std::uintptr_t moved = 0;      ///< the difference between addresses in memory and in the file
     LookedUp found = {};
 };
 
-/// Returns a frame. `back`: how far before the address the name is looked up.
+/// Returns a frame. The function's name is looked up `back` bytes before the address.
 Frame frame_at(void* address, std::size_t back) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     Frame made{at};
@@ -92,7 +92,7 @@ Frame frame_at(void* address, std::size_t back) {
     return made;
 }
 
-/// Looks up functions in the symbol tables of their files, if the loader does not know them.
+/// Looks up functions that the loader does not know, in the symbol tables of their files.
 void look_up_rest(std::vector<Frame>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (!frames[i].found.function.empty() || frames[i].path.empty()) continue;
@@ -105,7 +105,7 @@ void look_up_rest(std::vector<Frame>& frames) {
             }
         look_up_in_file(frames[i].path.c_str(), frames[i].loaded, wanted);
         for (std::size_t k = 0; k < same.size(); ++k) frames[same[k]].found = wanted[k];
-        for (const std::size_t one : same) frames[one].path.clear();  // done
+        for (const std::size_t one : same) frames[one].path.clear();  // these frames are done
     }
 }
 
@@ -124,9 +124,9 @@ std::string frame_text(const Frame& frame) {
         frame.at - frame.moved - frame.found.begin, frame.file);
 }
 
-/// The names of frames, made on a thread of their own. The lookup acquires the loader's lock, which
-/// may be held by a thread that is stuck in a library's initialisation. Names that the loader knows
-/// are made first, because reading the files of large programs takes time.
+/// The names of frames, which a separate thread looks up. The lookup acquires the loader's lock,
+/// and a thread that is stuck in a library's initialisation may hold that lock. Names that the
+/// loader knows are looked up first, because reading the files of large programs takes time.
 struct Names {
     std::vector<void*> frames;
     std::vector<std::string> texts, full_texts;
@@ -134,7 +134,8 @@ struct Names {
 
     void make() {
         std::vector<Frame> all;
-        // A frame's address is that of the next instruction, except in the innermost frame.
+        // An outer frame has the address of the next instruction, so its name is looked up 1 byte
+        // earlier.
         for (std::size_t i = 0; i < frames.size(); ++i)
             all.push_back(frame_at(frames[i], i != 0 ? 1 : 0));
         for (const Frame& one : all) texts.push_back(frame_text(one));
@@ -145,7 +146,8 @@ struct Names {
     }
 };
 
-/// Removes the outer frames, beginning with heddle's own code on a worker.
+/// Removes the outer frames that are not the program's own: on a worker, heddle's code and all
+/// frames outside it.
 std::vector<std::string> without_own(std::vector<std::string> texts) {
     const auto first = std::ranges::find_if(texts, [](const std::string& one) {
         return one.starts_with("heddle::detail::cpu::Queue::") ||
@@ -164,14 +166,14 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
             try {
                 names->make();
             } catch (...) {
-                // Out of memory: addresses replace the names.
+                // Without memory for names, the stack shows addresses.
             }
         }).detach();
         if (wait_a_little([&] { return names->is_full.load(std::memory_order_acquire); }))
             return without_own(names->full_texts);
         if (names->is_done.load(std::memory_order_acquire)) return without_own(names->texts);
     } catch (...) {
-        // No thread could be started: addresses replace the names.
+        // Without a thread that looks up names, the stack shows addresses.
     }
     std::vector<std::string> addresses;
     for (void* one : frames)
@@ -182,11 +184,11 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
 }  // namespace
 
 void prepare_stacks() noexcept {
-    // ThreadSanitizer delivers a signal only when the thread makes a call. Its builds also run the
-    // stacks of streams on other threads.
+    // In a build with ThreadSanitizer, a thread receives a signal only when it makes a call. Such
+    // builds also run the work of streams on other stacks. So they reserve no signal.
     if (tsan::is_compiled_in || stack_signal != 0) return;
     void* one[1];
-    (void)backtrace(one, 1);  // loads a library, which a signal handler must not do
+    (void)backtrace(one, 1);  // loads its library now, which a signal handler must not do
     for (int signal = SIGRTMAX - 1; signal > SIGRTMIN + 2 && stack_signal == 0; --signal)
         if (take_unused_signal(signal, &heddle_answer_with_stack)) stack_signal = signal;
 }
@@ -205,7 +207,7 @@ bool has_stacks() noexcept { return stack_signal != 0; }
 
 std::vector<std::string> stack_of(int thread) {
     if (stack_signal == 0 || thread <= 0) return {};
-    // The program may have installed its own handler since.
+    // Since then, the program may have installed a handler of its own.
     struct sigaction now {};
     if (sigaction(stack_signal, nullptr, &now) != 0 || now.sa_handler != &heddle_answer_with_stack)
         return {};
@@ -214,7 +216,7 @@ std::vector<std::string> stack_of(int thread) {
     if (syscall(SYS_tgkill, getpid(), thread, stack_signal) != 0) return {};
     const bool has_answered =
         wait_a_little([&] { return answer.answered.load(std::memory_order_acquire) == question; });
-    // A thread that answers later finds that it is not asked.
+    // Withdraws the request, so that a late answer is ignored.
     if (!has_answered) {
         answer.thread.store(0);
         return {};

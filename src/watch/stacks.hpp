@@ -13,13 +13,14 @@ void prepare_stacks() noexcept;
 /// Returns whether a signal is reserved.
 bool has_stacks() noexcept;
 
-/// Returns a thread's stack, innermost frame first: "Relax::operator()+0x1c (solver)". Sends the
-/// thread a signal and waits up to 250 ms for its answer, then up to 250 ms for the names. Returns
-/// an empty stack if the thread does not answer. Not thread-safe. Calls that the thread is in, such
-/// as poll(), can fail with EINTR because of the signal.
+/// Returns a thread's stack, innermost frame first, for example "Relax::operator()+0x1c (solver)".
+/// Sends the thread a signal. Waits up to 250 ms for its answer, then up to 250 ms for the names.
+/// Returns an empty stack if the thread does not answer. The signal may interrupt a blocking call
+/// of the thread, such as poll(), with EINTR. Not thread-safe.
 std::vector<std::string> stack_of(int thread);
 
-/// Installs a handler if the signal has the default action. Returns whether it did.
+/// Installs the handler if the signal has its default action. Returns whether the handler was
+/// installed.
 bool take_unused_signal(int signal, void (*handler)(int)) noexcept;
 
 /// Returns the name of a thread of this process, for example "heddle-0".

@@ -1,4 +1,5 @@
-// watch() and what_is_pending(), HEDDLE_WATCH, the signal, std::terminate and fork().
+// Implements watch(), what_is_pending() and HEDDLE_WATCH. Handles the signal, std::terminate() and
+// fork().
 #include <heddle/observe/watch.hpp>
 
 #include <atomic>
@@ -35,11 +36,11 @@ namespace {
 
 constinit std::mutex mutex;
 const ForkRegistration watch_registered{ForkOrder::watch, mutex};
-/// Null until this process starts watching. Never destroyed.
+/// Null until this process starts watching. The object is never destroyed.
 constinit std::atomic<Watcher*> watcher{nullptr};
-// Guarded by the mutex, and never destroyed:
-WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null if not watching
-/// The options were set in the parent of this forked process.
+// Guarded by the mutex. The object is never destroyed.
+WatchOptions* wanted = nullptr;  ///< the file's name still contains `%p`; null if not watching
+/// True if the parent process set the options, before it forked this one.
 constinit bool is_inherited = false;
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;
@@ -84,8 +85,8 @@ void start_watching(const SourceLocation& where) {
     if (!std::exchange(has_handlers, true)) next_terminate = std::set_terminate(&at_terminate);
 }
 
-/// A forked child has no watching thread. Its first stream starts one, because a fork handler must
-/// not create threads.
+/// Forgets the parent's watcher, because a forked child has no watching thread. The child's first
+/// stream starts one: a fork handler must not create threads.
 void forget_watcher() noexcept {
     if (watcher.exchange(nullptr) == nullptr || wanted == nullptr) return;
     is_inherited = true;
@@ -93,8 +94,8 @@ void forget_watcher() noexcept {
 }
 const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
 
-/// Parses "10s", "500ms", "2m" or "10". Returns -1 if the text is none of these. Returns the
-/// maximum if the time is too long.
+/// Parses "10s", "500ms", "2m" or "10". Returns -1 for any other text. A time that is
+/// too large becomes the largest representable time.
 std::int64_t read_limit_ms(std::string_view text) {
     constexpr std::int64_t most = std::chrono::milliseconds::max().count();
     std::int64_t number = 0;

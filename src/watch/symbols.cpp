@@ -25,7 +25,7 @@ public:
     ElfFile(const ElfFile&) = delete;
     ElfFile& operator=(const ElfFile&) = delete;
 
-    /// Returns the number of bytes that were read.
+    /// Reads up to `bytes` bytes at `offset`. Returns the number of bytes that were read.
     std::size_t read_some(void* to, std::size_t bytes, std::size_t offset) const noexcept {
         if (file_ < 0) return 0;
         const auto got = pread(file_, to, bytes, static_cast<off_t>(offset));
@@ -80,7 +80,7 @@ void look_up_in(const ElfFile& file, const Section& table, const Section& names,
 void look_up_in_file(const char* path, const void* loaded, std::span<LookedUp> addresses) {
     const ElfFile file(path);
     FileHeader header;
-    // A rebuilt file has its sections elsewhere, so its header differs.
+    // Compares the file's header with the one in memory: rebuilding the file changes the header.
     if (!file.read(std::span(&header, 1), 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         std::memcmp(&header, loaded, sizeof header) != 0)
         return;
@@ -97,8 +97,8 @@ namespace {
 constexpr std::string_view opening = "<({[", closing = ">)}]";
 bool is_one_of(char c, std::string_view all) { return all.find(c) != std::string_view::npos; }
 
-/// Returns the beginning of the name that ends before `end`: after an open bracket, a comma or a
-/// space.
+/// Returns where the name that ends before `end` begins. A name begins after an open bracket, a
+/// comma or a space.
 std::size_t begin_of_name(std::string_view text, std::size_t end) {
     int depth = 0;
     for (std::size_t i = end; i-- > 0;) {
@@ -116,7 +116,7 @@ std::size_t begin_with_type(std::string_view text, std::size_t end) {
     return begin;
 }
 
-/// Returns the end of the bracket that begins at `at`. Returns npos if it is not closed.
+/// Returns the end of the bracket that opens at `at`. Returns npos if it is never closed.
 std::size_t end_of_bracket(std::string_view text, std::size_t at) {
     int depth = 0;
     for (std::size_t i = at; i < text.size(); ++i) {
@@ -149,10 +149,10 @@ std::string function_words(std::string_view name) {
     return formatted("{}()", name);
 }
 
-/// A lambda's part of a name: "{lambda(int)#1}", "$_0" or "'lambda0'(int)".
+/// The part of a name that stands for a lambda: "{lambda(int)#1}", "$_0" or "'lambda0'(int)".
 struct LambdaPart {
     std::size_t begin = std::string_view::npos, end = 0;
-    std::string_view number = {};  ///< among those of the function; empty if unknown
+    std::string_view number = {};  ///< number among the function's lambdas; empty if unknown
 };
 
 /// Finds the last lambda in the text. `begin` is npos if there is none.
@@ -174,7 +174,7 @@ LambdaPart find_lambda(std::string_view text) {
     return {};
 }
 
-/// Removes "::operator()<int>(int) const" from the beginning.
+/// Removes the lambda's call operator, "::operator()<int>(int) const", from the beginning.
 std::string_view without_call(std::string_view text) {
     constexpr std::string_view call = "::operator()", constant = " const";
     if (!text.starts_with(call)) return text;
@@ -221,6 +221,7 @@ std::string_view first_argument(std::string_view arguments) {
 }  // namespace
 
 std::string readable_function(std::string name) {
+    // The function of heddle that calls the kernel Relax has this name:
     // heddle::detail::PortableOp<Relax, 1, ...>::run(void*, unsigned long, unsigned long)
     std::string_view text = name;
     if (remove_end(text, "::run(void*, unsigned long, unsigned long)"))

@@ -26,21 +26,22 @@ namespace heddle::detail {
 
 namespace {
 
-/// Returns the limit, at most the longest representable time.
+/// Returns the limit in ns. A larger limit is reduced to the longest representable time.
 std::int64_t limit_ns(const WatchOptions& options) noexcept {
     using std::chrono::nanoseconds, std::chrono::milliseconds;
     constexpr auto longest = std::chrono::duration_cast<milliseconds>(nanoseconds::max());
     return nanoseconds(std::min(options.limit, longest)).count();
 }
 
-/// Returns the pause between looks: short enough for a report soon after the limit.
+/// Returns the pause between looks, in ns. It is short, so that a report follows soon after the
+/// limit.
 std::int64_t pause_ns(const WatchOptions& options) noexcept {
     const std::int64_t limit = limit_ns(options);
     if (limit == 0) return 250'000'000;
     return std::clamp<std::int64_t>(limit / 8, 10'000'000, 250'000'000);
 }
 
-/// Appends a device's name, after "and" if it is not the first.
+/// Appends a device's name. Writes "and" between names.
 void add_device(std::string& to, const std::string& name) {
     to += (to.empty() ? "" : " and ") + name;
 }
@@ -54,7 +55,8 @@ void Watcher::start(WatchOptions options, const SourceLocation& where) {
     wake();
     if (has_thread_) return;
     prepare_stacks();
-    // The thread inherits the mask, so that only the program's threads handle signals.
+    // The thread inherits this mask of blocked signals, so that only the program's threads handle
+    // signals.
     sigset_t all, old;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -110,7 +112,7 @@ void Watcher::ask_at_end() noexcept {
     constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
     is_at_end_.store(true);
     ask();
-    // Compares with the clock: on a busy machine, a pause takes far longer.
+    // Uses a clock instead of counting pauses: on a busy machine, a pause takes far longer.
     const std::int64_t until = decision_ns() + patience;
     while (!has_written_end_.load() && decision_ns() < until) decision_pause(pause);
 }
@@ -119,7 +121,8 @@ void Watcher::run() noexcept {
     for (;;) {
         const Options now = options();
         if (now == nullptr) {
-            // Drops a request from before stop(), and keeps a request from after the next start().
+            // Drops a request that was made before stop(). Keeps one that was made after a new
+            // start().
             if (is_asked_.exchange(false) && options() != nullptr) is_asked_.store(true);
             else sleep(1'000'000'000);
             continue;
@@ -127,7 +130,7 @@ void Watcher::run() noexcept {
         try {
             look(*now);
         } catch (...) {
-            // Out of memory. The next look may succeed.
+            // Ignores that memory is exhausted, because the next look may succeed.
         }
         sleep(pause_ns(*now));
     }
@@ -137,7 +140,7 @@ void Watcher::look(const WatchOptions& options) {
     progress_.look(pause_ns(options));
     if (is_asked_.exchange(false)) {
         const bool is_end = is_at_end_.load();
-        // The options at the time of the request, or newer ones.
+        // Uses the newest options: they are at least as new as the request.
         const Options newest = this->options();
         if (newest == nullptr) return;
         report(*newest, is_end ? "heddle: std::terminate() was called" : "heddle: what is pending",
@@ -185,7 +188,7 @@ std::string Watcher::headline(const WatchOptions& options) {
 void Watcher::report(const WatchOptions& options, const std::string& headline, bool is_asked,
                      bool is_end) {
     const std::int64_t limit = limit_ns(options);
-    // In a requested report, work that has just begun is no cause.
+    // Even in a requested report, work that has only just begun is not a cause.
     constexpr std::int64_t least_asked = 100'000'000;
     const std::int64_t least = is_asked ? std::min(limit, least_asked) : limit;
     const Snapshot picture = take_snapshot(&progress_, is_end);
@@ -205,7 +208,8 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
         if (causes[i].thread == 0) continue;
         has_threads = true;
         work.causes[i].thread = name_of_thread(causes[i].thread);
-        // Only on request, because the signal interrupts calls of the program, such as poll().
+        // Reads stacks only on request, because the signal interrupts blocking calls such as
+        // poll().
         if (is_asked) work.causes[i].stack = stack_of(causes[i].thread);
     }
     std::string text = headline + "\n";

@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// Watches the process, on its own thread. Never destroyed. The child of a fork makes another one.
+/// Watches the process, on its own thread. Never destroyed. A forked child makes its own watcher.
 class Watcher {
 public:
     /// Starts watching, or changes the options. Throws NativeError if the thread cannot be started.
@@ -22,8 +22,8 @@ public:
     void stop() noexcept;
     /// Requests a report. Async-signal-safe.
     void ask() noexcept;
-    /// Requests a last report, because the process is about to end. Waits until it is written, for
-    /// at most 2 seconds. Async-signal-safe.
+    /// Requests the last report before the process ends. Waits until the report is written, but at
+    /// most 2 seconds. Async-signal-safe.
     void ask_at_end() noexcept;
 
     Progress& progress() noexcept { return progress_; }
@@ -44,13 +44,13 @@ private:
     std::mutex mutex_;  ///< guards options_; held briefly
     Options options_;
     bool has_thread_ = false;              ///< guarded by the mutex
-    std::atomic<std::uint32_t> calls_{0};  ///< a futex: changes wake the thread
+    std::atomic<std::uint32_t> calls_{0};  ///< a futex: each change wakes the thread
     std::atomic<bool> is_asked_{false}, is_at_end_{false}, has_written_end_{false};
-    // Used by the thread alone:
+    // Used only by the thread:
     Progress progress_;
     std::string last_;  ///< the signature of the last report
     std::int64_t last_ns_ = 0;
-    bool has_file_ = false;  ///< the file has been written to
+    bool has_file_ = false;  ///< whether the file has been written to
 };
 
 }  // namespace heddle::detail

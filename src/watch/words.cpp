@@ -10,7 +10,7 @@
 namespace heddle::detail {
 
 namespace {
-/// Returns a name without its namespaces. Reports have its place beside it.
+/// Returns the name without namespaces. Reports show its source line beside it.
 std::string short_name(const char* pretty) {
     std::string name = readable_name(kernel_name(pretty));
     if (name.starts_with("lambda ")) return name;

@@ -1,5 +1,5 @@
-// Users cannot reach the parts of public objects that only the library uses. Most checks are made
-// at compile time.
+// Parts of public objects that are for the library alone cannot be reached by users. Most of this
+// is checked at compile time.
 #include "support.hpp"
 
 #include <memory>
@@ -37,7 +37,7 @@ static_assert(sizeof(StreamRef) == sizeof(void*) && std::is_trivially_copyable_v
 static_assert(std::is_trivially_copyable_v<View<int>> && std::is_trivially_copyable_v<Device>);
 static_assert(std::is_same_v<decltype(Access::view<int>(nullptr, 0, nullptr)), View<int>>);
 
-// Views, arrays and objects of classes derived from Array are not host ranges.
+// Views, arrays and objects of classes derived from Array do not count as host ranges.
 struct Derived : Array<int> {};
 static_assert(!detail::HostRange<View<int>> && !detail::HostRange<Array<int>&> &&
               !detail::HostRange<Derived&> && detail::HostRange<std::vector<int>&>);

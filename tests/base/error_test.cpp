@@ -105,7 +105,7 @@ TEST_CASE("what a destructor cannot throw goes to the report hook") {
         const ScopedStream in{outer};
         auto broken = std::make_unique<ScopedStream>(inner);
         const ScopedStream later{outer};
-        broken.reset();  // out of order
+        broken.reset();  // a later scope is still open
     }
     REQUIRE(reports.count() >= 1);
     CHECK(reports.all().front().code() == ErrorCode::usage);
@@ -123,7 +123,7 @@ TEST_CASE("a report hook gets an object of the class that belongs to the code, w
         Stream stream(test_device());
         poison(stream, "what nobody asked for");
     }
-    // A worker reports it after releasing the stream, possibly later than other work.
+    // A worker reports it after it has released the stream, possibly later than other work.
     CHECK(eventually([&] {
         settle(test_device());
         return is_reported.load();

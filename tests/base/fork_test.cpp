@@ -1,4 +1,4 @@
-// fork(): a child that uses inherited objects gets a clear error. New streams of CPU devices work.
+// fork(): in a child, inherited objects cause clear errors, and new streams of CPU devices work.
 #include "child.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Returns 0 if a new CPU stream works, else the number of the check that failed.
+/// Returns 0 if a new CPU stream works. Otherwise returns the number of the check that failed.
 int use_a_new_stream() {
     const Stream s(cpu_device()), other(cpu_device());
     Array<int> x = full<int>(s, 10'000, 1);
@@ -56,7 +56,7 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
     launch_host(s, [] {});
-    s.synchronize();  // still works in the parent
+    s.synchronize();  // the stream still works in the parent
 }
 
 TEST_CASE("the child of a fork is refused events that only its parent's work would reach") {
@@ -115,7 +115,7 @@ TEST_CASE("the child of a fork can use new CPU streams when its parent has work 
     CHECK(child.status == 0);
     gate.open();
     held.synchronize();
-    CHECK(ran == 1);  // in the parent, once
+    CHECK(ran == 1);  // the function ran in the parent only
 }
 
 TEST_CASE("the child of a fork may destroy what it inherited") {
@@ -140,7 +140,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
     HEDDLE_SKIP_WITHOUT_FORK();
-    REQUIRE(use_a_new_stream() == 0);  // creates the objects that heddle creates on first use
+    REQUIRE(use_a_new_stream() == 0);  // makes heddle's internal objects before the fork
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
@@ -229,7 +229,7 @@ TEST_CASE("two threads may fork at the same time") {
         });
     for (std::thread& t : threads) t.join();
     CHECK(good == 40);
-    CHECK(use_a_new_stream() == 0);  // no lock is left locked in the parent
+    CHECK(use_a_new_stream() == 0);  // no lock of the parent was left locked
 }
 
 TEST_CASE("a process can be forked while its observers report errors") {
@@ -246,7 +246,7 @@ TEST_CASE("child: forks while observers report", "[.child]") {
             detail::report(UsageError({.message = "seen", .call = {}}));
         }
     } reporter;
-    std::atomic<std::uint64_t> told{0};  // counts only: the errors themselves would fill memory
+    std::atomic<std::uint64_t> told{0};  // a count alone: storing the errors would fill memory
     const ReportHook before = set_report_hook([&](const Error&) { ++told; });
     add_observer(reporter);
     std::atomic<bool> stop{false};

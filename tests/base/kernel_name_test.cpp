@@ -1,4 +1,4 @@
-// Names of kernels, as compilers produce them and as people read them.
+// Names of kernels: the form that compilers produce, and the form for people.
 #include "core/base/kernel_name.hpp"
 
 #include "catch.hpp"

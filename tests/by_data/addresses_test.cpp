@@ -1,4 +1,4 @@
-// An order's knowledge of arrays that kernels hold by address, launched directly and prepared.
+// An order_by_data knows arrays that kernels hold by address: in launches and prepared launches.
 #include "noted.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// Holds addresses, and no view.
+/// A kernel that holds addresses, and no view.
 struct Addresses {
     int* held[10];
     HEDDLE_FN void operator()(std::size_t i) const { held[9][i] = held[0][i]; }

@@ -1,4 +1,4 @@
-// An order's knowledge of arrays that tasks make, replace and free.
+// An order_by_data knows arrays that tasks make, replace and free.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -10,7 +10,7 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// Stands for a library function: returns its result, pending on the gate, in an array of its own.
+/// Stands for a library function. The gate holds its work. Returns the result in a new array.
 Array<int> made_behind(const Gate& gate, StreamRef stream, int value) {
     Array<int> made(stream, n);
     gate.hold(stream);
@@ -41,7 +41,7 @@ TEST_CASE("by data: what reads an array that a task has made comes after the tas
         Gate gate;
         Noted on(3, waits);
         on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
-        on.order.task({writes(z)}, [](StreamRef) {});  // another stream's newest
+        on.order.task({writes(z)}, [](StreamRef) {});  // newest operation of another stream
         launch(on.order, CopyKernel{}, dim(n), x, y);
         on.note("read", reads(x), reads(z));
         CHECK(on.has_seen_nothing());
@@ -70,13 +70,13 @@ TEST_CASE("by data: the host waits for the task that has made an array", "[by_da
     Noted on(3);
     on.order.task({}, [&](StreamRef s) {
         x = full<int>(s, n, 3);
-        s.synchronize();  // a read that is too early returns 3
+        s.synchronize();  // reading too early would return 3
         gate.hold(s);
         launch(s, Set{}, dim(n), x, 7);
     });
     const HostWaits host;
-    // Opens the gate once the host waits; a host that did not wait would read too early. On a GPU
-    // the wait is inside the copy, and no observer is notified.
+    // Opens the gate once the host waits. A host that did not wait would read too early. On a GPU,
+    // the wait is a part of the copy, so no observer is notified of it.
     std::thread opener([&, begun = host.begun] {
         if (test_device().is_cuda()) settle(test_device());
         else (void)begun.wait();
@@ -121,7 +121,7 @@ TEST_CASE("by data: an array is freed in a task behind all that uses it", "[by_d
     launch(on.order, CopyKernel{}, dim(n), x, y);
     on.order.task({}, [&](StreamRef s) {
         x = Array<int>();
-        Array<int> next(s, n);  // may have its memory
+        Array<int> next(s, n);  // may get the same memory
         launch(s, Set{}, dim(n), next, 9);
     });
     gate.open();
@@ -155,7 +155,7 @@ TEST_CASE("by data: a second task that changes what the first has made counts, t
         x = Array<int>(s, n);
         launch(s, Set{}, dim(n), x, 3);
     });
-    on.order.task({}, [&](StreamRef s) {  // does not declare x, and waits by itself
+    on.order.task({}, [&](StreamRef s) {  // does not declare x; the task itself waits
         REQUIRE(s != first);
         s.wait_stream(first);
         gate.hold(s);

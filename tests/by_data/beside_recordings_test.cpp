@@ -1,5 +1,5 @@
-// An order beside captures and batches of other threads on the stream that all threads share, and
-// in those of its own thread.
+// An order_by_data, while other threads capture or batch the stream that all threads share, and
+// within captures and batches of its own thread.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -10,8 +10,8 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// A thread that records the device's default stream, by a `Scope` made from these arguments,
-/// until its end is requested.
+/// A thread that records the device's default stream until it is asked to end. It uses a `Scope`
+/// that is made from these arguments.
 class Neighbour {
 public:
     template <class Scope, class... A> explicit Neighbour(std::in_place_type_t<Scope>, A&... made) {
@@ -40,7 +40,7 @@ private:
     bool is_there_ = false;
 };
 
-/// Work through an order that a gate holds when the order ends, and work after that end.
+/// Ends an order_by_data while a gate holds its work. Then enqueues work after that end.
 void end_beside(Neighbour& neighbour, Gate& gate, std::optional<order_by_data>& order,
                 const Array<int>& x, Array<int>& y) {
     const Reports reports;
@@ -92,7 +92,7 @@ TEST_CASE("by data: beside another thread's batch an order comes after what that
     Neighbour neighbour(std::in_place_type<ScopedBatch>, batch);
     REQUIRE(neighbour.is_there());
     held.order->join();
-    // Becomes a part of the batch, as all work on its stream does.
+    // This becomes a part of the batch, like all work on its stream.
     launch(default_stream(test_device()), CopyKernel{}, dim(n), held.x, held.y);
     order_by_data second(test_device());
     Array<int> z = zeros<int>(second, n);

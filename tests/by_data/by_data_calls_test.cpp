@@ -20,7 +20,7 @@ Ints counted() {
     return all;
 }
 
-/// Adds arrays that it holds, and declares them.
+/// A kernel that holds arrays, and declares them.
 struct AddHeld {
     View<const int> x;
     View<int> y;
@@ -28,7 +28,7 @@ struct AddHeld {
     HEDDLE_FN void operator()(std::size_t i) const { y[i] += x[i]; }
 };
 
-/// Holds addresses only.
+/// A kernel that holds addresses only.
 struct AddAtAddresses {
     const int* x;
     int* y;
@@ -39,7 +39,7 @@ struct AddAtAddresses {
     HEDDLE_FN void operator()(std::size_t i, View<const int>) const { (*this)(i); }
 };
 
-/// z += x, by a lambda that captures both. A function of its own for nvcc.
+/// z += x, by a lambda that captures both views. nvcc needs it in a separate function.
 void launch_held(order_by_data& order, const Array<int>& x, Array<int>& z) {
     const View<const int> from = x.view();
     const View<int> to = z.view();
@@ -192,7 +192,7 @@ TEST_CASE("by data: an array in the place of an older one begins without a past"
     order.task({writes(z)}, work);
     const detail::Block* const block = detail::Access::block(x);
     x.reset();
-    std::vector<Array<int>> others;  // until one reuses the record of the older array
+    std::vector<Array<int>> others;  // repeated until an array reuses the old array's record
     do others.push_back(pinned<int>(n));
     while (detail::Access::block(others.back()) != block && others.size() < 10'000);
     REQUIRE(detail::Access::block(others.back()) == block);
@@ -301,7 +301,7 @@ TEST_CASE("by data: streams that are not its own are given nothing", "[by_data]"
     CHECK(given() == before);
     order.synchronize();
     launch(other, Set{}, dim(n), x, 3);
-    CHECK(given() == before + 1);  // and no wait
+    CHECK(given() == before + 1);  // there was no wait
     CHECK(to_host(order, x) == constant(3));
 }
 

@@ -1,4 +1,4 @@
-// The ordering checker and order_by_data: streams outside that have ended.
+// The ordering checker and an order_by_data, with outside streams that have ended.
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
 #include "check/trace.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t n = 64;
 
-/// Arrays, and streams that use them one after the other and end. The checker does not see that
-/// they have ended.
+/// Arrays, and streams that use them in turn and then end. The checker does not observe the
+/// ends.
 struct Arrays {
     Arrays() { current_stream(test_device()).synchronize(); }
     void write_outside() {
@@ -81,9 +81,9 @@ TEST_CASE("by data: the checker knows that each stream comes after streams that 
     order_by_data order(test_device(), two_streams);
     a.write_outside();
     const bool is_reused = GENERATE(false, true);
-    if (is_reused) const Stream another{test_device()};  // reuses the slot of the ended one
+    if (is_reused) const Stream another{test_device()};  // takes the ended stream's slot
     launch(order, AddTo{}, dim(n), a.x, a.y);
-    launch(order, AddTo{}, dim(n), a.x, a.z);  // the first one replaced the writer
+    launch(order, AddTo{}, dim(n), a.x, a.z);  // a.x now lists the reader instead of the writer
     CHECK(to_host(order, a.y) == Ints(n, 3));
     CHECK(to_host(order, a.z) == Ints(n, 3));
     checked.expect_silence();
@@ -98,7 +98,7 @@ TEST_CASE("by data: the checker knows that it comes after all that used an array
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
     a.read_outside();
-    a.write_outside();  // its stream reuses the slot of the reader's
+    a.write_outside();  // the writer's stream takes the slot of the reader's stream
     launch(order, AddTo{}, dim(n), a.x, a.y);
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
@@ -149,11 +149,11 @@ TEST_CASE("by data: streams that have not come after others are the order's own,
             outside.wait_stream(a.here.stream);
             launch(outside, AddTo{}, dim(n), a.x, a.sum);
             launch(order, AddTo{}, dim(n), a.y, a.z);
-            launch(order, AddTo{}, dim(n), a.y, a.x);  // on the other stream, while it is open
+            launch(order, AddTo{}, dim(n), a.y, a.x);  // on the other stream, which is open
             wait_unseen(outside);
         }
         if (test_device().is_cpu()) CHECK(eventually([&] { return detail::has_ended(key); }));
-        launch(order, AddTo{}, dim(n), a.z, a.x);  // ordered after the stream that has ended
+        launch(order, AddTo{}, dim(n), a.z, a.x);  // ordered after the ended stream
     }
     current_stream(test_device()).synchronize();
     const Ops ops = trace.take();
@@ -174,9 +174,9 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
     Checked checked;
     fill(a.here.stream, a.x, 3);
     wait_unseen(a.here.stream);
-    order_by_data order(test_device(), two_streams);  // its streams have nothing to wait for
+    order_by_data order(test_device(), two_streams);  // the order's streams need not wait
     const Stream side{test_device()};
-    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // nor has this one
+    order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // needs no wait, either
     launch(side, AddTo{}, dim(n), a.x, a.y);
     side.synchronize();
     checked.expect_silence();

@@ -1,5 +1,5 @@
-// Arrays, and an order whose operations append notes to a record. Include kernels.hpp in tests too:
-// CMake recognises files with kernels by that.
+// Arrays, and an order_by_data whose operations append notes to a record. Tests must include
+// kernels.hpp, too, because CMake recognises files with kernels by that include.
 #pragma once
 
 #include "kernels.hpp"
@@ -33,7 +33,7 @@ struct Noted {
     template <class... A> void note(const char* what, const A&... accesses) {
         launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
     }
-    /// Holds the stream of an operation with these accesses, and returns that stream.
+    /// Holds the stream of an operation that has these accesses. Returns that stream.
     template <class... A> StreamRef hold(const Gate& gate, const A&... accesses) {
         StreamRef held;
         order.task({accesses...}, [&](StreamRef s) {
@@ -42,7 +42,7 @@ struct Noted {
         });
         return held;
     }
-    /// Returns whether exactly these notes are made while the gate is closed, in any order.
+    /// Returns whether exactly these notes appear, in any order, while the gate is closed.
     bool sees_only(const Strings& notes) const {
         (void)eventually(
             [&] { return std::ranges::all_of(notes, [&](auto& one) { return seen.has(one); }); });
@@ -50,7 +50,7 @@ struct Noted {
         return seen.seen().size() == notes.size();
     }
     bool has_seen_nothing() const { return sees_only({}); }
-    /// Returns whether one note was made before another one.
+    /// Returns whether the first note was made before the second one.
     bool is_before(const std::string& first, const std::string& second) const {
         const Strings all = seen.seen();
         const auto a = std::ranges::find(all, first), b = std::ranges::find(all, second);

@@ -1,4 +1,4 @@
-// Ordering by data: conflicting operations are ordered, others overlap, and no other work waits.
+// Ordering by data: conflicting operations are ordered, others overlap. Other work does not wait.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -69,7 +69,7 @@ TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
     Array<int> x = array(), y = array(), z = array();
     const Drained drained;
     Gate gate;
-    Noted on(2, DataWaits::exact);  // newest would wait for the gate as well
+    Noted on(2, DataWaits::exact);  // `newest` would wait for the gate, too
     on.note("write", writes(x));
     on.note("other", writes(z));
     on.hold(gate, reads(x), writes(y));
@@ -81,7 +81,7 @@ TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
 TEST_CASE("by data: a chain stays on its stream, without records and waits", "[by_data]") {
     for (const DataWaits waits : all_waits) {
         const Here here;
-        // Treating its calls as short ones makes no difference.
+        // It makes no difference whether the calls count as short ones.
         order_by_data order(test_device(), {.streams = 4, .waits = waits});
         Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
         for (int i = 0; i < 100; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("by data: a chain stays on its stream, without records and waits", "[b
             launch(order, Add{}, dim(n), x, 2);
         }
         CHECK(order.stats().waits_inserted == 0);
-        CHECK(order.stats().records <= 1);  // of zeros(y), which no operation follows
+        CHECK(order.stats().records <= 1);  // no operation follows zeros(y)
         CHECK(to_host(order, x) == constant(300));
         CHECK(to_host(order, y) == constant(0));
     }
@@ -116,7 +116,7 @@ TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data
         for (std::size_t i = 0; i < 40; ++i)
             launch(order, AddTo{}, dim(n), x[i % 4], x[(i + 1 + i / 4 % 3) % 4]);
         CHECK(order.stats().waits_inserted == 0);
-        // On a GPU the streams for copies may have to wait for it.
+        // On a GPU, the streams for copies may have to wait for the fill.
         if (test_device().is_cpu()) CHECK(order.stats().records == 0);
         CHECK(order.stats().operations == 44);
     }
@@ -126,7 +126,7 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
     for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
-        Gate gate;  // so that nothing has completed at the query
+        Gate gate;  // so that no work has completed at the query
         Noted on(3, waits);
         Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
                    r = empty<int>(on.order, n);
@@ -243,8 +243,8 @@ TEST_CASE("by data: an operation that was dropped counts as the writer that it s
             on.note("z", writes(z));
             launch_host(on.order, [] { throw Boom("x"); }, writes(x));
             CHECK(eventually([&] { return failing.is_poisoned(); }));
-            on.note("y", reads(x), writes(y));     // dropped
-            on.note("read", writes(z), reads(y));  // on the stream that has not failed
+            on.note("y", reads(x), writes(y));     // this task is dropped
+            on.note("read", writes(z), reads(y));  // on the stream without a failure
             CHECK(error_of([&] { (void)to_host(on.order, z); }));
             CHECK(on.seen.seen() == Strings{"z"});
         }
@@ -264,7 +264,7 @@ TEST_CASE("by data: a failure reaches all that would use what it should have wri
             on.note("y", writes(y));
             on.hold(gate, writes(y));
             launch_host(on.order, [] { throw Boom("y"); }, writes(y));
-            on.note("x", writes(z), reads(y));  // enqueued before it has failed
+            on.note("x", writes(z), reads(y));  // enqueued before the failure
             gate.open();
             CHECK(mentions(error_of([&] { on.order.synchronize(); }), "y"));
             CHECK(error_of([&] { (void)to_host(on.order, z); }));
@@ -313,7 +313,7 @@ TEST_CASE("by data: after clear_error() no point behind the failed work brings i
     CAPTURE(static_cast<int>(waits), reads_on_host);
     Array<int> x = array(), y = array(), z = array();
     Noted on(2, waits);
-    constexpr int rounds = 8;  // automatic waits record once work on two streams has conflicted
+    constexpr int rounds = 8;  // automatic waits record once two streams' work has conflicted
     for (int i = 0; i < rounds; ++i) {
         launch_host(
             on.order,
@@ -321,7 +321,7 @@ TEST_CASE("by data: after clear_error() no point behind the failed work brings i
                 if (is_last) throw Boom("once");
             },
             writes(x));
-        launch(on.order, CopyKernel{}, dim(n), x, y);  // a point after the failed one
+        launch(on.order, CopyKernel{}, dim(n), x, y);  // its wait covers the failed work
         launch(on.order, CopyKernel{}, dim(n), x, z);
     }
     CHECK(on.order.clear_error() != nullptr);
@@ -360,7 +360,7 @@ TEST_CASE("by data: clear_error() does not clear what failed outside", "[by_data
 TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing else",
           "[by_data]") {
     for (const DataWaits waits : all_waits) {
-        if (test_device().is_cuda() && waits == DataWaits::newest) continue;  // not promised
+        if (test_device().is_cuda() && waits == DataWaits::newest) continue;  // not promised there
         const Here here;
         Array<int> x = array(), y = array(), z = array();
         auto there = pinned<int>(n);
@@ -379,7 +379,7 @@ TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing
         gate.open();
         (void)on_host(on.order, there);
         if (test_device().is_cpu()) {
-            CHECK(on_host(on.order, x)[n - 1] == 5);  // may be written: after the readers, too
+            CHECK(on_host(on.order, x)[n - 1] == 5);  // a write must also follow the readers
             CHECK(on.seen.has("z"));
         }
     }
@@ -428,11 +428,11 @@ TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and 
     Noted on;
     on.hold(gate, reads(host), writes(y));
     on.note("reads host", reads(host), writes(y));
-    copy(on.order, x, host);  // reads it as well
+    copy(on.order, x, host);  // the copy reads `host`
     CHECK(on.seen.seen().empty());
     CHECK(to_host(on.order, x)[5] == 5);
     std::thread opens([&] { gate.open(); });
-    copy(on.order, host, x);  // writes it
+    copy(on.order, host, x);  // the copy writes `host`
     CHECK(on.seen.has("reads host"));
     opens.join();
 }
@@ -444,7 +444,7 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
     Gate gate;
     Noted on;
     on.hold(gate, writes(x));
-    std::thread other([&] {  // opens the gate after it has used an order of its own
+    std::thread other([&] {  // opens the gate after using an order_by_data of its own
         const Here here_too;
         Array<int> y = array();
         {
@@ -460,8 +460,8 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
 
 TEST_CASE("by data: two threads with an order each do not know of each other's later work",
           "[by_data]") {
-    // Their work on common arrays is ordered as that of other streams is: later work waits
-    // for earlier work.
+    // Work on arrays that both use is ordered like that of any two streams: later work waits for
+    // earlier work.
     const Here here;
     Array<int> x = array();
     Noted on;

@@ -1,5 +1,5 @@
-// Random programs that are ordered by data have the results of the same calls in sequence. The
-// checker reports nothing for them, and reports every removal of one of their waits.
+// Random programs that are ordered by data have the same results as their calls in sequence. The
+// checker accepts them. If one of their waits is removed, the checker must report it.
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
 #include "check/trace.hpp"
@@ -15,8 +15,8 @@ namespace heddle_test::by_data {
 
 namespace {
 
-/// Returns a program whose waits are the same in each run while an observer is notified of them: no
-/// choice depends on times, and completed work is waited for too.
+/// Returns a program that makes the same waits in each run while an observer is present. Its
+/// choices do not depend on times, and it waits for completed work, too.
 Program generate_without_times(std::uint64_t seed) {
     Program p = generate(seed, plain_calls);
     p.options.spread = DataSpread::always;
@@ -62,7 +62,7 @@ private:
     std::vector<Array<int>> arrays_;
 };
 
-/// Returns how many programs to run. HEDDLE_TEST_BY_DATA, if set, is the factor.
+/// Returns the number of programs to run. If HEDDLE_TEST_BY_DATA is set, it is a factor.
 std::uint64_t programs_to_run(std::uint64_t on_cpu, std::uint64_t on_cuda) {
     const char* const text = std::getenv("HEDDLE_TEST_BY_DATA");
     const std::uint64_t factor = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -132,7 +132,7 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
                 continue;
             Ops without = ops;
             without[i] = {};
-            without[i].kind = OpKind::host_function_runs;  // orders nothing
+            without[i].kind = OpKind::host_function_runs;  // an operation that orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(i);
             REQUIRE(first_race_by_checker(without) == race);
@@ -142,7 +142,7 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     }
     CAPTURE(left_out_of, waits, needed);
     CHECK(left_out_of > programs_to_run(50, 50) / 2);
-    // The rest waits for several operations, or for outside work that heddle does not know.
+    // The other waits cover several operations, or outside work that heddle does not know.
     CHECK(needed * 2 >= waits);
 }
 

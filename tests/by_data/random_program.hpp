@@ -1,6 +1,6 @@
-// Random programs by data: lists of calls, their results in sequence, and the calls that only need
-// an order and its arrays. Also include kernels.hpp in tests: CMake recognises files with kernels
-// by that.
+// Random programs that are ordered by data: lists of calls, and their results in sequence. Some
+// calls only need an order_by_data and its arrays. Tests must include kernels.hpp, too: CMake
+// recognises files with kernels by that include.
 #pragma once
 
 #include "random.hpp"
@@ -27,41 +27,41 @@ enum class Call : std::uint8_t {
     lambda,  ///< a kernel that captures its views
     fill,
     copy,
-    copy_2d,  ///< the first half of each row of four
+    copy_2d,  ///< copies the first half of each row of four
     host,
-    task,  ///< with all that it uses declared
+    task,  ///< a task that declares all that it uses
     temporary,
-    pageable,         ///< from the host and back
-    read,             ///< to_host(), compared at once
-    outside,          ///< on a stream outside the order
-    prepared,         ///< prepared once, and changed for each launch
+    pageable,         ///< copies from the host and back
+    read,             ///< to_host(); its result is compared at once
+    outside,          ///< work on a stream outside the order
+    prepared,         ///< a launch, prepared once and changed for each use
     at_addresses,     ///< a kernel that holds addresses
-    prepared_at,      ///< the same, prepared
-    task_makes,       ///< replaces an array by one that it makes
-    task_makes_side,  ///< the same, on a stream of its own
+    prepared_at,      ///< the same as a prepared launch
+    task_makes,       ///< a task that replaces an array by a new one
+    task_makes_side,  ///< the same on a stream of the task's own
     task_forks,
-    task_captures,  ///< and launches the graph
-    task_launches,  ///< one graph for the whole program
+    task_captures,  ///< a task that also launches the graph
+    task_launches,  ///< one graph serves the whole program
     task_batches,
-    made_anew,       ///< memory that ends while its work is pending
-    on_host,         ///< changed by the host
-    look,            ///< to_host() that does not name the order
-    pageable_array,  ///< from a pageable array that is copied to before
-    outside_ending,  ///< on a stream outside that ends after it
-    thread,          ///< through an order of another thread, which waits for its end
-    reborn,          ///< the order ends, the current stream persists, and there is another order
+    made_anew,       ///< memory that is freed while its work is pending
+    on_host,         ///< the host changes the array
+    look,            ///< to_host() without the order as an argument
+    pageable_array,  ///< a copy from a pageable array, which is written by a copy first
+    outside_ending,  ///< work on an outside stream, which then ends
+    thread,          ///< another thread uses its own order, whose end this order waits for
+    reborn,          ///< replaces the order; the current stream remains
     joined,
-    waited,          ///< order.synchronize()
-    waited_all,      ///< synchronize_device()
-    batch_begins,    ///< of another thread on the default stream; its recorded work ends
-    capture_begins,  ///< the same
+    waited,          ///< calls order.synchronize()
+    waited_all,      ///< calls synchronize_device()
+    batch_begins,    ///< another thread batches the default stream, and flushes
+    capture_begins,  ///< the same with a capture
     recording_ends,
-    fails,          ///< and is cleared; all arrays are set again
-    task_fails,     ///< the same
-    outside_fails,  ///< the same
-    calls,          ///< how many there are
+    fails,          ///< a failure, which is cleared; then all arrays are set again
+    task_fails,     ///< same as `fails`, in a task
+    outside_fails,  ///< same as `fails`, on an outside stream
+    calls,          ///< number of calls
 };
-/// The calls from `scale` to `outside` need no other thread, no graph and no failure.
+/// The calls from `scale` to `outside` do not use other threads, graphs or failures.
 inline constexpr std::size_t plain_calls = static_cast<std::size_t>(Call::outside) + 1;
 inline constexpr std::size_t all_calls = static_cast<std::size_t>(Call::calls);
 
@@ -109,7 +109,7 @@ inline const char* name_of(Call call) {
 
 struct Statement {
     Call call;
-    std::size_t to, from;  ///< arrays; never the same
+    std::size_t to, from;  ///< two different arrays
     Word a, b;
     int slow;
 };
@@ -121,7 +121,7 @@ struct Program {
     std::vector<Statement> statements;
 };
 
-/// Generates a program from the first so many calls.
+/// Generates a program that uses only the first `calls` calls.
 inline Program generate(std::uint64_t seed, std::size_t calls) {
     Random random(seed);
     Program p;
@@ -145,7 +145,7 @@ inline Program generate(std::uint64_t seed, std::size_t calls) {
     return p;
 }
 
-/// The results of a program, computed one call after the other.
+/// Computes the results of a program, one call after the other.
 class Reference {
 public:
     explicit Reference(const Program& p) : arrays(p.arrays, Ints(p.size)), counted(p.size) {
@@ -197,27 +197,27 @@ public:
         }
     }
     std::vector<Ints> arrays;
-    Ints counted;  ///< the counter of task_launches' graph
+    Ints counted;  ///< counter in the graph of task_launches
 };
 
-/// A separate function for nvcc.
+/// nvcc needs this in a separate function.
 inline void launch_lambda(order_by_data& order, const programs::Captured& c) {
     launch(
         order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
         dim(c.to.size()));
 }
 
-// On a GPU a host function cannot access the arrays.
+// A host function cannot access the arrays of a GPU.
 inline void enqueue_host(order_by_data& order, const Statement& s, Array<int>& to,
                          const Array<int>& from) {
     if (test_device().is_cuda())
         return launch(order, Mix{}, dim(to.size()), from, to, s.a, s.b, s.slow);
     const HostWork work{to.view(), from.view(), to.size(), s.a, s.b, s.slow};
     if (s.b % 2 == 0) launch_host(order, work, reads(from), writes(to));
-    else launch_host(order, work);  // holds the views
+    else launch_host(order, work);  // the function holds the views
 }
 
-/// Makes the call, if it is one from `scale` to `pageable`.
+/// Makes the call if it is in the range from `scale` to `pageable`.
 inline void enqueue_plain(order_by_data& order, const Statement& s, Array<int>& to,
                           const Array<int>& from) {
     const std::size_t size = to.size();

@@ -1,4 +1,4 @@
-// Operations that are shorter than a wait stay on one stream; long ones are spread.
+// Operations that are shorter than a wait stay on one stream. Long ones are distributed to several.
 #include "core/concurrency/short_calls.hpp"
 
 #include "kernels.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr SourceLocation place{"a.cpp", 1}, other_place{"a.cpp", 2};
 
-/// Returns a window of a call's operations: enqueued from `began` on, the last at this position.
+/// Returns a window of a call's operations, which begins at `began` and ends at `position`.
 CallWindow window_of(ShortCalls::Index call, std::int64_t began, std::uint64_t position) {
     CallWindow window;
     window.start(began);
@@ -33,13 +33,13 @@ TEST_CASE("a call is short when many operations of it were enqueued and done in 
     ShortCalls calls;
     const ShortCalls::Index call = calls.find(place, 8);
     CHECK(!calls.is_short(call));
-    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // the cause of the time is unknown
+    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // other work may have taken that time
     CHECK(!calls.is_short(call));
     window_of(call, 1'000, 8).judge(calls, 8, 6'000);
     CHECK(calls.is_short(call));
     window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);
     CHECK(calls.is_short(call));
-    window_of(call, 1'000, 8).judge(calls, 7, 6'000);  // it is not done
+    window_of(call, 1'000, 8).judge(calls, 7, 6'000);  // the last operation is not complete
     CHECK(!calls.is_short(call));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
     CHECK(calls.is_short(calls.find(place, 1'020)));
     CHECK(!calls.is_short(calls.find(place, 100'000)));
     CHECK(!calls.is_short(calls.find(other_place, 1'000)));
-    int line = 2;  // many calls evict each other, and are not confused
+    int line = 2;  // many calls share few places, but are not confused
     while (calls.is_short(calls.find(place, 1'000)) && line < 10'000)
         CHECK(!calls.is_short(calls.find({"b.cpp", static_cast<std::uint32_t>(++line)}, 1'000)));
     CHECK(line < 10'000);
@@ -58,12 +58,12 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
 
 namespace {
 
-/// An order of several streams, and arrays that all of its streams may use at once.
+/// An order_by_data with several streams, and arrays that all of its streams may use at once.
 struct Spread {
     static constexpr int streams = 3;
     std::vector<Array<int>> x;
     order_by_data order;
-    std::vector<StreamRef> used;  ///< by the operations, in the order of their calls
+    std::vector<StreamRef> used;  ///< streams of the operations, in call order
 
     explicit Spread(DataSpread spread = DataSpread::automatic)
         : order(test_device(), {.streams = streams, .spread = spread}) {
@@ -79,14 +79,14 @@ struct Spread {
     void add(Array<int>& to) {
         enqueue(to, [&](StreamRef s) { launch(s, Add{}, dim(1), to, 1); });
     }
-    /// Enqueues independent operations, of which only a few are pending at a time.
+    /// Enqueues independent operations. Only a few of them are pending at any time.
     void add_independent(int count = 200) {
         for (int i = 0; i < count; ++i) {
             add(x[static_cast<std::size_t>(i % 4)]);
             if (i % 4 == 3) order.synchronize();
         }
     }
-    /// Returns how many streams the newest operations have used.
+    /// Returns how many different streams the newest `count` operations have used.
     std::size_t streams_of_newest(int count) const {
         std::vector<std::uint64_t> ids;
         for (auto s = used.end() - count; s != used.end(); ++s) ids.push_back(s->id());
@@ -112,7 +112,7 @@ TEST_CASE("by data: short operations stay on one stream, and leave it when one t
     on.enqueue(on.x[0], [&](StreamRef s) { gate.hold(s); });
     for (int i = 0; i < 60; ++i) on.add(on.x[0]);
     on.add(on.x[4]);
-    CHECK(to_host(on.order, on.x[4]) == Ints{1});  // not behind the gate
+    CHECK(to_host(on.order, on.x[4]) == Ints{1});  // not held by the gate
     CHECK(on.used.back() != on.used[on.used.size() - 2]);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("by data: no operation is spread where that is asked for, also no long
     const ManualClock clock(a_second);
     const Here here;
     Spread on(DataSpread::never);
-    on.add_independent(4);  // these wait for the creation of the arrays
+    on.add_independent(4);  // these wait until the arrays exist
     const std::uint64_t waits = on.order.stats().waits_inserted;
     on.add_independent();
     CHECK(on.streams_of_newest(204) == 1);
@@ -150,7 +150,7 @@ TEST_CASE("by data: a chain stays on its stream when its calls turn out to be sh
     const ManualClock no_time_passes;
     const Here here;
     Spread on;
-    on.add(on.x[0]);  // waits for the array's creation
+    on.add(on.x[0]);  // waits until the array exists
     const std::uint64_t waits = on.order.stats().waits_inserted;
     for (int i = 0; i < 100; ++i) {
         on.add(on.x[0]);

@@ -1,4 +1,4 @@
-// The checker and batches that were not submitted, on the device under test.
+// The checker and batches that are never submitted, on the device under test.
 #include "check/checked.hpp"
 #include "check/unseen.hpp"
 #include "kernel_launches.hpp"
@@ -59,7 +59,7 @@ TEST_CASE("a batch whose first stream is destroyed while sending fails is abando
         ScopedBatch scope(batch, a);
         launch(a, Add{}, dim(size), x, 1);
         spoil_batch(a);
-        a = Stream(test_device());  // submits the batch, which fails
+        a = Stream(test_device());  // the old stream submits the batch, which fails
         launch(b, Add{}, dim(size), x, 1);
         CHECK(checked.races().empty());
     }

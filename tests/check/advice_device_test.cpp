@@ -1,16 +1,16 @@
-// Reports of races in real programs suggest where to add a wait. They identify streams by name, or
-// by another property that distinguishes them.
+// Reports of races in real programs suggest where to add a wait. They name streams, or describe
+// them by another property that distinguishes them.
 #include "check/checked_streams.hpp"
 
 using namespace heddle_test;
 
-// Work that a graph records runs at once at its launch. Nothing can order it unseen by the checker.
+// The nodes of a graph really race: a test cannot secretly order them, as it does for streams.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 
 namespace {
 
-/// Returns the place of the line above the caller's, in the format of reports.
+/// Returns the place of the line above the call, in the format of reports.
 std::string line_above(Where where = {}) {
     const std::string file = where.file;
     return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line - 1);
@@ -24,7 +24,7 @@ std::string only_text(Checked& checked) {
     return all[0].text;
 }
 
-/// A helper that stands above its callers.
+/// A function that is defined above its callers.
 constexpr unsigned line_of_unpack = __LINE__ + 2;
 void unpack(StreamRef stream, Array<int>& field) {
     fill(stream, field, 7);

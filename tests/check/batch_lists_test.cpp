@@ -1,4 +1,4 @@
-// Batches, collectives, copies between devices, and the counts of the checker.
+// Checks of batches, collectives and copies between devices. Also checks the checker's counts.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -38,7 +38,7 @@ TEST_CASE("check: batch_hides_a_race_by_its_join", "[check]") {
     const Line later = p.write(b, x);
     CHECK(races(p) ==
           Races{{Kind::read_after_write, write, read}, {Kind::write_after_write, write, later}});
-    p.elided_wait(b, a);  // because of the batch's own wait: not a fault
+    p.elided_wait(b, a);  // no fault, because of the batch's own wait
     CHECK(races(p).size() == 2);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("check: all_reduce", "[check]") {
     p.launch(b, {out(y), out(other)});
     p.collective(a, 5, 0, 2, {in(x), out(x)});
     p.collective(b, 5, 1, 2, {in(y), out(y)});
-    p.read(a, other);  // the collective is ordered after its write
+    p.read(a, other);  // the collective follows the write to `other`
     CHECK(is_silent(p));
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("check: same_pair_is_counted_not_repeated", "[check]") {
     }
     detail::FindingLog log;
     for (const Finding& one : p.findings()) log.add(one);
-    REQUIRE(log.entries().size() == 2);  // one in each direction
+    REQUIRE(log.entries().size() == 2);  // one race in each direction
     CHECK(log.entries()[0].seen == 10);
     CHECK(log.entries()[1].seen == 9);
 }

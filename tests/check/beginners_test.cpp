@@ -1,6 +1,6 @@
-// Races typical of beginners: small programs in one table, with the expected findings and the lines
-// that they name. Correct programs of the same kind must have none. The guide's page "Finding a
-// missing wait" lists the races that the checker does not find.
+// Races that beginners cause: a table of small programs, with the expected findings and lines.
+// Similar programs that are correct must have no findings. The guide's page "Finding a missing
+// wait" lists the races that the checker cannot find.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t size = 64;
 constexpr int half = size / 2;
 
-/// The initial state of a program, and the lines of the two sides of its race.
+/// The state in which a program starts, and the lines of the two sides of its race.
 struct Start {
     explicit Start(Device on) : device(on) {}
     Device device;
@@ -35,10 +35,10 @@ struct Start {
     unsigned first_line = 0, second_line = 0;
     int used = 0;
 
-    /// Declares the next line as the first side of the race.
+    /// Declares that the next line is the first side of the race.
     void first_is_next(Where where = {}) { first_line = where.line + 1; }
-    /// Declares the next line as the second side. First runs all enqueued work, without the checker
-    /// seeing it: ThreadSanitizer then sees no race.
+    /// Declares that the next line is the second side. First waits for all enqueued work without
+    /// the checker seeing it, so that ThreadSanitizer sees no race.
     void second_is_next(Where where = {}) {
         second_line = where.line + 1;
         has_run();
@@ -53,7 +53,7 @@ struct AddAt {
     void operator()(std::size_t i) const { data[i] += 1; }
 };
 
-// Seven mistakes of a new user (eight programs: variables and pointers are separate).
+// Seven mistakes of new users. (Eight programs: variables and pointers have one each.)
 
 void refilled_buffer(Start& s) {
     s.first_is_next();
@@ -114,7 +114,7 @@ void raw_pointers(Start& s) {
     launch(s.b, Add{}, dim(size), s.x, 1);
 }
 
-// Eight with the host.
+// Eight mistakes with uses by the host.
 
 void host_reads_what_a_kernel_writes(Start& s) {
     s.first_is_next();
@@ -140,7 +140,7 @@ void host_makes_a_span(Start& s) {
     copy(s.a, s.pin, s.x);
     s.has_run();
     const std::span<const int> seen = s.pin;
-    s.second_line = s.first_line;  // the last known place
+    s.second_line = s.first_line;  // the last place that is known
     s.use(seen[0]);
 }
 void host_fills_by_an_algorithm(Start& s) {
@@ -172,7 +172,7 @@ void host_writes_what_a_kernel_writes(Start& s) {
     s.x[5] = 1;
 }
 
-// Six with captures by kernels and host functions.
+// Six mistakes with kernels and host functions that capture views.
 
 void kernel_captures_a_view(Start& s) {
     s.first_is_next();
@@ -214,7 +214,7 @@ void host_function_declares_what_it_captures(Start& s) {
     s.use(s.pin[0]);
 }
 
-// Three with raw pointers.
+// Three mistakes with raw pointers.
 
 void kernel_takes_an_address(Start& s) {
     s.first_is_next();
@@ -236,7 +236,7 @@ void host_reads_at_an_address(Start& s) {
     s.use(s.pin.data()[0]);
 }
 
-// Four with order by data.
+// Four mistakes with ordering by data.
 
 void host_reads_what_an_order_writes(Start& s) {
     order_by_data order(s.device);
@@ -269,7 +269,7 @@ void host_keeps_what_an_order_gave_it(Start& s) {
     s.use(s.x[0]);
 }
 
-// Four with pinned memory.
+// Four mistakes with pinned memory.
 
 void staging_is_refilled_in_a_loop(Start& s) {
     for (int round = 0; round < 3; ++round) {
@@ -301,7 +301,7 @@ void staging_is_overwritten_at_its_address(Start& s) {
     std::memset(s.pin.data(), 0, size * sizeof(int));
 }
 
-// Correct programs.
+// Programs without mistakes.
 
 void host_waits(Start& s) {
     copy(s.a, s.pin, s.x);
@@ -371,7 +371,7 @@ void pageable_memory(Start& s) {
 }
 
 enum class Found {
-    race,      ///< certain
+    race,      ///< reported as certain
     possible,  ///< reported with HEDDLE_CHECK=strict
     pointers,  ///< the summary names the kernel
     nothing,   ///< no finding; the guide's page says why
@@ -382,12 +382,12 @@ struct BeginnersProgram {
     void (*run)(Start&);
     Found found = Found::nothing;
     RaceKind kind = RaceKind::read_after_write;
-    bool on_cpu = false;  ///< its kernels or host accesses use a CPU device
+    bool on_cpu = false;  ///< whether its kernels or host accesses use a CPU device
 };
 
 #define HEDDLE_TEST_PROGRAM(name) #name, &name
 constexpr BeginnersProgram racing[] = {
-    // The seven of a new user.
+    // The seven mistakes of new users.
     {HEDDLE_TEST_PROGRAM(refilled_buffer), Found::race, RaceKind::write_after_read},
     {HEDDLE_TEST_PROGRAM(wrong_event), Found::race},
     {HEDDLE_TEST_PROGRAM(missing_wait_in_a_ring), Found::race, RaceKind::write_after_read},
@@ -397,7 +397,7 @@ constexpr BeginnersProgram racing[] = {
     {HEDDLE_TEST_PROGRAM(variable_captured_by_a_kernel), Found::pointers,
      RaceKind::read_after_write, true},
     {HEDDLE_TEST_PROGRAM(raw_pointers), Found::pointers, RaceKind::read_after_write, true},
-    // The host.
+    // Mistakes with uses by the host.
     {HEDDLE_TEST_PROGRAM(host_reads_what_a_kernel_writes), Found::race, RaceKind::read_after_write,
      true},
     {HEDDLE_TEST_PROGRAM(host_reads_a_const_array), Found::race, RaceKind::read_after_write, true},
@@ -408,7 +408,7 @@ constexpr BeginnersProgram racing[] = {
     {HEDDLE_TEST_PROGRAM(host_waits_for_an_early_event), Found::race},
     {HEDDLE_TEST_PROGRAM(host_writes_what_a_kernel_writes), Found::race, RaceKind::read_after_write,
      true},
-    // Captures.
+    // Mistakes with captures.
     {HEDDLE_TEST_PROGRAM(kernel_captures_a_view), Found::race, RaceKind::write_after_write, true},
     {HEDDLE_TEST_PROGRAM(kernel_captures_a_view_that_is_read), Found::race,
      RaceKind::write_after_read, true},
@@ -419,19 +419,19 @@ constexpr BeginnersProgram racing[] = {
     {HEDDLE_TEST_PROGRAM(host_function_captures_an_array), Found::nothing,
      RaceKind::read_after_write, true},
     {HEDDLE_TEST_PROGRAM(host_function_declares_what_it_captures), Found::possible},
-    // Raw pointers.
+    // Mistakes with raw pointers.
     {HEDDLE_TEST_PROGRAM(kernel_takes_an_address), Found::pointers, RaceKind::read_after_write,
      true},
     {HEDDLE_TEST_PROGRAM(host_keeps_an_address), Found::nothing},
     {HEDDLE_TEST_PROGRAM(host_reads_at_an_address), Found::possible},
-    // By data.
+    // Mistakes with ordering by data.
     {HEDDLE_TEST_PROGRAM(host_reads_what_an_order_writes), Found::race, RaceKind::read_after_write,
      true},
     {HEDDLE_TEST_PROGRAM(host_loops_over_what_an_order_copies), Found::race},
     {HEDDLE_TEST_PROGRAM(plain_stream_beside_an_order), Found::race, RaceKind::write_after_write},
     {HEDDLE_TEST_PROGRAM(host_keeps_what_an_order_gave_it), Found::race, RaceKind::read_after_write,
      true},
-    // Pinned memory.
+    // Mistakes with pinned memory.
     {HEDDLE_TEST_PROGRAM(staging_is_refilled_in_a_loop), Found::possible,
      RaceKind::write_after_read},
     {HEDDLE_TEST_PROGRAM(staging_is_refilled_and_said_so), Found::race, RaceKind::write_after_read},
@@ -457,7 +457,7 @@ bool is_here(const check::Place& place, unsigned line) {
     return place.file.ends_with("beginners_test.cpp") && place.line == line;
 }
 
-/// Runs a program under a check, and calls look(start, summary, races).
+/// Runs a program under a check. Then calls look(start, summary, races).
 template <class F> void run(const BeginnersProgram& program, F&& look) {
     INFO(program.name);
     const Drained drained;

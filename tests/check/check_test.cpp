@@ -69,9 +69,9 @@ TEST_CASE("one missing wait that shows in several places is asked for once") {
     const unsigned line = __LINE__ - 1;
     launch(b, Add{}, dim(size), y, 1);
     wait_unseen(b);
-    launch(a, Add{}, dim(size), x, 1);  // in the other direction: a different wait
+    launch(a, Add{}, dim(size), x, 1);  // the opposite direction needs another wait
     wait_unseen(a);
-    launch(b, Add{}, dim(size), x, 1);  // after that operation: a different wait, too
+    launch(b, Add{}, dim(size), x, 1);  // a use after that operation needs another wait, too
     checked.end();
     const std::string before = "check_test.cpp:" + std::to_string(line) + ", reported before";
     REQUIRE(checked.races().size() == 4);
@@ -119,7 +119,7 @@ TEST_CASE("same_pair_is_counted_not_repeated") {
         wait_unseen(b);
     }
     synchronize();
-    CHECK(checked.end().certain <= 2);  // either of the two may be the earlier one
+    CHECK(checked.end().certain <= 2);  // either of the two can be the earlier one
 }
 
 TEST_CASE("what is enqueued within ScopedOff accesses nothing, and orders as always") {
@@ -177,7 +177,7 @@ TEST_CASE("stopped_and_started") {
     launch(b, Add{}, dim(size), x, 1);
     wait_unseen(b);
     Checked again;
-    launch(a, Add{}, dim(size), x, 1);  // operations enqueued before are unknown
+    launch(a, Add{}, dim(size), x, 1);  // operations before the check are unknown to it
     CHECK(again.end().certain == 0);
     synchronize();
 }

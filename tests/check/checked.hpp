@@ -1,4 +1,4 @@
-// Runs a check on streams of the device under test and keeps its findings.
+// Runs a check on streams of the device under test, and stores its findings.
 #pragma once
 
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// Checks from construction on, and keeps the races.
+/// Checks from its construction on. Stores the races.
 class Checked {
 public:
     explicit Checked(check::Options options = {}) {
@@ -34,7 +34,7 @@ public:
         return races_;
     }
 
-    /// Ends the check. Requires that it found nothing.
+    /// Ends the check. Fails the test if there were any findings.
     void expect_silence() {
         const check::Summary found = end();
         for (const check::Race& race : races()) UNSCOPED_INFO(race.text);
@@ -42,7 +42,7 @@ public:
         CHECK(found.possible == 0);
         CHECK(found.faults == 0);
     }
-    /// Ends the check. Requires exactly one certain race, and returns it.
+    /// Ends the check. Requires exactly one race, which must be certain, and returns it.
     check::Race expect(check::RaceKind kind) {
         const check::Summary found = end();
         const std::vector<check::Race> all = races();

@@ -11,19 +11,19 @@ namespace heddle_test {
 /// The number of elements of each array.
 inline constexpr std::size_t size = 64;
 
-/// Enqueues a kernel that reads and writes `x`, and waits for it without the checker seeing the
-/// wait. So ThreadSanitizer sees no race where the checker reports one.
+/// Enqueues a kernel that reads and writes `x`. Then waits for it in a way that the checker cannot
+/// see. So ThreadSanitizer sees no race where the checker reports one.
 template <class X> void write(StreamRef stream, X&& x) {
     launch(stream, Add{}, dim(x.size()), x, 1);
     if (!is_capturing(stream)) wait_unseen(stream);
 }
-/// Does the same with a kernel that reads `x` and writes `y`.
+/// The same with a kernel that reads `x` and writes `y`.
 template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
     launch(stream, AddTo{}, dim(x.size()), x, y);
     if (!is_capturing(stream)) wait_unseen(stream);
 }
 
-/// Streams of the device under test and arrays of int. Create it before the check begins.
+/// Streams of the device under test, and arrays of ints. Must be created before the check begins.
 struct CheckedStreams {
     CheckedStreams() { synchronize(); }
     Drained drained;

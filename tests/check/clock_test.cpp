@@ -1,4 +1,4 @@
-// Clocks with few slots and with many: the order that they know.
+// Vector clocks with few slots and with many: whether they contain the expected order.
 #include "catch.hpp"
 #include "check/clock.hpp"
 #include "random.hpp"
@@ -21,7 +21,7 @@ void raise(Known& known, Epoch epoch) {
     position = std::max(position, epoch.position());
 }
 
-/// Returns whether the clock and the floor together know the expected order.
+/// Returns whether the clock and the floor together contain exactly the expected order.
 bool knows(const Clock& clock, const Known& known, const HostFloor& floor, Slot slots) {
     for (Slot slot = 1; slot < slots; ++slot) {
         const auto found = known.find(slot);
@@ -72,7 +72,7 @@ TEST_CASE("clocks know what they have joined, with few slots and with many", "[c
             for (const auto& [slot, position] : Known(known[from]))
                 raise(known[to], {slot, position});
             raise(known[to], epoch);
-            // Clocks never forget: an error persists, so samples suffice.
+            // It suffices to check samples: an error would persist, because clocks never forget.
             if (static_cast<Slot>(i) % (1 + slots / 1000) == 0)
                 REQUIRE(knows(clocks[to], known[to], floor, slots));
         }

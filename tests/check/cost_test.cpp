@@ -1,4 +1,4 @@
-// The checker's cost for an operation, alone, and its memory. Hidden: run it by name.
+// The time that the checker needs for an operation, and its memory. Hidden: run it by name.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Adds a list of operations many times: shifts their positions before each repetition.
+/// Adds a list of operations many times. Before each repetition, increases their positions.
 class Repeated {
 public:
     explicit Repeated(const Program& program) : ops_(program.ops) {
@@ -23,7 +23,7 @@ public:
             engine.add(op);
             op.position += length(op.stream);
             op.other_position += length(op.other);
-            if (op.event.event != 0) op.event.event += 1000000;  // another event
+            if (op.event.event != 0) op.event.event += 1000000;  // uses another event each time
         }
     }
     std::size_t size() const { return ops_.size(); }
@@ -48,7 +48,7 @@ double nanoseconds_each(const Program& program, std::size_t ops) {
 
 std::size_t bytes_in_use() { return mallinfo2().uordblks; }
 
-/// Work on some streams that pass a hundred arrays around.
+/// Work on several streams that use a hundred arrays in turn.
 Program traffic(std::size_t streams) {
     Program p;
     std::vector<Program::StreamName> all;
@@ -57,7 +57,7 @@ Program traffic(std::size_t streams) {
     for (int i = 0; i < 100; ++i) arrays.push_back(p.array(4096));
     for (std::size_t i = 0; i < 1000; ++i) {
         const auto s = all[i % streams], next = all[i == 999 ? 0 : (i + 1) % streams];
-        const Memory& x = arrays[i % 10];  // used by every stream
+        const Memory& x = arrays[i % 10];  // all streams use these arrays
         const Memory& own = arrays[10 + (i % streams) * 90 / streams];
         p.launch(s, {in(x.part(0, 2048)), out(x.part(2048, 2048)), out(own)});
         p.wait(next, p.record(s));
@@ -65,7 +65,7 @@ Program traffic(std::size_t streams) {
     return p;
 }
 
-/// Launches with three arrays each, on streams that wait for each other.
+/// Launches with three arrays each. Their streams wait for each other.
 Program launches(std::size_t streams, bool by_turns) {
     Program p;
     std::vector<Program::StreamName> all;
@@ -93,7 +93,7 @@ TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check
     CHECK(engine.findings().empty());
 }
 
-/// Streams that each wait for the one before and may signal that they ran.
+/// Streams that each wait for the previous one. Each may signal other work when it runs.
 Program chain(std::size_t streams) {
     Program p;
     auto before = p.stream();
@@ -108,7 +108,7 @@ Program chain(std::size_t streams) {
     return p;
 }
 
-// Each clock knows all streams before it: stored as copies, clocks took 400 MB.
+// Each clock covers all previous streams. If stored as full copies, the clocks would take 400 MB.
 TEST_CASE("check: a chain of 10,000 streams keeps what 10,000 waits keep", "[check]") {
     const Program program = chain(10000);
     const std::size_t before = bytes_in_use();

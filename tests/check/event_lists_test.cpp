@@ -1,5 +1,5 @@
-// Order by events: the record that a wait refers to. A race is its kind, the first operation and
-// the second one, by their places in the list.
+// Order by events, and which record a wait refers to. A race is described by its kind and the
+// places of its first and second operation in the list.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -130,7 +130,7 @@ TEST_CASE("check: event_destroyed_after_the_wait_was_enqueued", "[check]") {
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
     p.write(a, x);
-    p.wait(b, p.record(a));  // no later operation refers to the event
+    p.wait(b, p.record(a));  // later operations do not use this event
     for (int i = 0; i < 3000; ++i) p.record(a);
     p.read(b, x);
     CHECK(is_silent(p));
@@ -141,7 +141,7 @@ TEST_CASE("check: event_destroyed_and_another_made_in_its_place", "[check]") {
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
     p.write(a, x);
-    p.record(a);  // destroyed: the next event reuses its memory, with another number
+    p.record(a);  // is destroyed; the next event has the same memory but another number
     p.wait(b, p.event());
     p.read(b, x);
     CHECK(races(p) == Races{{Kind::read_after_write, 1, 4}});
@@ -218,7 +218,7 @@ TEST_CASE("check: ten_thousand_orphaned_events_stay_cheap", "[check]") {
     p.write(a, x);
     p.record(a, early);
     for (int i = 0; i < 10000; ++i) p.record(a);
-    p.wait(b, early);  // no longer stored, but its place is still known
+    p.wait(b, early);  // the record was dropped, but its place is still known
     p.read(b, x);
     detail::CheckEngine engine;
     for (const CheckOp& op : p.ops) engine.add(op);

@@ -8,7 +8,7 @@
 
 namespace heddle_test {
 
-/// Returns the place of the first operation that has a race, or the length of the list.
+/// Returns the place of the first operation that has a race. Returns the list's length if none has.
 inline std::size_t first_race_by_checker(const Ops& ops) {
     heddle::detail::CheckEngine engine;
     for (std::size_t i = 0; i < ops.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// Ends the check and returns its races, all certain. Requires that no wait was elided wrongly.
+/// Ends the check and returns its races. All must be certain, and no elided wait may be at fault.
 std::vector<Race> races_of(Checked& checked) {
     const check::Summary found = checked.end();
     CHECK(found.faults == 0);
@@ -29,7 +29,7 @@ Graph adding(Array<int>& x, int value) {
     return kernel_node(Add{}, dim(x.size()), x, value).build();
 }
 
-/// Arrays that are zero, on the current stream, which is synchronized.
+/// Arrays of zeros. The current stream is synchronized after they are made.
 struct Arrays {
     Here here;
     Array<int> x = zeros<int>(size), y = zeros<int>(size), value = zeros<int>(1);
@@ -60,7 +60,7 @@ TEST_CASE("a body against a node beside the conditional node") {
     auto beside = kernel_node(AddTo{}, dim(size), a.x, a.y).after(first);
     const unsigned line = __LINE__ - 1;
     Graph graph = build({branch, beside});
-    graph.launch();  // the value is 0: the race is none for sanitizers
+    graph.launch();  // the value is 0, so sanitizers see no race
     graph.launch();
     synchronize();
     const std::vector<Race> races = races_of(checked);
@@ -131,7 +131,7 @@ TEST_CASE("what a body accesses against a plain launch") {
     a.here.stream.synchronize();
     Checked checked({.strict = true});
     const Graph zero = adding(a.y, 1), one = adding(a.x, 1);
-    auto inner = switch_node(a.value, {zero, one});  // in a body in a body
+    auto inner = switch_node(a.value, {zero, one});  // a body within a body
     Graph graph = if_node(a.value, inner.build()).build();
     graph.launch();
     const unsigned line = __LINE__ - 1;
@@ -185,7 +185,7 @@ TEST_CASE("child_graph") {
 TEST_CASE("child_graph_against_sibling") {
     Arrays a;
     Checked checked({.strict = true});
-    // Within a condition that does not hold: the race is none for sanitizers.
+    // The condition is false, so sanitizers see no race.
     auto child = child_node(adding(a.x, 1)).name("part");
     auto sibling = kernel_node(AddTo{}, dim(size), a.x, a.y).name("sibling");
     if_node(a.value, build({child, sibling})).build().launch();

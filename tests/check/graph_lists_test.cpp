@@ -1,4 +1,4 @@
-// Graphs and captures.
+// Checks of graphs and captures.
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -13,7 +13,7 @@ std::vector<Finding> findings_in(std::vector<CheckNode> nodes) {
     return found;
 }
 
-/// Pairs of nodes.
+/// Pairs of nodes that have a race.
 using Nodes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 Nodes races_in(std::vector<CheckNode> nodes) {
@@ -39,7 +39,7 @@ TEST_CASE("check: two_nodes_without_edge", "[check]") {
     shape->nodes = {node({out(x.part(0, 60))}), node({out(x.part(50, 50))})};
     for (int i = 0; i < 3; ++i) p.launch_graph(a, shape, 7);
     const auto found = p.findings();
-    REQUIRE(found.size() == 1);  // once for all launches
+    REQUIRE(found.size() == 1);  // reported once for all launches
     CHECK(found[0].in_graph);
     CHECK(found[0].is_certain);
     CHECK(found[0].kind == Kind::write_after_write);
@@ -76,7 +76,7 @@ TEST_CASE("check: graph_launched_twice_on_two_streams", "[check]") {
     Program p;
     const Memory x = p.array();
     p.launch_graph(p.stream(), {node({out(x)})}, 7);
-    p.launch_graph(p.stream(), {node({out(x)})}, 7);  // its parameters may have changed
+    p.launch_graph(p.stream(), {node({out(x)})}, 7);  // the node's arguments may have changed
     CHECK(is_silent(p));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("check: graph_against_plain_launch", "[check]") {
     p.launch_graph(a, {node({in(x.part(0, 9))}), node({out(x.part(9, 4))}, {0})});
     const Line wait = p.wait_stream(b, a);
     const Line write = p.write(b, x);
-    CHECK(is_silent(p));  // correct with a wait
+    CHECK(is_silent(p));  // with a wait, the program is correct
     const auto found = p.without(wait).findings();
     CHECK(races_of(found) ==
           Races{{Kind::write_after_read, 1, write}, {Kind::write_after_write, 1, write}});
@@ -120,7 +120,7 @@ TEST_CASE("check: capture_is_not_run", "[check]") {
 TEST_CASE("check: captured_branch_not_joined_where_it_matters", "[check]") {
     Program p;
     const Memory x = p.array();
-    // A fork, and a join after the node that needs it.
+    // A fork. The node joins the branch only after it has used the branch's data.
     const Nodes found = races_in({node({out(x)}), node({out(x)}, {0}), node({in(x)}, {0}),
                                   node({}, {1, 2}, OpKind::wait_elided)});
     CHECK(found == Nodes{{1, 2}});
@@ -144,7 +144,7 @@ TEST_CASE("check: if_and_else_write_the_same", "[check]") {
     nodes[4].after = {0};
     CHECK(races_in(nodes).size() == 1);
     nodes[4].after = {1};
-    nodes[3].alternative = 0;  // two nodes in one body
+    nodes[3].alternative = 0;  // both nodes are in the same body
     CHECK(races_in(nodes) == Nodes{{2, 3}});
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("check: parts of graphs are ordered as their launches are", "[check]")
     p.wait(c, second);
     p.write(c, y);
     CHECK(is_silent(p));
-    const Line write = p.write(c, x);  // the last node still reads
+    const Line write = p.write(c, x);  // the last node may still be reading
     CHECK(races(p) == Races{{Kind::write_after_write, write - 3, write}});
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("check: memory_nodes", "[check]") {
                                  node({out(x)}, {1}, OpKind::free)};
     CHECK(races_in(nodes).empty());
     nodes.push_back(node({in(x)}, {2}));
-    const auto found = findings_in(nodes);  // use_of_node_memory_after_its_free_node
+    const auto found = findings_in(nodes);  // uses a memory node's memory after its free node
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == Kind::use_after_free);
     nodes[2].after = {0};
@@ -259,8 +259,8 @@ TEST_CASE("check: prepared_launch_changes_argument", "[check]") {
 TEST_CASE("check: child_graph_against_sibling", "[check]") {
     Program p;
     const Memory x = p.array();
-    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // all accesses
-    CHECK(races_in({child, node({in(x)}, {0})}).empty());         // child_graph
+    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // has all accesses of its nodes
+    CHECK(races_in({child, node({in(x)}, {0})}).empty());         // with an edge to the child graph
     CHECK(races_in({child, node({in(x)})}) == Nodes{{0, 1}});
 }
 

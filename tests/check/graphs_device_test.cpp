@@ -1,4 +1,4 @@
-// The checker on graphs, captures, batches, collectives and several devices.
+// The checker on graphs, captures, batches and collectives, also with several devices.
 #include <atomic>
 #include <stdexcept>
 
@@ -9,7 +9,7 @@ using check::RaceKind;
 
 namespace heddle_test {
 
-/// x[i] += 1, after its primary
+/// x[i] += 1, after the kernel before it has ended
 struct Dependent {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const {
@@ -18,8 +18,8 @@ struct Dependent {
     }
 };
 
-// Nothing can order recorded work without the checker seeing it, because it runs at once. These
-// kernels access their shared memory atomically, so ThreadSanitizer sees no race.
+// Recorded work runs as soon as it is launched, so a test cannot order it without the checker's
+// knowledge. These kernels use atomic accesses instead: ThreadSanitizer then sees no race.
 
 /// x[i] += value
 struct AddAtomically {
@@ -147,7 +147,7 @@ TEST_CASE("device: node_parameters_updated") {
     node.with(s.y, 1);
     graph.launch(s.a);
     wait_unseen(s.a);
-    write(s.b, s.x);  // no longer in use by the graph
+    write(s.b, s.x);  // the graph no longer uses this array
     read(s.b, s.y, s.z);
     CHECK(checked.expect(RaceKind::read_after_write).data == s.y.data());
 }
@@ -169,7 +169,7 @@ TEST_CASE("device: host nodes that declare what they use") {
     node.call(quiet([] {}), reads(s.y.view()));
     graph.launch(s.a);
     wait_unseen(s.a);
-    copy(s.b, pin, s.x);  // no longer in use by the node
+    copy(s.b, pin, s.x);  // the node no longer uses this array
     checked.expect_silence();
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("device: graph_built_before_checking_began") {
     graph.launch(s.a);
     wait_unseen(s.a);
     read(s.b, s.x, s.y);
-    CHECK(checked.end().certain <= 1);  // its accesses may be unknown
+    CHECK(checked.end().certain <= 1);  // the node's accesses may be unknown to the checker
 }
 
 TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {

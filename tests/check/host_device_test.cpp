@@ -1,4 +1,4 @@
-// The checker on the host's use of memory: accesses, waits, host functions.
+// The checker on memory that the host uses: accesses, waits and host functions.
 #include <algorithm>
 #include <array>
 #include <future>
@@ -10,13 +10,13 @@ using check::RaceKind;
 
 namespace {
 
-/// Memory that both the host and the device can access, written by the device.
+/// Memory that the host and the device can access. The device writes it.
 struct HostStreams : CheckedStreams {
     Array<int> pin = pinned<int>(size);
     HostStreams() { synchronize(); }
 };
 
-/// Declares a read by the host to the checker.
+/// Declares to the checker that the host reads.
 void host_reads(const Array<int>& x) { (void)on_host(View<const int>(x.view())); }
 void host_writes(Array<int>& x) { (void)on_host(x); }
 
@@ -135,7 +135,7 @@ TEST_CASE("device: host functions that declare what they use") {
     if (waits) s.b.wait_stream(s.a);
     wait_unseen(s.a);
     copy(s.b, s.pin, s.y);
-    // Without the wait, the copy on b is unordered with the copy, too.
+    // Without the wait, the copy on b has a race with the first copy, too.
     if (waits) return checked.expect_silence();
     const check::Summary found = checked.end();
     CHECK(found.certain + found.possible >= 1);
@@ -190,7 +190,7 @@ TEST_CASE("device: released outside a host function, and acquired twice, are not
     checked.expect(RaceKind::read_after_write);
 }
 
-// A host function may run, and enqueue, before the call that enqueued it has notified observers.
+// A host function may run and enqueue work before observers are notified that it was enqueued.
 TEST_CASE("device: host_function_enqueues_on_another_stream") {
     const Drained drained;
     const Stream to(cpu_device()), from;
@@ -257,7 +257,7 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
                             [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
                 streams[i].synchronize();
                 others[i].synchronize();
-                sums[i] += x[i][0] + *y[i].begin();  // after the operations kept for other threads
+                sums[i] += x[i][0] + *y[i].begin();  // more than is stored for other threads
             }
         });
     for (std::thread& one : all) one.join();

@@ -1,4 +1,4 @@
-// The host: waits, queries and its own accesses; threads; failures.
+// Checks of the host: waits, queries, its own accesses, threads, and failures.
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -113,7 +113,7 @@ TEST_CASE("check: synchronize_while_another_thread_enqueues", "[check]") {
     p.end_synchronize();
     p.host_read(x);
     CHECK(is_silent(p));
-    const Line read = p.host_read(y);  // the wait covers only work enqueued before it began
+    const Line read = p.host_read(y);  // the wait covers only earlier work
     CHECK(races(p) == Races{{Kind::host_read_after_write, during, read}});
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("check: pageable_source_may_be_overwritten_at_once", "[check]") {
     p.copy(p.stream(), p.array(), pageable);
     CHECK(is_silent(p));
     p.host_write(x);
-    CHECK(races(p).size() == 1);  // the other side is in use
+    CHECK(races(p).size() == 1);  // the copy's other side is in use
 }
 
 TEST_CASE("check: pageable memory of the program's own may be overwritten at once", "[check]") {
@@ -190,7 +190,7 @@ TEST_CASE("check: what comes after a memory's users comes after all known ones",
     p.after_users(c, x);
     p.write(c, x);
     p.write(a, y);
-    p.after_users({}, y);  // a wait of the host
+    p.after_users({}, y);  // the host waits
     p.write(b, y);
     CHECK(is_silent(p));
 }
@@ -271,7 +271,7 @@ TEST_CASE("check: threads_hand_over_by_queue_and_event", "[check]") {
     const Line wait = p.wait(b, event);
     p.read(b, x);
     CHECK(is_silent(p));
-    CHECK(races(p.without(wait)).size() == 1);  // threads_without_event
+    CHECK(races(p.without(wait)).size() == 1);  // two threads without an event between them
 }
 
 TEST_CASE("check: poisoned_stream_drops_work", "[check]") {
@@ -307,7 +307,7 @@ TEST_CASE("check: started_in_the_middle", "[check]") {
     p.write(a, x);
     p.record(a, event);
     p.wait_stream(b, a);
-    p.ops.clear();  // earlier operations are unknown
+    p.ops.clear();  // earlier operations are unknown to the checker
     p.wait(b, event);
     p.elided_wait(b, a);
     p.end_synchronize();

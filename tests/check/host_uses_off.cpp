@@ -1,4 +1,4 @@
-// Compiled as released programs are: host accesses to arrays are not reported to the check.
+// Compiled like a released program: arrays do not report accesses by the host to the checker.
 #undef HEDDLE_HOST_ACCESSES
 #define HEDDLE_HOST_ACCESSES 0
 #include "check/host_uses_off.hpp"

@@ -5,9 +5,9 @@
 
 namespace heddle_test {
 
-/// Returns the sum of all elements, by operator[] and by a loop, plus the first by data().
+/// Returns the sum by operator[] plus the sum by a loop, plus the first element by data().
 int sum_untold(const heddle::Array<int>& x);
-/// Adds `value` to the elements in the same ways.
+/// Adds `value` to the elements in the same three ways.
 heddle::Array<int> add_untold(heddle::Array<int> x, int value);
 
 }  // namespace heddle_test

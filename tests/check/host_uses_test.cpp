@@ -1,4 +1,4 @@
-// Host accesses to arrays: how often the check is queried about them, its answers, and the text of
+// Host accesses to arrays: how often they query the check, the answers of the check, and its
 // reports.
 #include <span>
 
@@ -23,7 +23,7 @@ KnownUses ask_and_count(const ToldUse& use) noexcept {
     return ask_really(use);
 }
 
-/// Counts queries about host accesses to the current check. One thread only.
+/// Counts how often host accesses query the current check. For a single thread.
 class CountedQuestions {
 public:
     CountedQuestions() : before_(detail::host_use_function.exchange(&ask_and_count)) {
@@ -44,7 +44,7 @@ struct PinnedStreams : CheckedStreams {
     PinnedStreams() { synchronize(); }
 };
 
-/// Copies to pinned memory. The copy has completed on return, without the checker seeing it.
+/// Copies to pinned memory. On return, the copy is complete, but the checker does not know that.
 void copy_unseen(StreamRef stream, Array<int>& to, const Array<int>& from) {
     copy(stream, to, from);
     wait_unseen(stream);

@@ -1,4 +1,4 @@
-// Order that the checker cannot see, by host functions and otherwise: races are only possible ones.
+// Order that the checker cannot see, for example by host functions. Races are then only possible.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -107,7 +107,7 @@ TEST_CASE("check: a host function reads what its stream did", "[check]") {
     CHECK(is_silent(p));
     p.parent = 0;
     CHECK(races(p).empty());
-    p.host_read(x);  // not from the function: a flag may have signalled its end
+    p.host_read(x);  // not ordered by the function: a flag may have signalled its end
     CHECK(races(p).size() == 1);
     CHECK_FALSE(races(p)[0].is_certain);
 }
@@ -128,7 +128,7 @@ TEST_CASE("check: polled_flag_of_plain_int", "[check]") {
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
     const Line write = p.write(a, x);
-    p.ops.back().may_signal = true;  // its callable holds a pointer
+    p.ops.back().may_signal = true;  // the callable holds a pointer
     const Line read = p.read(b, x);
     CHECK(races(p) == possible(Kind::read_after_write, write, read));
 }
@@ -142,7 +142,7 @@ TEST_CASE("check: shared_event_between_processes", "[check]") {
     p.event_op(OpKind::import_event, theirs);
     p.write(a, x);
     p.record(a, ours);
-    p.wait(b, theirs);  // the other process has waited for ours
+    p.wait(b, theirs);  // the other process has waited for this one
     p.write(b, x);
     CHECK(is_silent(p));
 }
@@ -194,6 +194,6 @@ TEST_CASE("check: wrapped_stream", "[check]") {
     p.write(b, x);
     CHECK(is_silent(p));
     p.read(a, x);
-    CHECK(races(p).size() == 1);  // the first operation is on b, which was not wrapped
+    CHECK(races(p).size() == 1);  // the first operation is on b, whose handle was not exposed
     CHECK(races(p)[0].is_certain);
 }

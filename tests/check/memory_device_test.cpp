@@ -161,7 +161,7 @@ TEST_CASE("device: polled_flag_of_atomics") {
     Checked checked;
     copy(s.a, data, s.x);
     launch(s.a, Increment{}, dim(1), concurrent(flag));
-    wait_unseen(s.a);  // the host polls the flag
+    wait_unseen(s.a);  // in practice, the host would poll the flag
     (void)on_host(data);
     const check::Summary found = checked.end();
     CHECK(found.certain == 0);
@@ -191,7 +191,7 @@ TEST_CASE("device: array_dies_while_known_users_work") {
         s.b.wait_stream(s.a);
         write(s.b, x);
     }
-    Array<int> again = empty<int>(s.a, size);  // perhaps in the same memory
+    Array<int> again = empty<int>(s.a, size);  // may be at the same address
     write(s.a, again);
     checked.expect_silence();
 }

@@ -1,4 +1,4 @@
-// Allocating, freeing and reusing memory.
+// Checks of allocating, freeing and reusing memory.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -112,7 +112,7 @@ TEST_CASE("check: block_reused_without_order_of_a_raw_use", "[check]") {
     const Memory y = p.allocate_at(a, x.data);
     p.ops.back().from_own_cache = true;
     p.write(a, y);
-    // Reported once, where the memory was freed.
+    // The race is reported once, with the place of the free.
     CHECK(races(p) == Races{{Kind::free_before_use, use, free}});
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("check: use of memory that was freed", "[check]") {
     p.wait_stream(b, a);
     const Line use = p.read(b, x);
     CHECK(races(p) == Races{{Kind::use_after_free, free, use}});
-    p.read(b, x.raw());  // perhaps memory of another owner
+    p.read(b, x.raw());  // may belong to another owner now
     CHECK(races(p).size() == 1);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     p.allocate_at(b, x.data);
     p.ops.back().from_own_cache = true;
     CHECK(races(p) == Races{{Kind::reuse, free, free + 1}});
-    p.ops.back().from_own_cache = false;  // the driver's own order between pools is not reported
+    p.ops.back().from_own_cache = false;  // the driver orders reuse in its own pools, unreported
     CHECK(is_silent(p));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("check: a cache that hands memory on to the host, after its users and 
     const Memory x = p.allocate({});
     const Line write = p.write(a, x);
     const Line free = p.free(a, x);
-    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // by its address
+    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // found by its address
     const Memory y = p.allocate_at({}, x.data);
     const Line taken = static_cast<Line>(p.ops.size());
     p.ops.back().from_own_cache = true;
@@ -220,7 +220,7 @@ TEST_CASE("check: the host uses new memory of a stream, perhaps too early", "[ch
 }
 
 TEST_CASE("check: memory that heddle does not own is certain on CPU devices", "[check]") {
-    // Foreign code may wait for a GPU, free its memory and allocate it again.
+    // For a GPU, foreign code may wait for work, free its memory and allocate it again.
     const bool is_gpu = GENERATE(false, true);
     Program p;
     const Memory foreign = p.array().raw();

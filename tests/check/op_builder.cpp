@@ -1,4 +1,4 @@
-// Builds the lists of operations and collects the checker's findings.
+// Builds lists of operations, and returns the checker's findings for them.
 #include "check/op_builder.hpp"
 
 #include <ostream>

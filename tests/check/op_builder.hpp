@@ -1,4 +1,4 @@
-// Writes lists of operations for the ordering checker, as a program would enqueue them.
+// Builds lists of operations for the ordering checker, in the order of a program's calls.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ CheckAccess atomics(const Memory& memory);
 
 using Accesses = std::vector<CheckAccess>;
 
-/// An operation's place in the list, from 1. Also its site.
+/// An operation's place in the list, counted from 1. It is also the operation's site.
 using Line = std::uint32_t;
 
 class Program {
@@ -64,7 +64,7 @@ public:
 
     StreamName stream(std::uint32_t device = 0);
     EventName event();
-    /// Returns memory that was allocated before the list begins.
+    /// Returns memory that was allocated before the list's first operation.
     Memory array(std::uint64_t bytes = 100);
 
     /// Appends an operation of any kind.
@@ -75,7 +75,7 @@ public:
     Line copy(StreamName stream, const Memory& to, const Memory& from);
     Line host_read(const Memory& x);
     Line host_write(const Memory& x);
-    /// Appends a wait for users of memory. Without a stream the host waits.
+    /// Appends a wait for the users of memory. Without a stream, the host waits.
     Line after_users(StreamName s, const Memory& x);
     Line used_on(StreamName s, const Memory& x);
     Line host_function(StreamName stream, Accesses accesses = {});
@@ -91,11 +91,11 @@ public:
     Line synchronize(EventName event);
     Line synchronize_device(std::uint32_t device);
     Line end_synchronize();
-    /// Appends a query with the answer "complete".
+    /// Appends a query that was answered with "complete".
     Line query(StreamName stream);
     Line query(EventName event);
     Memory allocate(StreamName stream, std::uint64_t bytes = 100);
-    /// Allocates memory that had another owner before.
+    /// Allocates memory that belonged to another owner before.
     Memory allocate_at(StreamName stream, std::uint64_t data, std::uint64_t bytes = 100);
     Line free(StreamName stream, const Memory& x);
 
@@ -114,7 +114,7 @@ public:
     Program without(Line line) const;
 
     std::vector<CheckOp> ops;
-    // Apply to later operations.
+    // These apply to the operations that are appended later.
     OpMode mode = OpMode::run;
     std::uint64_t recording = 0, parent = 0;
     std::uint32_t thread = 0;

@@ -1,4 +1,4 @@
-// Notifications about streams, events and arrays contain all that the checker needs.
+// Notifications about streams, events and arrays contain everything that the checker needs.
 #include "check/engine.hpp"
 #include "check/op_reader.hpp"
 #include "check/unseen.hpp"
@@ -14,7 +14,7 @@ using detail::FindingKind;
 
 namespace {
 
-/// Checks the work enqueued during its lifetime.
+/// Checks the work that is enqueued while this object exists.
 class Checked final : public Observer {
 public:
     Checked() { add_observer(*this); }
@@ -43,7 +43,7 @@ private:
 }  // namespace
 
 TEST_CASE("check: two streams that use one array, with a wait and without") {
-    const check::ScopedOff others;  // HEDDLE_CHECK's
+    const check::ScopedOff others;  // turns off HEDDLE_CHECK
     const Stream a(test_device()), b(test_device());
     Checked checked;
     Array<int> x = zeros<int>(a, 100);
@@ -97,7 +97,7 @@ TEST_CASE("check: a program that is right is not accused") {
 }
 
 TEST_CASE("check: graphs tell what they access") {
-    const check::ScopedOff others;  // HEDDLE_CHECK's
+    const check::ScopedOff others;  // turns off HEDDLE_CHECK
     const Stream a(test_device()), b(test_device());
     Checked checked;
     Array<int> x = zeros<int>(a, 100);

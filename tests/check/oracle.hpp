@@ -1,5 +1,5 @@
-// Finds the races of the ordering checker by brute force: keeps for each operation the set of all
-// that precede it, and compares all pairs. Shares only the input with the checker.
+// Finds races by brute force, to test the checker. It stores for each operation the set of all
+// operations before it, and compares all pairs. It shares only its input with the checker.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-/// Orders a list of operations that run: no graphs, captures, collectives or frees.
+/// Determines the order of a list of operations without graphs, captures, collectives or frees.
 class Oracle {
 public:
     using CheckOp = heddle::detail::CheckOp;
@@ -61,7 +61,7 @@ public:
         if (op.stream == 0) host_.insert(place);
     }
 
-    /// Returns the earlier operations that conflict with the newest one and are unordered with it.
+    /// Returns the earlier operations that conflict with the newest one without an order.
     std::vector<std::size_t> races_of_newest() const {
         std::vector<std::size_t> found;
         const std::size_t newest = ops_.size() - 1;
@@ -139,11 +139,11 @@ private:
 
     std::vector<CheckOp> ops_;
     std::vector<OpSet> before_;
-    std::map<std::uint32_t, OpSet> begun_;  ///< host waits, by thread
-    OpSet host_;                            ///< work that has completed for the host
+    std::map<std::uint32_t, OpSet> begun_;  ///< begun host waits, by thread
+    OpSet host_;                            ///< work that the host knows to be complete
 };
 
-/// The first operation at each byte that has a race there, keyed by address.
+/// By address of a byte: the first operation that has a race there.
 using FirstRaces = std::map<std::uint64_t, std::size_t>;
 
 inline FirstRaces races_by_oracle(const std::vector<heddle::detail::CheckOp>& ops) {

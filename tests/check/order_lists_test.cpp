@@ -1,5 +1,5 @@
-// Order by streams that wait for each other. A race is its kind, the first operation and the
-// second one, by their places in the list.
+// Order by streams that wait for each other. A race is described by its kind and the places of its
+// first and second operation in the list.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -134,7 +134,7 @@ TEST_CASE("check: elided_wait_counts_as_edge", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
-    const Memory y = p.allocate(a);  // allocations do not count, so the wait below is elided
+    const Memory y = p.allocate(a);  // allocations need no wait, so the wait below is elided
     p.write(a, x);
     p.wait_stream(b, a);
     p.elided_wait(b, a);
@@ -154,7 +154,7 @@ TEST_CASE("check: fault_in_elision_is_reported_as_heddles", "[check]") {
     CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
     p.wait_stream(c, b);
     p.elided_wait(b, c);
-    CHECK(races(p).size() == 1);  // c has waited for b's own work only
+    CHECK(races(p).size() == 1);  // c has waited for b's own work, and no other work
 }
 
 TEST_CASE("check: an elided wait may bring what needs no wait", "[check]") {
@@ -207,7 +207,7 @@ TEST_CASE("check: waits for users of memory say nothing about other work", "[che
     const Memory x = p.array();
     p.write(a, x);
     p.wait_stream(b, a);
-    p.after_users(b, x);  // orders b after its users only
+    p.after_users(b, x);  // only b is ordered after the users
     const Line fault = p.elided_wait(c, b);
     CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
 }
@@ -218,7 +218,7 @@ TEST_CASE("check: an elided wait may say more than the thread knew", "[check]") 
     p.write(a, p.array());
     p.wait_stream(b, a);
     p.thread = 1;
-    p.write(a, p.array());  // between the decision and its notification
+    p.write(a, p.array());  // between the decision to elide and its notification
     p.thread = 0;
     p.elided_wait(b, a);
     CHECK(is_silent(p));

@@ -1,4 +1,4 @@
-// Parts of arrays: ranges, rows, and the growth of their histories.
+// Parts of arrays: ranges and rows. Also tests how the histories of arrays grow.
 #include "check/history.hpp"
 #include "check/op_builder.hpp"
 #include "check/strided.hpp"
@@ -12,7 +12,7 @@ using detail::Mark;
 
 namespace {
 
-/// A history with one stream whose accesses are in order.
+/// A history that one stream fills, so that its accesses are always in order.
 struct Alone {
     History history;
     detail::Clock clock;
@@ -59,7 +59,7 @@ TEST_CASE("check: chunked_streams_64", "[check]") {
     for (std::uint64_t i = 0; i < 64; ++i)
         if (i != 7) p.wait_stream(next, streams[i]);
     p.read(next, x);
-    CHECK(races(p).size() == 1);  // chunk_k_of_the_next_round_without_wait
+    CHECK(races(p).size() == 1);  // the next round uses chunk k without a wait
 }
 
 TEST_CASE("check: partial_write_in_the_middle_whole_read", "[check]") {
@@ -125,7 +125,7 @@ TEST_CASE("check: rows against bytes", "[check]") {
     p.write(p.stream(), x.part(12, 8));
     CHECK(is_silent(p));
     p.write(p.stream(), x.part(19, 2));
-    CHECK(races(p).size() == 2);  // one with a byte of a row, one with a byte before it
+    CHECK(races(p).size() == 2);  // one race with a byte of a row, one with the byte before it
 }
 
 TEST_CASE("check: very many rows of different pitch may overlap", "[check]") {
@@ -201,7 +201,7 @@ TEST_CASE("check: element_by_element_writes_merge_to_one_cell", "[check]") {
     Alone alone;
     const Memory x{1, 4096, 1000, 0, 1};
     for (std::uint64_t i = 0; i < 1000; ++i) {
-        alone.position = 0;  // all in one operation
+        alone.position = 0;  // all accesses belong to one operation
         alone.add(out(x.part(i, 1)));
     }
     CHECK(alone.history.cells() == 1);
@@ -257,7 +257,7 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
             bool is_told = byte >= common.begin && byte < common.end;
             if (common.rows.rows != 0)
                 is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
-            // Reports all common bytes, and no others unless a row overlaps two others.
+            // All common bytes must be reported, and no others unless a row overlaps two rows.
             const bool is_common = has(a, byte) && has(b, byte);
             const bool is_exact = common.rows.rows != 0 && a.is_strided() && b.is_strided();
             is_right = is_right && (is_told == is_common || (is_told && !is_exact));

@@ -1,4 +1,4 @@
-// Operations that may create an order that the checker cannot see, on the device under test.
+// Operations that may create order unseen by the checker, on the device under test.
 #include "check/checked.hpp"
 #include "check/unseen.hpp"
 #include "kernels.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// Runs two launches on two streams. `between` enqueues on the first after its launch.
+/// Runs two launches on two streams. `between` enqueues on the first stream after its launch.
 template <class F> check::Summary race_across(F&& between) {
     const Drained drained;
     const Stream a(test_device()), b(test_device());
@@ -36,7 +36,7 @@ struct Calls {
     void operator()() {}
 };
 
-/// A kernel that holds a pointer, and others that cannot.
+/// Function objects: one that holds a pointer, and others that cannot.
 struct Holding {
     int* flag;
     HEDDLE_FN void operator()(std::size_t, View<int>) const {}
@@ -140,7 +140,7 @@ TEST_CASE("pinned memory that is used again comes after its users") {
     const check::Summary found = checked.end();
     remove_observer(sources);
     CHECK(found.certain + found.possible + found.faults == 0);
-    // Without a GPU the system's allocator has the memory, not heddle's cache.
+    // Without a GPU, the system's allocator caches the memory, and heddle does not.
     if (device_count(DeviceKind::cuda) == 0) CHECK(sources.from_cache == 0);
 }
 

@@ -1,5 +1,5 @@
-// The checker and the oracle agree on random programs, and on correct programs without one of their
-// waits. HEDDLE_CHECK_PROGRAMS is the number of programs; the seeds are fixed.
+// The checker and the oracle must agree on random programs, and on correct programs with one wait
+// removed. HEDDLE_CHECK_PROGRAMS is the number of programs; the seeds are fixed.
 #include "check/op_builder.hpp"
 #include "check/oracle.hpp"
 #include "random.hpp"
@@ -81,7 +81,7 @@ public:
         case 4:
         case 5:
             program.wait(any_stream(), any_event());
-            // A thread's wait may be reported after the event has another record.
+            // A thread's wait may be reported when the event already has a newer record.
             if (program.ops.back().event.record > 1 && below(4) == 0)
                 --program.ops.back().event.record;
             break;
@@ -108,7 +108,7 @@ private:
         const Program::StreamName waiter = any_stream(), other = any_stream();
         program.wait_stream(waiter, other);
     }
-    /// Appends a host wait of another thread, with work during the wait.
+    /// Appends a host wait by another thread, and work that is enqueued during the wait.
     void add_long_wait() {
         program.thread = 1;
         program.begin_synchronize(any_stream());
@@ -140,7 +140,7 @@ FirstRaces races_by_checker(const Program& program) {
     return first;
 }
 
-/// Returns the first operation that has a race at any byte.
+/// Returns the first operation that has a race, at any byte.
 std::size_t first_of(const FirstRaces& races) {
     std::size_t first = ~std::size_t{0};
     for (const auto& [at, op] : races) first = std::min(first, op);
@@ -158,7 +158,7 @@ Program random_program(std::uint64_t seed, bool has_rows) {
     return maker.program;
 }
 
-/// A program in which each operation waits for all conflicting ones.
+/// A program in which each operation waits for all earlier operations that conflict with it.
 struct Correct {
     Program program;
     std::vector<Line> waits;
@@ -195,7 +195,7 @@ private:
         }
         CheckOp next = work;
         next.site = static_cast<Line>(program.ops.size() + 1);
-        // Append it after its waits, on its stream.
+        // Appends the operation after its waits, on the stream that waited.
         if (next.stream != 0) {
             const Line place = program.add(next.kind, {next.stream});
             next.position = program.ops[place - 1].position;

@@ -136,11 +136,11 @@ TEST_CASE("streams that no name and no place tell apart are told by what is enqu
     CHECK_THAT(race_of(finding, names).text,
                contains("a wait\n      of default_stream(Device(\"cuda:0\")) for the stream of "
                         "solver.cpp:71, by wait_stream()\n"));
-    finding.second.stream = 11;  // main, on another device
+    finding.second.stream = 11;  // also called "main", on another device
     finding.first.stream = 8;
     CHECK_THAT(text_of(finding), contains("a wait\n      of stream main of cuda:1 for stream main "
                                           "of cuda:0, by wait_stream()\n"));
-    finding.second.stream = 12;  // main, on the same device
+    finding.second.stream = 12;  // also called "main", on the same device
     CHECK_THAT(text_of(finding), contains("a wait\n      of the stream of solver.cpp:88 for the "
                                           "stream of solver.cpp:71, by wait_stream()\n"));
 }
@@ -201,7 +201,7 @@ TEST_CASE("a report of freed memory says to keep it, or to declare its use") {
 TEST_CASE("a race in a graph asks for an edge") {
     Finding finding = a_finding(FindingKind::write_after_write);
     finding.in_graph = true;
-    // The operation that only reads should be the second one.
+    // If only one operation just reads, it should be the second one.
     for (const bool is_turned : {false, true}) {
         if (is_turned) std::swap(finding.first, finding.second);
         CHECK_THAT(text_of(finding), contains("RACE in a graph"));
@@ -277,7 +277,7 @@ TEST_CASE("rows are told as parts of the array's rows") {
     finding.element = 0;
     CHECK_THAT(text_of(finding), contains("in common: bytes [32, 48) of each of the rows [2, 6), "
                                           "256 bytes apart, of the array made at"));
-    finding.rows.bytes = 250;  // beyond the end of the array's row
+    finding.rows.bytes = 250;  // more than a row of the array has
     CHECK_THAT(text_of(finding), contains("in common: 4 rows of 250 bytes, 256 apart, from 0x"));
 }
 

@@ -11,7 +11,7 @@ using check::RaceKind;
 
 namespace {
 
-/// Returns the place of the line above the caller's, in the format of reports.
+/// Returns the place of the line above the call, in the format of reports.
 std::string line_above(Where where = {}) {
     const std::string file = where.file;
     return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line - 1);
@@ -220,7 +220,7 @@ TEST_CASE("device: two calls on one line are two places") {
     fill(s.a, s.x, 1); wait_unseen(s.a); fill(s.b, s.x, 2);
     // clang-format on
     std::string place = line_above();
-    place.back() -= 1;  // minus the line of the comment above
+    place.back() -= 1;  // the name has one line too many, because of the comment above
     wait_unseen(s.b);
     (void)checked.end();
     REQUIRE(checked.races().size() == 1);
@@ -260,7 +260,7 @@ TEST_CASE("device: kernels of collectives are named by what they do") {
     std::string all;
     for (const check::Race& race : checked.races()) all += race.text;
     CHECK_THAT(all,
-               contains("of a collective") || contains("collective '"));  // the latter with NCCL
+               contains("of a collective") || contains("collective '"));  // the second is for NCCL
     CHECK_THAT(all, !contains("detail::"));
 }
 
@@ -337,12 +337,12 @@ TEST_CASE("fork_child_does_not_check") {
         Array<int> x = zeros<int>(a, size);
         a.synchronize();
         write(a, x);
-        write(b, x);  // a race
+        write(b, x);  // this call has a race
         const check::Summary found = check::summary();
         return found.operations == before && found.certain == 0 ? 0 : 1;
     });
     CHECK(child.status == 0);
-    write(s.b, s.x);  // the parent continues
+    write(s.b, s.x);  // the parent process continues here
     CHECK(check::summary().operations > 0);
     checked.expect_silence();
 }

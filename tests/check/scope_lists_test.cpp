@@ -1,4 +1,4 @@
-// Scopes, fork and join, as the waits that they enqueue.
+// Checks of scopes, fork and join. These are represented by the waits that they enqueue.
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -7,7 +7,7 @@ using Kind = FindingKind;
 
 namespace {
 
-/// Appends a scope's wait.
+/// Appends the wait that a scope enqueues.
 Line scope_wait(Program& p, Program::StreamName waiter, Program::StreamName other,
                 WaitReason reason) {
     p.reason = reason;
@@ -28,8 +28,8 @@ TEST_CASE("check: scope_enter_and_exit_waits", "[check]") {
     const Line leave = scope_wait(p, outer, inner, WaitReason::scope_exit);
     p.read(outer, x);
     CHECK(is_silent(p));
-    CHECK(races(p.without(enter)).size() == 1);  // wait_on_enter_false_without_event
-    CHECK(races(p.without(leave)).size() == 1);  // wait_on_exit_false
+    CHECK(races(p.without(enter)).size() == 1);  // as with wait_on_enter = false and no event
+    CHECK(races(p.without(leave)).size() == 1);  // as with wait_on_exit = false
 }
 
 TEST_CASE("check: a finding names the scope whose wait came too early", "[check]") {
@@ -69,7 +69,7 @@ TEST_CASE("check: fork_join_disjoint_parts", "[check]") {
     p.write(a, x.part(0, 50));
     p.write(b, x.part(50, 50));
     for (const auto branch : {a, b}) scope_wait(p, before, branch, WaitReason::join);
-    p.read(before, x);  // fork_join_then_whole
+    p.read(before, x);  // the whole array is used after fork_join
     CHECK(is_silent(p));
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("check: pipeline_of_three_stages", "[check]") {
         p.record(stages[2], freed[item % 2]);
     }
     CHECK(is_silent(p));
-    p.write(stages[0], slots[0]);  // pipeline_stage_uses_another_slot
+    p.write(stages[0], slots[0]);  // a stage of the pipeline uses another slot
     CHECK(races(p).size() == 1);
 }
 

@@ -1,4 +1,4 @@
-// Types of callables and arguments that may signal others that the work runs.
+// Which types of callables and arguments may signal to other code that their work runs.
 #include <heddle/heddle.hpp>
 
 #include <atomic>

@@ -116,7 +116,7 @@ TEST_CASE("device: a wait for nothing is told where something unseen may order t
     Checked checked;
     Event event(s.a.device());
     write(s.a, s.x);
-    launch_host(s.a, [&] { ++ran; });  // may signal something unseen
+    launch_host(s.a, [&] { ++ran; });  // may signal other work unseen
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
     s.a.synchronize();
@@ -135,7 +135,7 @@ TEST_CASE("device: an event that was destroyed after the wait, and another in it
     }
     read(s.b, s.x, s.y);
     write(s.a, s.z);
-    const Event second = s.c.record_event();  // perhaps at the first one's address
+    const Event second = s.c.record_event();  // may have the first event's address
     s.b.wait_event(second);
     read(s.b, s.z, s.y);
     CHECK(checked.expect(RaceKind::read_after_write).data == s.z.data());
@@ -155,7 +155,7 @@ TEST_CASE("device: many_readers_then_write_reports_each_unordered_stream_once") 
     }
     s.a.wait_stream(readers[0]);
     write(s.a, s.x);
-    CHECK(checked.end().certain == 1);  // one pair of places: a single line enqueues all readers
+    CHECK(checked.end().certain == 1);  // one race: a single line enqueues all readers
 }
 
 TEST_CASE("device: transitive_through_a_stream_that_did_no_work") {
@@ -173,7 +173,7 @@ TEST_CASE("device: elided_wait_counts_as_edge") {
     Checked checked;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
-    s.b.wait_stream(s.a);  // no new work to wait for
+    s.b.wait_stream(s.a);  // there is no new work to wait for
     read(s.b, s.x, s.y);
     checked.expect_silence();
 }

@@ -16,7 +16,7 @@ namespace heddle_test {
 
 using Ops = std::vector<heddle::detail::CheckOp>;
 
-/// Moves each host function before the operations that it enqueued itself. Needed because a host
+/// Moves each host function before the operations that it has enqueued. Needed because a host
 /// function may begin before observers are notified that it was enqueued.
 inline void put_functions_first(Ops& ops) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -27,11 +27,11 @@ inline void put_functions_first(Ops& ops) {
         });
         if (parent == ops.end() || parent == here) continue;
         std::rotate(here, parent, parent + 1);
-        --i;  // it may have a parent itself
+        --i;  // the moved function may have a parent, too
     }
 }
 
-/// Keeps the first `most_ops` operations enqueued during its lifetime.
+/// Stores the first `most_ops` operations that are enqueued while this object exists.
 class Trace final : public heddle::Observer {
 public:
     explicit Trace(std::size_t most_ops) : most_ops_(most_ops) {
@@ -46,7 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (ops_.size() < most_ops_) ops_.push_back(reader_.read(op));
     }
-    /// Returns the operations, host functions before the work that they enqueued.
+    /// Returns the operations. Each host function precedes the work that it has enqueued.
     Ops take() {
         const std::lock_guard lock(mutex_);
         put_functions_first(ops_);
@@ -61,11 +61,11 @@ private:
     Ops ops_;
 };
 
-/// Returns whether observers were notified in the order of each stream, also with several threads.
+/// Returns whether each stream's operations are in order. Several threads may break that order.
 inline bool is_in_order(const Ops& ops) {
     std::map<std::uint64_t, std::uint64_t> positions;
     for (const heddle::detail::CheckOp& op : ops) {
-        if (op.stream == 0 || op.position == 0) continue;  // an operation of the host
+        if (op.stream == 0 || op.position == 0) continue;  // this is an operation of the host
         std::uint64_t& position = positions[op.stream];
         if (op.position < position) return false;
         position = op.position;

@@ -1,8 +1,8 @@
-// With HEDDLE_TEST_MUTATE_TRACES=COUNT: keeps the operations of each test. Runs the checker and the
-// oracle on them again, in turn without each wait and without each edge of the graphs. Both must
-// find the first race at the same operation, or none. About COUNT waits and COUNT edges of each
-// test are left out, evenly distributed. Prints the totals and all disagreements at the end of the
-// run.
+// Enabled by HEDDLE_TEST_MUTATE_TRACES=COUNT. Stores the operations of each test. Then runs the
+// checker and the oracle on them again: once without each wait, and once without each edge of each
+// graph. Both must find the first race at the same operation, or no race. For each test, about
+// COUNT waits and COUNT edges are chosen, evenly distributed. At the end of the run, prints the
+// totals and all disagreements.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "support.hpp"
 
@@ -36,10 +36,10 @@ using heddle_test::first_race_by_checker;
 using heddle_test::Ops;
 using heddle_test::Trace;
 
-/// Keeps only the beginning of a longer program, which is a program itself.
+/// Of a longer program, only the beginning is stored. That is also a program.
 constexpr std::size_t most_ops = 2000;
 
-/// A wait that creates an order. A host wait has two halves.
+/// A wait that creates order. A host wait has a begin and an end.
 struct Wait {
     std::size_t place;
     std::optional<std::size_t> begins;
@@ -63,7 +63,7 @@ std::vector<Wait> waits_of(const Ops& ops) {
     return waits;
 }
 
-/// Returns the operations with the wait replaced by an operation that orders nothing.
+/// Returns the operations with the wait replaced by an operation without any order.
 Ops without(Ops ops, const Wait& wait) {
     const auto leave_out = [&](std::size_t place) {
         ops[place] = {};

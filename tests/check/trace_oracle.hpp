@@ -1,5 +1,5 @@
-// Finds the races of the ordering checker in a program: like the Oracle, but for all operations
-// that the suite enqueues on one process's streams, and only up to the first race.
+// Finds races in the operations that the suite enqueues on the streams of one process. It works
+// like the Oracle, but supports more operations, and stops at the first race.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace heddle_test {
 
-/// Keeps for each operation the set of all that precede it. Does not support: collectives by NCCL,
-/// graphs that record or wait for events, events of other processes.
+/// Stores for each operation the set of all operations before it. Does not support collectives by
+/// NCCL, graphs that record or wait for events, or events of other processes.
 class TraceOracle {
 public:
     using CheckOp = heddle::detail::CheckOp;
@@ -34,7 +34,7 @@ public:
                std::ranges::none_of(op.shape->nodes, [](const auto& n) { return n.event != 0; });
     }
 
-    /// Adds the next operation. Returns whether it conflicts with an earlier, unordered one.
+    /// Adds the next operation. Returns whether an earlier one conflicts with it without an order.
     bool add(const CheckOp& op) {
         using heddle::OpKind;
         if (op.mode == heddle::OpMode::captured) {
@@ -69,7 +69,7 @@ private:
     struct Stream {
         std::uint32_t device = 0;
         std::vector<std::size_t> ops;
-        std::uint64_t by_data = 0;  ///< the first stream of its order_by_data
+        std::uint64_t by_data = 0;  ///< first stream of its order_by_data
     };
 
     std::size_t begin(const CheckOp& op) {
@@ -113,7 +113,7 @@ private:
         switch (op.kind) {
         case OpKind::wait:
         case OpKind::wait_elided:
-            // The order by a batch's own waits is reported when the batch records it.
+            // A batch's own wait creates order when the batch records it, and is reported then.
             if (op.reason != heddle::WaitReason::batch) before.insert(reached_by(op));
             return false;
         case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
@@ -141,7 +141,7 @@ private:
     }
 
     bool launch(const CheckOp& op, std::size_t place) {
-        if (op.recording != 0 && op.mode == heddle::OpMode::run) {  // the submission of a batch
+        if (op.recording != 0 && op.mode == heddle::OpMode::run) {  // a batch is submitted
             for (const std::size_t one : batched_[op.recording]) insert(functions_[op.id], one);
             batched_.erase(op.recording);
             return false;
@@ -158,7 +158,7 @@ private:
     }
 
     using Nodes = std::vector<heddle::detail::CheckNode>;
-    /// Returns the conditional nodes around a node, each with the body that contains the node.
+    /// Returns the conditional nodes around a node, with the index of the body that contains it.
     static std::map<std::uint32_t, std::uint32_t> bodies_around(const Nodes& nodes,
                                                                 std::uint32_t node) {
         std::map<std::uint32_t, std::uint32_t> bodies;
@@ -166,7 +166,7 @@ private:
             bodies[nodes[node].inside] = nodes[node].alternative;
         return bodies;
     }
-    /// Returns whether two nodes of one graph conflict without a path between them.
+    /// Returns whether two nodes of one graph conflict and no path connects them.
     bool has_race(const Nodes& nodes) const {
         const auto count = static_cast<std::uint32_t>(nodes.size());
         std::vector<OpSet> before(count);
@@ -231,7 +231,7 @@ private:
         return reached;
     }
 
-    /// Returns the memory's key: 0 if heddle does not own it. A plain pointer may be in an array.
+    /// Returns the memory's key, 0 if heddle does not own it. A plain pointer may be into an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
         const auto next = allocations_.upper_bound(access.address());
@@ -251,7 +251,7 @@ private:
         }
     }
 
-    /// Returns the memory's users outside the order_by_data whose first stream is `order` (0: all).
+    /// Returns the memory's users, without those of the order_by_data with first stream `order`.
     OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
         const auto is_own = [&](std::size_t place) {
             const auto stream = streams_.find(ops_[place].stream);
@@ -265,7 +265,7 @@ private:
         return users;
     }
 
-    /// Ends the host's half of the thread's last copy, which has completed when the call returns.
+    /// Removes the host's half of the thread's last copy. It is complete when the call returns.
     void take_from_copy(const CheckOp& op) {
         const auto copy = copies_.find(op.thread);
         if (copy == copies_.end() || !copy->second) return;
@@ -327,18 +327,18 @@ private:
     std::vector<Operation> ops_;
     std::map<std::uint64_t, Stream> streams_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> records_;
-    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< keyed by allocation
-    /// The key and the end of each allocation, keyed by its beginning.
+    std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< indexed by allocation
+    /// By the begin of an allocation: its key and its end.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> allocations_;
-    std::map<std::uint64_t, OpSet> functions_;  ///< work before a host function, by its id
+    std::map<std::uint64_t, OpSet> functions_;  ///< work before each host function, by its id
     std::map<std::uint64_t, std::size_t> graphs_;
-    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< by recording, until submitted
-    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< the newest of each thread
-    std::map<std::uint32_t, OpSet> begun_;                        ///< host waits, keyed by thread
-    OpSet host_;  ///< work that has completed for the host
+    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< those not submitted yet
+    std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< newest copy, by thread
+    std::map<std::uint32_t, OpSet> begun_;                        ///< begun host waits, by thread
+    OpSet host_;  ///< work that the host knows to be complete
 };
 
-/// Returns the place of the first operation that has a race, or the length of the list.
+/// Returns the place of the first operation with a race, or the length of the list.
 inline std::size_t first_race_by_oracle(const std::vector<heddle::detail::CheckOp>& ops) {
     TraceOracle oracle;
     for (std::size_t i = 0; i < ops.size(); ++i)

@@ -1,4 +1,4 @@
-// Order that the checker does not see, so that ThreadSanitizer sees no race where it reports one.
+// Order that the checker does not see. It hides the reported races from ThreadSanitizer.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline void wait_unseen(heddle::StreamRef stream) {
     record.backend->synchronize(record, {});
 }
 
-/// Returns pinned memory that the host has set to zero, because a sum of uninitialised values may
+/// Returns pinned memory that the host has set to zero. Adding up uninitialised values could
 /// overflow.
 inline heddle::Array<int> pinned_zeros(std::size_t count) {
     heddle::Array<int> made = heddle::pinned<int>(count);

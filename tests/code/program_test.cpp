@@ -1,4 +1,4 @@
-// Programs compiled at run time, without a GPU: the compiler, its errors, and the cache.
+// Programs that are compiled at run time, without a GPU: the compiler, its errors, and the cache.
 #include "child.hpp"
 #include "core/base/background.hpp"
 #include "core/code/program.hpp"
@@ -23,7 +23,7 @@ namespace {
 const char* const scale_source =
     "extern \"C\" __global__ void scale(float* x, float f) { x[threadIdx.x] *= f; }\n";
 
-/// Returns why nothing can be compiled here, or an empty string if compilation works.
+/// Returns why this machine cannot compile programs. Returns an empty string if it can.
 std::string why_no_compiler() {
     const auto error =
         error_of([] { compile("", {.architecture = "compute_90", .cache = false}).wait(); });
@@ -53,7 +53,7 @@ struct Folder {
     }
 };
 
-/// Puts the cache into a temporary folder while it exists.
+/// While this object exists, the cache is in a temporary folder.
 struct OwnCache : Folder {
     OwnCache() { setenv("HEDDLE_CACHE_DIR", path.c_str(), 1); }
     ~OwnCache() { unsetenv("HEDDLE_CACHE_DIR"); }
@@ -173,7 +173,7 @@ TEST_CASE("a cache entry that is cut, changed or another's is no entry", "[progr
     detail::write_entry(folder.path, "other", some_result());
     fs::copy_file(detail::entry_path(folder.path, "other"), path,
                   fs::copy_options::overwrite_existing);
-    CHECK_FALSE(detail::read_entry(folder.path, "key"));  // as if two keys had one hash
+    CHECK_FALSE(detail::read_entry(folder.path, "key"));  // as if two keys had the same hash
 }
 
 TEST_CASE(
@@ -244,7 +244,7 @@ TEST_CASE("nothing is taken from a folder that others may write to, or that is a
     INFO(child.output);
     CHECK(child.status == 0);
     const std::size_t told = child.output.find("another user's, or others may write to it");
-    REQUIRE(told != std::string::npos);  // once
+    REQUIRE(told != std::string::npos);  // the folder was reported
     CHECK(child.output.find("compiled programs are not kept", told) == std::string::npos);
     CHECK(folder.entries().size() == 1);
 }
@@ -270,7 +270,7 @@ TEST_CASE("entries that were not used for longest go while all of them are too l
     last_used("a", 3);
     last_used("b", 2);
     last_used("c", 1);
-    REQUIRE(detail::read_entry(folder.path, "a"));  // reading counts as use
+    REQUIRE(detail::read_entry(folder.path, "a"));  // reading an entry counts as using it
     detail::write_entry(folder.path, "d", some_result(), 3 * size);
     CHECK(detail::read_entry(folder.path, "a"));
     CHECK_FALSE(detail::read_entry(folder.path, "b"));
@@ -278,7 +278,7 @@ TEST_CASE("entries that were not used for longest go while all of them are too l
     CHECK(detail::read_entry(folder.path, "d"));
     write(folder.path + "/not ours", std::string(5 * size, 'x'));
     detail::write_entry(folder.path, "d", some_result(), size);
-    CHECK(folder.entries().size() == 2);  // the newest entry, and the file that is not heddle's
+    CHECK(folder.entries().size() == 2);  // the newest entry, and a file that heddle did not write
     CHECK(detail::read_entry(folder.path, "d"));
 }
 
@@ -480,7 +480,7 @@ TEST_CASE("several processes compile the same program", "[program]") {
         INFO(result.output);
         CHECK(result.status == 0);
     }
-    CHECK(cache.entries().size() == 1);  // no partly written file is left
+    CHECK(cache.entries().size() == 1);  // no incomplete file is left
     CHECK(compile(scale_source, for_90()).was_cached());
 }
 TEST_CASE("child: compiles", "[.child]") {
@@ -527,7 +527,7 @@ TEST_CASE("child: has no compiler", "[.child]") {
 }
 
 TEST_CASE("host functions wait for no program", "[program]") {
-    const auto program = std::make_shared<detail::Pending>();  // never done
+    const auto program = std::make_shared<detail::Pending>();  // will never be complete
     const Stream s(cpu_device());
     std::optional<Error> error;
     launch_host(s, [&] { error = error_of([&] { program->wait("Program::wait", {}); }); });

@@ -1,4 +1,4 @@
-// A collective on some ranks, with its inputs and expected results.
+// Runs a collective on some ranks. Has its inputs and its expected results.
 #pragma once
 
 #include "support.hpp"
@@ -27,7 +27,7 @@ inline bool has_root(Kind kind) {
            kind == Kind::reduce;
 }
 
-/// Returns the first `n` devices of the kind under test, or all of them if there are fewer.
+/// Returns the first `n` devices of the kind under test. Returns all of them if there are fewer.
 inline std::vector<Device> first_devices(std::size_t n) {
     std::vector<Device> all = test_devices();
     if (all.size() > n) all.erase(all.begin() + static_cast<std::ptrdiff_t>(n), all.end());
@@ -48,7 +48,7 @@ inline void synchronize_all(const std::vector<Stream>& streams) {
     for (const Stream& s : streams) s.synchronize();
 }
 
-/// Reduces in the order that heddle guarantees: rank after rank. Integers wrap.
+/// Reduces in the order that heddle guarantees: one rank after the other. Integers wrap around.
 template <class T> T combined(ReduceOp op, const std::vector<T>& of_ranks) {
     T x = of_ranks[0];
     for (std::size_t r = 1; r < of_ranks.size(); ++r) {
@@ -65,15 +65,15 @@ template <class T> T combined(ReduceOp op, const std::vector<T>& of_ranks) {
     return x;
 }
 
-/// One collective of `count` elements in all, in parts of nearly equal size: each rank's arrays and
-/// stream, and the expected results.
+/// One collective of `count` elements in total, divided into nearly equal parts. Has each rank's
+/// arrays and stream, and the expected results.
 template <class T> struct Trial {
     Kind kind;
     std::size_t n, count, root;
     ReduceOp op;
     bool in_place;
     std::vector<Stream> streams;
-    std::vector<Array<T>> a, b;  ///< of `count` elements each; in place only `a` is used
+    std::vector<Array<T>> a, b;  ///< `count` elements each; only `a` is used in place
     std::vector<std::vector<T>> input;
 
     Trial(Kind k, const std::vector<Device>& devices, std::size_t elements,
@@ -89,14 +89,14 @@ template <class T> struct Trial {
         synchronize_all(streams);
     }
 
-    /// Enqueues copies of new inputs. All other elements are overwritten with junk.
+    /// Enqueues copies of new inputs, and overwrites all elements that are not inputs.
     void give(unsigned seed) {
         input.assign(n, {});
         for (std::size_t i = 0; i < n; ++i) {
             input[i].resize(sent(i).size());
             std::size_t e = 0;
             for (T& given : input[i]) {
-                // Sums of floats depend on the order of addition; products stay finite.
+                // With these values, the order of additions matters, and products stay finite.
                 const std::size_t mixed = (e++ * 2654435761u + i * 40503u + seed * 977u) % 1009;
                 const T value = static_cast<T>(static_cast<T>(mixed % 13) + static_cast<T>(1));
                 given = std::is_floating_point_v<T>
@@ -177,7 +177,7 @@ template <class T> struct Trial {
         return (kind != Kind::gather && kind != Kind::reduce) || i == root;
     }
 
-    /// Returns the expected result of all ranks together.
+    /// Returns the expected results of all ranks, one after the other.
     std::vector<T> all_expected() const {
         if (kind == Kind::broadcast || kind == Kind::scatter) return input[root];
         std::vector<T> whole;
@@ -200,7 +200,7 @@ template <class T> struct Trial {
         const auto first = all.begin() + static_cast<std::ptrdiff_t>(at(rank));
         return {first, first + static_cast<std::ptrdiff_t>(part(rank))};
     }
-    /// Waits, and returns whether every receiving rank has the expected result, bit for bit.
+    /// Waits. Returns whether every receiving rank has exactly the expected result.
     bool is_right() {
         const std::vector<T> all = all_expected();
         for (std::size_t i = 0; i < n; ++i) {

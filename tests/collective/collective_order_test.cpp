@@ -1,4 +1,4 @@
-// Collectives of one process: order, captures, batches, failures, lifetime.
+// Collectives of one process: their order, captures, batches, failures and lifetimes.
 #include "collective/collective.hpp"
 #include "kernels.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr bool ways[] = {true, false};
 constexpr std::size_t small = 1000,
-                      sliced = 70'001;  // elements; `sliced` counts as large
+                      sliced = 70'001;  // numbers of elements; a collective of `sliced` uses slices
 
-/// A trial whose inputs can be restored from device memory.
+/// A trial that can restore its inputs from device memory.
 struct Again : Trial<float> {
     using Trial<float>::Trial;
     std::vector<Array<float>> fresh;
@@ -115,7 +115,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
         Gate gate;
         gate.hold(t.streams[1]);
         t.run(group);
-        CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // does not wait for rank 1
+        CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // need not wait for rank 1
     }
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("two groups work on the same devices at once", "[multi][collective]") 
     gate.hold(t.streams[0]);
     t.run(one);
     u.run(two);
-    CHECK(u.is_right());  // hangs if it waits for the other group
+    CHECK(u.is_right());  // would hang if it waited for the other group
     CHECK_FALSE(t.streams[1].is_complete());
     gate.open();
     CHECK(t.is_right());
@@ -156,7 +156,7 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
           "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
-    // Without peer access a CUDA driver copies between GPUs through host memory, where one copy
+    // Without peer access, a CUDA driver copies between GPUs through host memory. There, one copy
     // waits for the other.
     DeviceGroup group = by_copies(devices, devices[0].is_cuda());
     Trial<float> t(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 1);
@@ -166,7 +166,7 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
     gate.hold(t.streams[0]);
     t.run(group);
     u.run(group);
-    CHECK(u.is_right());  // hangs if it waits for the first call
+    CHECK(u.is_right());  // would hang if it waited for the first call
     gate.open();
     CHECK(t.is_right());
 }
@@ -272,7 +272,7 @@ TEST_CASE("a captured collective runs at every launch, with what its arrays hold
                         CHECK(t.is_right());
                     }
                     t.give(9);
-                    t.run(group);  // the group still works outside captures
+                    t.run(group);  // outside captures, the group still works
                     CHECK(t.is_right());
                 }
     }

@@ -1,5 +1,5 @@
-// Collectives of one process: results for every kind, type and size, with and without access; and
-// invalid calls. Order is tested in collective_order_test.cpp.
+// Collectives of one process: results for every kind, type and size, with and without access, and
+// invalid calls. collective_order_test.cpp tests their order.
 #include "collective/collective.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// With and without access to the other ranks' arrays.
+/// Whether kernels may access the other ranks' arrays.
 constexpr bool ways[] = {true, false};
 
 template <class T>
@@ -64,12 +64,12 @@ TEST_CASE("every collective gives what it should, with any root, size and number
 
 TEST_CASE("large arrays, which go another way, come out the same", "[multi][collective]") {
     const std::vector<Device> devices = first_devices(4);
-    constexpr std::size_t count = 2'200'003;  // more than 8 MiB, so that arrays are moved in pieces
+    constexpr std::size_t count = 2'200'003;  // over 8 MiB, so it is staged in pieces
     for (const bool access : ways) {
         DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : all_kinds)
             for (const bool in_place : {false, true}) {
-                if (HEDDLE_TEST_TSAN != 0 && in_place != access) continue;  // to save time
+                if (HEDDLE_TEST_TSAN != 0 && in_place != access) continue;  // saves time
                 Trial<float> trial(kind, devices, count, devices.size() - 1, in_place);
                 trial.run(group);
                 INFO(name(kind) << ", in place " << in_place << ", access " << access);

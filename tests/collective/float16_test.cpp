@@ -13,7 +13,7 @@ using detail::Float16;
 
 namespace {
 
-/// Like users' own types: the library knows only their bits.
+/// A user's own type. The library only knows its bits.
 struct MyHalf {
     std::uint16_t bits;
     bool operator==(const MyHalf&) const = default;
@@ -23,8 +23,8 @@ struct MyBrain {
     bool operator==(const MyBrain&) const = default;
 };
 
-/// Rounds `x` to a format with `precision` bits and the least exponent `least`, ties to even. The
-/// library computes this in another way.
+/// Rounds `x` to a format with `precision` bits and the least exponent `least`. Ties are rounded to
+/// even. The library uses another algorithm.
 double nearest(double x, int precision, int least) {
     if (x == 0 || !std::isfinite(x)) return x;
     const int exponent = std::max(std::ilogb(x), least);
@@ -106,7 +106,7 @@ TEST_CASE("numbers of 16 bits are reduced as floats, and rounded once", "[multi]
     const auto half = [](float x) { return MyHalf{Float16::of(x).bits}; };
     const auto brain = [](float x) { return MyBrain{BFloat16::of(x).bits}; };
     const auto others = static_cast<float>(devices.size() - 1);
-    // A half cannot hold 2048 + 1: if each addition were rounded, the sum would stay 2048.
+    // A half cannot represent 2048 + 1. If each addition were rounded, the sum would stay at 2048.
     for (const std::size_t count : {1u, 1003u, 300'000u}) {
         CHECK(reduced(ReduceOp::sum, half, count) == half(2048.0f + others));
         CHECK(reduced(ReduceOp::sum, brain, count) == brain(2048.0f + others));

@@ -1,4 +1,4 @@
-// Collectives by NCCL: groups of one process, compared with heddle's copies, and communicators.
+// Collectives by NCCL: groups of one process, compared with heddle's own copies, and communicators.
 #include "child.hpp"
 #include "collective/collective.hpp"
 #include "kernel_launches.hpp"
@@ -20,7 +20,7 @@ namespace {
         HEDDLE_SKIP(reason);                                                                       \
     if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
 
-/// Collects the errors of any rank, because Catch2's checks are not thread-safe.
+/// Collects the errors of all ranks, because Catch2's checks are not thread-safe.
 class Wrong {
 public:
     void unless(bool right, Where where = {}) const {
@@ -33,8 +33,8 @@ private:
     Recorder seen_;
 };
 
-/// Runs body(rank, communicator, stream, wrong) on one thread per rank, as processes would. Returns
-/// the errors.
+/// Runs body(rank, communicator, stream, wrong) on one thread for each rank, as separate processes
+/// would. Returns the errors.
 template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) {
     const CommunicatorId id = CommunicatorId::make();
     const Wrong wrong;
@@ -47,14 +47,14 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
                 communicator.emplace(id, i, devices.size(), devices[i]);
                 const Stream stream(devices[i]);
                 // A rank that is ahead keeps its GPU busy until the others arrive. So each rank
-                // makes its first allocation before any rank starts.
+                // makes its first allocation before any rank begins.
                 (void)to_host(stream, full<int>(stream, 1 << 20, 0));
                 all_there.arrive_and_wait();
                 body(i, *communicator, stream, wrong);
                 stream.synchronize();
             } catch (const std::exception& error) {
                 wrong.add(error.what());
-                if (communicator) communicator->abort();  // else the other ranks would wait forever
+                if (communicator) communicator->abort();  // or the other ranks would wait forever
             }
         });
     for (std::thread& t : threads) t.join();
@@ -106,7 +106,7 @@ TEST_CASE("NCCL and copies give the same", "[multi][collective]") {
             for (const std::size_t parts : {0u, 1u, 1003u, 300'000u})
                 for (std::size_t root = 0; root < (has_root(kind) ? devices.size() : 1); ++root)
                     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
-                        // Integers, because NCCL may add in another order than heddle.
+                        // Uses integers, because NCCL may add floats in another order than heddle.
                         Trial<int> t(kind, devices, parts * devices.size(), root, in_place, op);
                         t.run(nccl);
                         INFO(name(kind) << " of " << t.count << ", root " << root << ", in place "
@@ -141,7 +141,7 @@ TEST_CASE("a group with NCCL waits for every rank that contributes", "[multi][co
     const std::vector<Device> devices = first_devices(2);
     DeviceGroup group(devices, {.transport = Transport::nccl});
     Trial<int> t(Kind::all_reduce, devices, 1000);
-    t.run(group);  // NCCL connects its ranks at the first call
+    t.run(group);  // NCCL connects the ranks in the first call
     synchronize_all(t.streams);
     Flag reached;
     const Drained drained;
@@ -250,7 +250,7 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
     const Strings wrong = on_ranks(
         devices, [n, &ready](std::size_t, Communicator& c, StreamRef s, const Wrong& seen) {
             Array<int> x = full<int>(s, 100, 1), y = zeros<int>(s, 100);
-            c.all_reduce(s, ReduceOp::sum, x, y);  // NCCL connects its ranks at the first call
+            c.all_reduce(s, ReduceOp::sum, x, y);  // NCCL connects the ranks in the first call
             s.synchronize();
             Graph graph = capture(s, [&] {
                 launch(s, Add{}, dim(100), x, 1);
@@ -258,8 +258,8 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
                 launch(s, Multiply{}, dim(100), y, 10);
             });
             seen.unless(graph.size() == 3);
-            // A running graph waits for the other ranks' graphs, and instantiating or uploading a
-            // graph may wait for running work.
+            // A running graph waits for the graphs of the other ranks. To instantiate or upload a
+            // graph may wait for running work. So both are done first.
             graph.instantiate();
             graph.upload(s);
             s.synchronize();
@@ -272,10 +272,10 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
 
 namespace {
 
-/// Runs a hidden case as rank 0 and as rank 1, in a process each. Returns their results.
+/// Runs a hidden test case in two processes, as rank 0 and as rank 1. Returns their results.
 std::vector<ChildResult> run_two_ranks(const std::string& name) {
     const CommunicatorId id =
-        CommunicatorId::make();  // this process must live until the ranks have connected
+        CommunicatorId::make();  // ranks connect through this process, so it must live until then
     std::string text = "HEDDLE_TEST_ID=";
     for (const std::byte b : id.bytes) {
         char digits[3];
@@ -343,15 +343,15 @@ TEST_CASE("child: a rank of two where one dies", "[.child]") {
     Array<int> x = full<int>(s, 1000, 1);
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK(to_host(s, x) == Ints(1000, 2));
-    if (world->rank() == 1) std::_Exit(7);  // without notifying the other rank
-    // The other rank never enqueues its share of this one.
+    if (world->rank() == 1) std::_Exit(7);  // ends without notifying the other rank
+    // The other rank does not enqueue its share of this collective.
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK_FALSE(s.is_complete());
     world->abort();
     s.synchronize();
     CHECK(error_of([&] { world->all_reduce(s, ReduceOp::sum, x, x); })->code() == ErrorCode::usage);
     world.reset();
-    // The survivors continue, with a communicator of their own.
+    // The remaining rank continues with a communicator of its own.
     fill(s, x, 3);
     Communicator alone(CommunicatorId::make(), 0, 1, s.device());
     alone.all_reduce(s, ReduceOp::sum, x, x);

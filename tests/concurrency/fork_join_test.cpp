@@ -1,4 +1,4 @@
-// fork_join: branches run concurrently, ordered after earlier work and before later work.
+// fork_join(): the branches run concurrently, after earlier work and before later work.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("branches do not wait for each other") {
         },
         [&](StreamRef s) {
             launch_host(s, [] {});
-            s.synchronize();  // would not return if it waited for the first branch
+            s.synchronize();  // would block if it waited for the first branch
         });
     CHECK_FALSE(base.is_complete());
     gate.open();
@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK(seen.seen().empty());
     before.open();
     REQUIRE(eventually(
-        [&] { return seen.seen().size() == 5; }));  // the fifth call is held, and no other
+        [&] { return seen.seen().size() == 5; }));  // the fifth call is held, and no other call
     settle(test_device());
     CHECK_FALSE(seen.has("after"));
     last.open();
@@ -341,7 +341,7 @@ TEST_CASE("a branch that fails in a fork of the same base takes no other branch 
             });
         },
         [&](StreamRef outer) { launch_host(outer, [ran] { ran.set(); }); });
-    CHECK(ran.wait());  // the failing branch has not run yet
+    CHECK(ran.wait());  // the branch that will fail has not run yet
     gate.open();
     CHECK_THROWS_AS(base.synchronize(), WorkFailed);
 }
@@ -434,7 +434,7 @@ TEST_CASE("a branch on each device comes after the base, and the base after all 
         before.open();
         CHECK(eventually([&] {
             return seen.seen().size() == seen_before + all.size();
-        }));  // "base", and all branches but the slow one
+        }));  // "base", and the notes of all branches but the slow one
         for (const Device device : all) settle(device);
         CHECK(seen.seen().back() == "branch");
         in_branch.open();

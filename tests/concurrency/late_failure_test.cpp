@@ -1,4 +1,4 @@
-// Streams that are kept for reuse, or waited for, and fail late: during a query, or after it.
+// Streams that are kept for reuse, or waited for, and then fail: during a query or after it.
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
 #include "cpu/backend.hpp"
@@ -12,8 +12,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// The CPU backend for one stream, whose work fails during a query whether it has completed: after
-/// all earlier queries, and before the answer.
+/// A CPU backend for one stream. While that stream is queried for completion, its work fails. This
+/// happens after all earlier queries, and before the answer.
 class FailsWhenAsked final : public detail::cpu::CpuBackend {
 public:
     /// Enqueues work that fails when the stream is queried.
@@ -54,7 +54,7 @@ TEST_CASE("a branch's stream that fails while a later fork asks for it is not ta
     std::atomic<bool> ran{false};
     const Drained drained;
     FailsWhenAsked late;
-    // So many branches that the last one finds only its own stream kept for reuse.
+    // With so many branches, the last one finds only its own stream among those kept for reuse.
     constexpr std::size_t many = 256;
     fork_join_n(outer, many, [&](std::size_t i) {
         if (i + 1 != many) return;
@@ -83,7 +83,7 @@ TEST_CASE(
     fork_join_n(base, 200, [&](std::size_t, StreamRef branch) { branch.wait_stream(failing); });
     fork_join_n(other, 100, [](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
     launch_host(other, [ran] { ran.set(); });
-    CHECK(ran.wait());  // it does not wait for the others' branches either
+    CHECK(ran.wait());  // `other` does not wait for the branches of `base` either
     gate.open();
     CHECK_FALSE(error_of([&] { other.synchronize(); }));
     CHECK(base.clear_error() != nullptr);
@@ -91,7 +91,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pool's stream that fails while a lease asks for it is not leased") {
-    // At the limit, too: the failed one frees its slot.
+    // This also holds at the limit, because the failed stream frees its slot.
     const int limit = GENERATE(1, 8);
     CAPTURE(limit);
     StreamPool pool(cpu_device(), {.max_streams = limit, .shared = 1});

@@ -1,4 +1,4 @@
-// Pipelines: order of results, backpressure, concurrent stages, and failures.
+// Pipelines: the order of results, backpressure, concurrent stages, and failures.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -23,7 +23,7 @@ void twice_and_one(StreamRef stream, View<const int> in, View<int> out) {
     launch(stream, TwiceAndOne{}, dim(in.size()), in, out);
 }
 
-/// Supplies the numbers below `total` in order, in pieces of at most `most`.
+/// Supplies the numbers below `total`, in order. A piece has at most `most` numbers.
 struct Numbers {
     std::size_t total;
     std::size_t most = static_cast<std::size_t>(-1);
@@ -39,7 +39,7 @@ struct Numbers {
     }
 };
 
-/// Counts results and pieces, and the results that are wrong for Numbers as input.
+/// Counts the results and the pieces. Also counts results that are wrong if the input is a Numbers.
 struct Check {
     std::size_t seen = 0, wrong = 0, pieces = 0;
     void operator()(std::span<const int> piece) {
@@ -54,7 +54,7 @@ template <class P> void fill_piece(P& pipeline, int value) {
     pipeline.submit(slot.size());
 }
 
-/// Checks that `device` is still usable.
+/// Checks that `device` can still be used.
 void check_usable(Device device) {
     Check check;
     overlap<int, int>(device, Numbers{1000}, twice_and_one, std::ref(check), {.piece = 64});
@@ -65,7 +65,7 @@ void check_usable(Device device) {
     CHECK_NOTHROW(stream.synchronize());
 }
 
-/// Returns the message of the exception that `call` throws, or of its cause if it has one.
+/// Returns the message of the exception that `call` throws. If it has a cause, returns the cause's.
 template <class F> std::string text_of(F&& call) {
     try {
         call();
@@ -237,8 +237,8 @@ TEST_CASE("a reader gets ahead of held work by as many pieces as there are slots
     std::atomic<std::size_t> read{0}, done{0}, worst{0};
     Gate gate;
     std::thread opener([&] {
-        full.wait();  // all slots are in use and no work has completed: the reader blocks now or
-                      // soon
+        full.wait();  // all slots are in use and no work is complete: the reader blocks
+                      // now or soon
         settle(test_device());
         opened.set();
         gate.open();
@@ -297,17 +297,17 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     leaving.hold(pipeline.copy_out_stream());
     fill_piece(pipeline, 1);
     REQUIRE(eventually(
-        [&] { return pipeline.work_stream().is_complete(); }));  // its copy to the host is held
+        [&] { return pipeline.work_stream().is_complete(); }));  // the gate holds its copy back
     working.hold(pipeline.work_stream());
     fill_piece(pipeline, 2);
     REQUIRE(eventually(
-        [&] { return pipeline.copy_in_stream().is_complete(); }));  // this piece's work is held
+        [&] { return pipeline.copy_in_stream().is_complete(); }));  // the gate holds this piece
     CHECK_FALSE(pipeline.work_stream().is_complete());
-    const std::span<int> third = pipeline.acquire();  // the host can fill another
+    const std::span<int> third = pipeline.acquire();  // the host can fill another piece
     CHECK(third.size() == 16);
     CHECK_FALSE(pipeline.is_ready());
     leaving.open();
-    const auto first = pipeline.pop();  // the first is popped while the second is held
+    const auto first = pipeline.pop();  // the first piece is popped while the second is held
     REQUIRE(first);
     CHECK(first->front() == 3);
     CHECK_FALSE(pipeline.work_stream().is_complete());
@@ -359,7 +359,7 @@ TEST_CASE("what enqueueing work throws stops the pipeline, and every later call 
         {.depth = 3, .piece = 16});
     fill_piece(pipeline, 1);
     CHECK_THROWS_AS(fill_piece(pipeline, 2), Boom);
-    CHECK(pipeline.work_stream().is_complete());  // the pipeline waited for it
+    CHECK(pipeline.work_stream().is_complete());  // the pipeline has waited for its work
     CHECK_THROWS_AS(pipeline.pop(), Boom);
     CHECK_THROWS_AS(pipeline.acquire(), Boom);
     CHECK_THROWS_AS(pipeline.is_ready(), Boom);
@@ -387,7 +387,7 @@ TEST_CASE("work that fails when it runs stops the pipeline with what it threw") 
               overlap<int, int>(test_device(), Numbers{640}, work, std::ref(check),
                                 {.piece = 64, .in_place = in_place});
           }) == "disk full");
-    CHECK(running == 1);  // the one that threw; no other is pending
+    CHECK(running == 1);  // only the one that threw remains
     CHECK(check.wrong == 0);
     CHECK(check.pieces <= failing);
     check_usable(test_device());
@@ -469,7 +469,7 @@ TEST_CASE("a failure of a pipeline's work is reported beside an exception of its
         Pipeline<int> pipeline(test_device(),
                                [&, calls = 0](StreamRef s, View<const int>) mutable {
                                    if (calls++ != 0) {
-                                       gate.open();  // known to have failed, it would be thrown
+                                       gate.open();  // a known failure would be thrown
                                        throw Boom("of the user");
                                    }
                                    gate.hold(s);
@@ -546,7 +546,7 @@ TEST_CASE("a pipeline refuses a thread while another one is in a call of it") {
     CHECK_THROWS_AS(pipeline.finish(), UsageError);
     opened.set();
     other.join();
-    pipeline.finish();  // nothing was changed
+    pipeline.finish();  // the call had no effect
 }
 
 TEST_CASE("a slot that was released can be acquired again, and push() takes no acquired one") {
@@ -573,12 +573,12 @@ TEST_CASE("pieces can be sent from where they are, pinned or pageable") {
     pipeline.submit(View<const int>(plain.data(), 50));
     std::ranges::copy(std::span(plain).last(50), pipeline.acquire().begin());
     pipeline.submit(50);
-    CHECK_THROWS_AS(pipeline.submit(fixed.view().first(1)), UsageError);  // full
+    CHECK_THROWS_AS(pipeline.submit(fixed.view().first(1)), UsageError);  // all slots are in use
     Check check;
     while (const auto result = pipeline.pop()) check(*result);
     CHECK(check.seen == 200);
     CHECK(check.wrong == 0);
-    CHECK_THROWS_AS(pipeline.submit(fixed), UsageError);  // more than a piece
+    CHECK_THROWS_AS(pipeline.submit(fixed), UsageError);  // more than fits in a piece
     pipeline.submit(fixed.view().first(0));
     CHECK(pipeline.pending() == 0);
 }

@@ -1,4 +1,4 @@
-// Leases used in open batches: which thread has the stream until the batch has sent its work.
+// Leases used in an open batch: its thread alone has the stream until the batch is submitted.
 #include "core/stream/registry.hpp"
 #include "recording/spoil.hpp"
 #include "support.hpp"
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// A pool of one stream, and an open batch on a stream that is held.
+/// A pool with one stream, and an open batch on a stream that is held by a gate.
 struct Kept {
     const Recorder seen;
     const Drained drained;
@@ -20,8 +20,8 @@ struct Kept {
     Batch batch{BatchOptions{.on_cpu = true}};
 
     Kept() { gate.hold(s); }
-    /// Leases the stream, and enqueues note `what` on it after the batch's first stream.
-    /// Returns the stream's id.
+    /// Leases the stream, lets it wait for the batch's first stream, and enqueues the note `what`
+    /// on it. Returns the id of the stream.
     std::uint64_t use(const std::string& what) {
         const StreamPool::Lease lease = pool.lease();
         lease.wait_stream(s);
@@ -32,7 +32,7 @@ struct Kept {
 
 template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
 
-/// Returns the error that another thread's attempt to lease throws, if any.
+/// Lets another thread lease. Returns the error of that attempt, if there is one.
 std::optional<Error> error_elsewhere(StreamPool& pool) {
     std::optional<Error> error;
     on_another_thread([&] { error = error_of([&] { (void)pool.lease(); }); });
@@ -53,7 +53,7 @@ TEST_CASE("a lease that was used in an open batch and returned is not another th
     CHECK(mentions(error, "1 of them by batches that have not sent their work"));
     in.send();
     CHECK(it.pool.leased() == 0);
-    // The batch is still open. The other thread's work is not part of it.
+    // The batch is still open, but does not include the other thread's work.
     on_another_thread([&] {
         const StreamPool::Lease lease = it.pool.lease();
         CHECK(lease.id() == id);
@@ -97,7 +97,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         const StreamPool::Lease third = it.pool.lease();
         CHECK(third.id() == id);
         it.seen.note(third, "third");
-        // This thread leases it, and sending the batch releases no stream.
+        // This thread has the lease, so submitting the batch does not release the stream.
         it.s.wait_stream(third);
         CHECK(it.pool.leased() == 1);
         CHECK(it.batch.last().graphs == 0);
@@ -105,7 +105,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         CHECK(error_elsewhere(it.pool));
         it.seen.note(third, "fourth");
     }
-    CHECK(it.batch.last().graphs == 2);  // it was still in the batch after that had been sent
+    CHECK(it.batch.last().graphs == 2);  // it was still in the batch after the first submission
     it.gate.open();
     it.s.synchronize();
     on_another_thread([&] { it.pool.lease().synchronize(); });
@@ -279,7 +279,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                 }
                 if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.send();
                 in.end();
-                s.synchronize();  // finds all of this thread's work, and none elsewhere
+                s.synchronize();  // covers all work of this thread, which is on no other stream
                 if (ran != given) ++strays;
             }
         });

@@ -1,4 +1,4 @@
-// Streams that were returned to a pool or a fork_join: how one is chosen, and how many are kept.
+// Streams returned to a pool or a fork_join: which of them is reused, and how many are kept.
 #include "core/concurrency/returned_streams.hpp"
 #include "core/stream/registry.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 using detail::ReturnedStreams;
 using detail::StreamRecord;
 
-/// Places of streams, which these tests only compare.
+/// Addresses in place of streams: these tests only compare them.
 class Returned {
 public:
     explicit Returned(std::size_t count) : places_(count) {
@@ -92,7 +92,7 @@ TEST_CASE("none of many returned streams is lost, whichever are taken") {
         const std::size_t taken = returned.number(returned.all.remove(step % returned.all.size()));
         CHECK(left.erase(taken) == 1);
         if (step % 3 == 0) continue;
-        returned.give(taken);  // wraps around the ring
+        returned.give(taken);  // continues at the ring's beginning
         left.insert(taken);
         const std::size_t again = returned.number(returned.all.remove(0));
         CHECK(left.erase(again) == 1);

@@ -24,7 +24,7 @@ TEST_CASE("a pool made without a device is one of the current device") {
     CHECK(StreamPool().device() == test_devices().back());
 }
 
-// Runs in its own process: another case may already have created as many streams.
+// Needs a process of its own, because other test cases may have created as many streams.
 TEST_CASE("child: makes streams beside a busy device", "[.child]") {
     end_if_it_hangs();
     for (const Device d : test_devices()) reserve_streams(d, 100);
@@ -96,7 +96,7 @@ TEST_CASE("a stream that was returned with work to do is not the next lease whil
     const StreamPool::Lease next = pool.lease();
     CHECK(next.id() != busy);
     launch_host(next, [] {});
-    next.synchronize();  // does not wait for the other lease's work
+    next.synchronize();  // does not wait for the work of the other lease
 }
 
 TEST_CASE("at its limit a pool leases a busy stream, and its earlier work goes first") {
@@ -280,7 +280,7 @@ TEST_CASE("a stream that fails after its lease was returned is usable under the 
     }
     gate.open();
     REQUIRE(failing.wait());
-    (void)error_of([] { synchronize_device(test_device()); });  // the failure is known now
+    (void)error_of([] { synchronize_device(test_device()); });  // makes the failure known
     const StreamPool::Lease next = pool.lease();
     std::atomic<bool> ran{false};
     launch_host(next, [&] { ran = true; });

@@ -1,12 +1,12 @@
-# What an installed heddle tells a project that asks for too much, or for too little.
+# Tests the messages of an installed heddle for a project that requires too much or too little.
 # usage: check_package.sh PREFIX WITH_CUDA DIRECTORY   (WITH_CUDA: 1 if heddle was built with CUDA)
 set -euo pipefail
 prefix=$1 with_cuda=$2 directory=$3
 project=$(cd "$(dirname "$0")" && pwd)/find_package
 failed=0
 
-# expect NAME STATUS TEXT CMAKE_ARGUMENT...: configuring the project ends with STATUS (0 or 1) and
-# prints TEXT; with a TEXT that begins with "!" the rest is not printed.
+# expect NAME STATUS TEXT CMAKE_ARGUMENT...: configures the project. This must end with STATUS (0 or
+# 1) and print TEXT. If TEXT begins with "!", the rest must not be printed.
 expect() {
     local name=$1 wanted=$2 text=$3 status=0 printed
     shift 3
@@ -27,7 +27,7 @@ expect build_type 0 "!no build type" -DCMAKE_BUILD_TYPE=Debug
 if [ "$with_cuda" -eq 1 ]; then
     expect no_toolkit 1 "the component CUDA needs a CUDA toolkit" \
         $no_toolkit -DCONSUMER_COMPONENTS=CUDA
-    # C++ alone: links and runs without a toolkit.
+    # A project in C++ alone compiles, links and runs without a CUDA toolkit.
     expect cxx_alone 0 "!CMake Warning" $no_toolkit -DCMAKE_BUILD_TYPE=Release
     cmake --build "$directory/cxx_alone"
     ctest --test-dir "$directory/cxx_alone" --output-on-failure --no-tests=error

@@ -8,7 +8,7 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     const Drained drained;
     const Flag begun, given, over;
     std::vector<Stream> others;
-    // All workers but one are busy, and that one runs the graph.
+    // Keeps all workers but one busy. The remaining worker runs the graph.
     for (int i = 1; i < cpu_workers(); ++i) {
         const Flag busy;
         others.emplace_back(cpu_device());

@@ -1,4 +1,4 @@
-// How the executor of CPU devices ends.
+// Tests how the executor of CPU devices ends.
 #include "cpu/executor.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 struct Closing final : detail::cpu::Runnable {
     explicit Closing(detail::cpu::Executor& executor) : Runnable(0), own(executor) {}
     void run() noexcept override {
-        const Flag closed = is_closed;  // *this may be destroyed then
+        const Flag closed = is_closed;  // *this may be destroyed at this point
         others_have_ended = own.close();
         closed.set();
     }
@@ -17,8 +17,8 @@ struct Closing final : detail::cpu::Runnable {
     Flag is_closed;
 };
 
-/// Returns an executor that is never destroyed, like the executor of the process: its threads end
-/// after the test.
+/// Returns an executor that is never destroyed, like the process's own executor. Its threads may
+/// end after the test.
 detail::cpu::Executor& kept_executor(int workers) {
     static auto& kept = *new std::vector<detail::cpu::Executor*>;
     return *kept.emplace_back(new detail::cpu::Executor(workers));

@@ -1,4 +1,4 @@
-// Streams of one priority take turns, by the time that their operations take.
+// Streams with the same priority take turns. A turn is limited by the time that operations take.
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -30,8 +30,8 @@ SetClock set_clock;
 using Enqueue = void (*)(const Stream& bulk, std::int64_t ns, std::atomic<int>& ran);
 constexpr int many = 2000;
 
-/// Returns how many operations of `streams` busy streams one worker runs before those of another
-/// stream, which becomes ready last.
+/// One worker runs the operations of `streams` busy streams. Returns how many it runs before those
+/// of another stream, which becomes ready last.
 int run_before(Enqueue enqueue, int streams, std::int64_t ns) {
     const Drained drained;
     std::atomic<int> ran{0};
@@ -77,12 +77,12 @@ TEST_CASE("child: streams of one priority", "[.child]") {
     detail::DecisionClock::set(&set_clock);
     constexpr std::int64_t slice = detail::cpu::Slice::ns;
     for (const Enqueue enqueue : {&add_host_functions, &add_graph}) {
-        // A slice ends with the operation during which its time expires.
+        // The operation that runs when a slice ends is the last one of that slice.
         CHECK(run_before(enqueue, 1, 2 * slice) == 1);
         CHECK(run_before(enqueue, 1, slice / 10) == 10);
         CHECK(run_before(enqueue, 3, 2 * slice) == 3);
         CHECK(run_before(enqueue, 3, slice / 10) == 30);
-        // The worker stays with operations that take no time.
+        // If operations take no time, the worker stays with their stream.
         CHECK(run_before(enqueue, 1, 0) == many);
     }
 }

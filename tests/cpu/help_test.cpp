@@ -1,4 +1,4 @@
-// Threads that wait for work run the ready operations that precede it.
+// A thread that waits for work runs ready operations that precede that work.
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -57,7 +57,7 @@ TEST_CASE("a thread that waits runs what that depends on: streams, graphs, destr
 }
 
 TEST_CASE("child: more urgent work is ready", "[.child]") {
-    std::atomic<bool> urgent_ran{false};  // set once the workers are free
+    std::atomic<bool> urgent_ran{false};  // set when the workers are free again
     int ran = 0;
     const Drained drained;
     const HeldWorkers workers;
@@ -108,7 +108,7 @@ TEST_CASE("child: a mutex is held", "[.child]") {
         waits.wait_event(after);
         CHECK_FALSE(after.is_complete());
         CHECK_FALSE(waits.is_complete());
-        CHECK(ran_on == std::thread::id());  // only enqueued: nothing ran here
+        CHECK(ran_on == std::thread::id());  // it was only enqueued, and did not run here
         waits.synchronize();
         if (!HEDDLE_TEST_TSAN) CHECK(ran_on == std::this_thread::get_id());
     }

@@ -1,4 +1,4 @@
-// Streams lend their priority to the streams that they wait for.
+// A stream lends its priority to the streams that it waits for.
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Streams of several priorities, and the order in which one worker runs their work.
+/// Streams with several priorities. Records the order in which one worker runs their work.
 class Scene {
 public:
     Stream low{cpu_device(), {.priority = 0}}, middle{cpu_device(), {.priority = -2}},
@@ -20,7 +20,7 @@ public:
     auto noting(const std::string& what) const {
         return [order = order_, what] { order.add(what); };
     }
-    /// Frees a worker. Returns the work that it runs, in order. No thread waits for a stream then.
+    /// Frees one worker. Returns the work that it runs, in order. No thread waits meanwhile.
     std::string run(std::initializer_list<StreamRef> others = {}) {
         std::deque<Flag> ends;
         const auto end_of = [&](StreamRef stream) {
@@ -43,7 +43,7 @@ private:
     HeldWorkers workers_;
 };
 
-/// Holds the stream's place on a worker. It is held once wait_inside() has returned.
+/// Occupies a worker with the stream's work. It does so once wait_inside() has returned.
 class HeldInside {
 public:
     explicit HeldInside(StreamRef stream) {
@@ -115,7 +115,7 @@ TEST_CASE("child: priorities are lent along chains", "[.child]") {
     for (const bool urgent_is_first : {false, true}) {
         Scene scene;
         const Stream between(cpu_device(), {.priority = -1}), more(cpu_device(), {.priority = -1});
-        Gate gate;  // without it `more` would wait at once
+        Gate gate;  // otherwise, `more` would wait at once
         const auto wait_urgently = [&] {
             scene.urgent.wait_stream(more);
             scene.note(scene.urgent, "urgent");

@@ -1,5 +1,5 @@
-// Snapshots of CPU streams while they change: each was true at one moment, and pointers that may be
-// torn are not followed.
+// Snapshots of CPU streams that change meanwhile. Each snapshot must be true for one moment.
+// Pointers that may have been read half-changed must not be followed.
 #include <array>
 #include <cstring>
 #include <deque>
@@ -18,7 +18,7 @@ using detail::Looked;
 using detail::StreamAt;
 using detail::StreamLook;
 
-/// Keeps all workers from other work.
+/// Keeps all workers busy, so that they run no other work.
 class BusyWorkers {
 public:
     BusyWorkers() {
@@ -34,7 +34,7 @@ private:
     std::deque<Held> held_;
 };
 
-/// Contents of a closure: numbers that look like operations, and invalid addresses.
+/// The contents of a closure: numbers that resemble operations, and invalid addresses.
 template <std::size_t N> struct Numbers {
     std::array<std::uint64_t, N> all = {};
     Numbers() noexcept {
@@ -51,7 +51,7 @@ template <std::size_t N> void enqueue_numbers(detail::cpu::Queue& queue, unsigne
                SourceLocation{"numbers.cpp", line}, true);
 }
 
-/// A stream that this thread alone fills and drains, step by step.
+/// A stream that only this thread fills and drains, one step at a time.
 class Stepped {
 public:
     explicit Stepped(unsigned seed) : random_(seed) {}
@@ -63,13 +63,13 @@ public:
     detail::cpu::Queue& queue() const { return detail::cpu::queue_of(record()); }
     unsigned draw(unsigned below) { return static_cast<unsigned>(random_()) % below; }
 
-    /// Makes a change: drains something, or enqueues something.
+    /// Makes one change: drains an item or enqueues one.
     void move() {
         if (units_.size() > 40 || (!units_.empty() && draw(2) == 0)) drain();
         else fill();
         note();
     }
-    /// Enqueues work, and something that the thread can drain up to.
+    /// Enqueues an item, which the thread can drain later.
     void fill() {
         detail::CompletionRef done = detail::make_completion();
         const bool is_wait = draw(4) == 0;
@@ -85,14 +85,14 @@ public:
         case 1: enqueue_numbers<17>(queue(), line_); break;
         case 2: enqueue_numbers<64>(queue(), line_); break;
         case 3: enqueue_numbers<200>(queue(), line_); break;
-        default: enqueue_numbers<1100>(queue(), line_);  // more than fits a chunk
+        default: enqueue_numbers<1100>(queue(), line_);  // does not fit in one chunk
         }
         steps_.push_back({0, done.get(), false});
         queue().push_signal(done, false);
         units_.push_back({std::move(done), false});
     }
 
-    /// Returns whether this snapshot is the stream's pending work at a moment since `first`.
+    /// Returns whether the snapshot shows the stream's pending work at some moment since `first`.
     bool was_true(const StreamLook& look, std::size_t first) const {
         for (std::size_t i = first; i < moments_.size(); ++i)
             if (moments_[i].pushed == look.counts.pushed && moments_[i].done == look.counts.done)
@@ -104,8 +104,8 @@ public:
 
 private:
     struct Step {
-        unsigned line;     ///< 0: a signal
-        const void* done;  ///< of a signal or a wait
+        unsigned line;     ///< 0 for a signal
+        const void* done;  ///< for a signal or a wait
         bool is_wait;
     };
     struct Unit {
@@ -132,7 +132,7 @@ private:
         std::size_t before = 0;
         for (std::size_t i = 0; i < look.counts.done; ++i) before += steps_[i].line != 0 ? 1 : 0;
         if (look.pending != pending || look.next != before + 1 || !look.is_whole) return false;
-        if (look.promises.size() != promised.size() + 1) return false;  // and the stream's end
+        if (look.promises.size() != promised.size() + 1) return false;  // + 1: the stream's end
         for (std::size_t i = 0; i < promised.size(); ++i)
             if (look.promises[i].completion != promised[i]) return false;
         if (first == nullptr) return look.at == StreamAt::idle;
@@ -151,17 +151,17 @@ private:
     std::vector<Moment> moments_;
 };
 
-/// State of the functions that tear copies.
+/// The state for functions that return inconsistent copies.
 struct Tearing {
     Stepped* stepped = nullptr;
     unsigned reads = 0;
-    unsigned every = 1;  ///< of so many copies one is torn
+    unsigned every = 1;  ///< one of this many copies is inconsistent
     std::uint64_t pushed = 0;
-    bool is_empty = false;  ///< the endless chunks have no operation
+    bool is_empty = false;  ///< whether the endless chunks are empty
 };
 Tearing tearing;
 
-/// Copies a part, moves the stream, and copies the rest.
+/// Copies one part, changes the stream, and then copies the rest.
 bool torn_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     std::size_t first = 0;
@@ -174,7 +174,7 @@ bool torn_peek(const void* from, void* to, std::size_t bytes) noexcept {
                                           static_cast<std::byte*>(to) + first, bytes - first);
 }
 
-/// Copies, and replaces some words.
+/// Copies, and then replaces some words.
 bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;
@@ -194,7 +194,7 @@ bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     return true;
 }
 
-/// Makes a chunk its own successor, with one operation or none, and the queue as long as possible.
+/// Makes a chunk its own successor, with at most one operation. The queue seems very long.
 bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;
@@ -209,7 +209,7 @@ bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
         using detail::cpu::Operation, detail::cpu::Step;
         std::memcpy(to, &from, sizeof from);
         std::byte* const data = static_cast<std::byte*>(to) + sizeof(detail::cpu::Chunk);
-        std::uint32_t size = 0;  // of the operation that is there
+        std::uint32_t size = 0;  // size of the only operation
         if (!tearing.is_empty) std::memcpy(&size, data + 2 * sizeof(void*), sizeof size);
         const Operation link(Step::next_chunk, 0, *detail::cpu::type_of(Step::next_chunk), 1, {});
         std::memcpy(data + size, static_cast<const void*>(&link), sizeof link);
@@ -298,13 +298,13 @@ TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
           Looked::seen);
     CHECK(look.at == StreamAt::idle);
     CHECK(look.next == 2);
-    // A run of a graph completes more behind the operations.
+    // A run of a graph has more to complete after its operations.
     Graph graph = host_node(cpu_device(), [] {}).build();
     graph.launch(of_graph);
     of_graph.synchronize();
     detail::cpu::queue_of(detail::record_of(StreamRef(of_graph))).finish_pushes();
     CHECK(!rests(of_graph));
-    // Once its end can be waited for, the stream has that to complete.
+    // Once a thread can wait for the end of the stream, the stream has to complete that end, too.
     Stepped closing(1);
     CHECK(detail::cpu::at_rest(closing.record()).load() != 0);
     closing.queue().begin_to_close();
@@ -312,7 +312,7 @@ TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
 }
 
 namespace {
-/// Holds the thread that completes something.
+/// Blocks the thread that completes the awaited work.
 struct HeldWaker : detail::Waiter {
     Flag is_inside, opened;
     HeldWaker() {

@@ -1,13 +1,13 @@
-// Kernels that are long enough for several threads. The same must hold on CUDA devices.
+// Kernels that are long enough to use several threads. These tests must pass on CUDA devices, too.
 #include "kernels.hpp"
 #include "observe/watch.hpp"
 #include "support.hpp"
 
 namespace heddle_test {
 
-constexpr std::size_t many = 1'000'003;  // a prime: not a multiple of any chunk size
+constexpr std::size_t many = 1'000'003;  // a prime, so not a multiple of any chunk size
 
-/// Takes a while. The result is odd after an even number of rounds, but the compiler does not know
+/// Takes some time. After an even number of rounds, the result is odd. The compiler does not know
 /// that, so it cannot remove the loop.
 HEDDLE_FN inline unsigned work(std::size_t seed, int rounds) {
     unsigned x = static_cast<unsigned>(seed) | 1u;
@@ -15,15 +15,15 @@ HEDDLE_FN inline unsigned work(std::size_t seed, int rounds) {
     return x;
 }
 
-/// y[i] += 1, after `rounds` rounds of work, or `more` at every thousandth index.
+/// y[i] += 1. Does `rounds` rounds of work first, or `more` at every thousandth index.
 struct Worked {
     HEDDLE_FN void operator()(std::size_t i, View<int> y, int rounds, int more) const {
         y[i] += work(i, i % 1000 == 999 ? more : rounds) != 0 ? 1 : 2;
     }
 };
 
-/// The first time, every index takes a while. The second time, the first index waits for the last,
-/// and counts in `met` if both run at the same time.
+/// In the first launch, every index takes some time. In the second launch, the first index waits
+/// for the last one. If both run at the same time, it increments `met`.
 struct Meeting {
     const Flag* last_begun;
     std::atomic<int>* met;

@@ -1,4 +1,4 @@
-// Tests that decide which workers of CPU devices are free.
+// Helpers for tests that control which workers of CPU devices are free.
 #pragma once
 
 #include <deque>
@@ -9,7 +9,7 @@
 
 namespace heddle_test {
 
-/// All workers, held. The destructor frees them.
+/// Occupies all workers. The destructor frees them.
 class HeldWorkers {
 public:
     HeldWorkers() {
@@ -27,7 +27,7 @@ public:
     }
     HeldWorkers(const HeldWorkers&) = delete;
     HeldWorkers& operator=(const HeldWorkers&) = delete;
-    /// Frees one worker, the only one then.
+    /// Frees one worker. All others remain occupied.
     void open_one() const { opened_.front().set(); }
 
 private:
@@ -35,7 +35,7 @@ private:
     std::deque<Flag> opened_;
 };
 
-/// Runs a hidden test case on CPU devices in processes with 1, 2 and 8 workers.
+/// Runs a hidden test case on CPU devices, in processes with 1, 2 and 8 workers.
 inline void check_with_workers(const std::string& child) {
     for (const char* const workers : {"1", "2", "8"}) {
         const ChildResult result = run_test_case(

@@ -1,4 +1,4 @@
-// A session with the tests' own CUPTI, for tests without a GPU.
+// A session that uses a fake CUPTI, for tests without a GPU.
 #pragma once
 
 #include "fake_cupti.hpp"
@@ -20,7 +20,7 @@ struct Begun {
         REQUIRE(session.begin() == "");
     }
     ~Begun() { session.end(); }
-    /// Enqueues work for an operation on this thread. Returns the call's number.
+    /// Enqueues work of an operation on this thread. Returns the number of the call.
     std::uint32_t enqueue(std::uint64_t operation) {
         session.push(operation);
         const std::uint32_t call = cupti.call();

@@ -1,9 +1,9 @@
-// A program may write `using namespace heddle` and use CUB, Thrust and libcu++ in the same file.
-// nvcc's generated code names cuda::std, cub and thrust without leading colons, in the scope of
-// that directive. Therefore no name of heddle may conflict with them.
+// A program may use `using namespace heddle`, CUB, Thrust and libcu++ in the same file. In the
+// scope of that directive, nvcc's generated code names cuda::std, cub and thrust without leading
+// colons. Therefore, no name of heddle may conflict with them.
 #include <heddle/cuda.hpp>
 
-using namespace heddle;  // before the other headers, where conflicts are most likely
+using namespace heddle;  // before the other headers, so that conflicts are most likely
 
 #include <cub/cub.cuh>
 
@@ -32,7 +32,7 @@ namespace {
 using heddle_test::Ints;
 using heddle_test::test_device;
 
-/// A kernel whose parameters have libcu++ types, which its generated host code names.
+/// A kernel with parameters of libcu++ types. nvcc's generated host code names these types.
 template <class F> __global__ void combine(F f, cuda::std::array<int, 2> addends, int* sum) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     cuda::atomic_ref<int, cuda::thread_scope_device> shared(*sum);

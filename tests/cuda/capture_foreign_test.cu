@@ -1,5 +1,5 @@
-// Captures and batches that are specific to CUDA: __global__ functions, and work that is enqueued
-// on a stream outside heddle.
+// Captures and batches with features of CUDA: __global__ functions, and work that other code
+// enqueues natively on a stream.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

@@ -1,4 +1,4 @@
-// Work that heddle runs concurrently really overlaps: kernels wait for each other's flags.
+// Work that should run concurrently really overlaps: kernels wait for flags of other kernels.
 #include "../gpu_clock.hpp"
 #include "../support.hpp"
 
@@ -13,8 +13,8 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Increments *arrived and waits until it is `all`, for limit_ns at most. Then sets met[self] to 1,
-/// unless the wait timed out.
+/// Increments *arrived, and then waits until it is `all`, but at most for limit_ns. If it did not
+/// time out, sets met[self] to 1.
 __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t limit_ns) {
     atomicAdd(arrived, 1);
     const std::uint64_t begin = now_on_gpu();
@@ -23,7 +23,7 @@ __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t li
     met[self] = 1;
 }
 
-/// Returns the time limit of kernels that would otherwise hang.
+/// Returns a time limit for kernels that would hang without it.
 std::uint64_t limit_ns() {
     return static_cast<std::uint64_t>(
         std::chrono::nanoseconds(patience(std::chrono::seconds(10))).count());
@@ -33,7 +33,7 @@ std::uint64_t limit_ns() {
 
 TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream a(gpu()), b(gpu());
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 2);
     b.wait_stream(a);
@@ -45,9 +45,9 @@ TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
 
 TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream base(gpu());
-    constexpr int branches = 6;  // fewer than a GPU's hardware queues
+    constexpr int branches = 6;  // less than the number of a GPU's hardware queues
     Array<int> arrived = zeros<int>(base, 1), met = zeros<int>(base, branches);
     fork_join_n(base, branches, [&](std::size_t i) {
         launch(meet, grid(1, 1), arrived, branches, met, static_cast<int>(i), limit_ns());
@@ -57,7 +57,7 @@ TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
 
 TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream outer(gpu()), inner(gpu());
     Array<int> arrived = zeros<int>(outer, 1), met = zeros<int>(outer, 2);
     outer.synchronize();
@@ -72,7 +72,7 @@ TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]"
 
 TEST_CASE("leases of a pool run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     StreamPool pool(gpu());
     const StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 3);
@@ -87,9 +87,9 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
 
 TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
-    // The kernel ends only after the fill, which is enqueued after the copies on other streams have
-    // completed.
+    const check::ScopedOff races;  // these kernels share flags on purpose
+    // The kernel ends only after the fill has run. The fill is enqueued after copies on other
+    // streams have completed.
     const Drained drained;
     const Stream compute(gpu()), up(gpu()), down(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1),
@@ -97,11 +97,11 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
     std::fill(in.data(), in.data() + 1000, 3);
     compute.synchronize();
-    // Blocks until the second arrival.
+    // This kernel runs until another one arrives.
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     copy(up, x, in);
     copy(down, out, y);
-    up.synchronize();  // would return at the kernel's time limit if copies waited for kernels
+    up.synchronize();  // if copies waited for kernels, this would return at the time limit
     down.synchronize();
     const bool kernel_still_there = !compute.is_complete();
     fill(up, arrived, 2);
@@ -113,7 +113,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
 
 TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     const Drained drained;
     const Stream compute(gpu()), other(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
@@ -125,13 +125,13 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     }
     const bool kernel_still_there = !compute.is_complete();
     fill(other, arrived, 2);
-    CHECK(to_host(compute, met)[0] == 1);  // no timeout: nothing above waited for the kernel
+    CHECK(to_host(compute, met)[0] == 1);  // no timeout: no work above has waited for the kernel
     CHECK(kernel_still_there);
 }
 
 TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const check::ScopedOff races;  // the kernels meet
+    const check::ScopedOff races;  // these kernels share flags on purpose
     const Drained drained;
     const Stream compute(gpu()), other(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);

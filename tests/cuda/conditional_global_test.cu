@@ -1,4 +1,4 @@
-// Conditional nodes decided by __global__ functions, and their priorities.
+// Conditional nodes whose values __global__ functions write, and the priorities of such functions.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

@@ -1,4 +1,4 @@
-// Copies of host memory by several threads, through the caches and bypassing them. Needs no GPU.
+// Copies of host memory by several threads, with and without use of the caches. Needs no GPU.
 #include "cuda/memory/parallel_memcpy.hpp"
 #include "support.hpp"
 
@@ -21,8 +21,8 @@ std::vector<std::byte> numbered(std::size_t bytes) {
     return all;
 }
 
-/// Copies rows of `bytes` bytes to memory, from offset `first` on. Returns whether each row arrived
-/// and nothing else was written.
+/// Copies rows of `bytes` bytes to memory that begins at offset `first`. Returns whether every row
+/// is correct and no other byte has changed.
 bool is_copied(std::size_t bytes, std::size_t rows, std::size_t first, std::size_t to_gap,
                std::size_t from_gap, Stores stores) {
     const std::size_t to_pitch = bytes + to_gap, from_pitch = bytes + from_gap;

@@ -1,4 +1,4 @@
-// Times of the nodes of graphs and batches on CUDA devices, in recordings with CUPTI.
+// Recordings with CUPTI: times of the nodes of graphs and batches on CUDA devices.
 #include "cupti_recordings.cuh"
 
 using namespace heddle_test;
@@ -104,7 +104,7 @@ TEST_CASE("the nodes of a graph have times even if it was launched before CUPTI 
     graph.launch(s);
     {
         TimelineRecorder recorder({.cupti = true});
-        graph.launch(s);  // after the previous launch, which may still run
+        graph.launch(s);  // follows the previous launch, which may still run
         graph.launch(s);
         s.synchronize();
         CHECK(order == std::vector<int>{0, 1, 2});

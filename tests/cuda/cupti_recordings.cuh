@@ -1,4 +1,4 @@
-// Shared by the tests of recordings with CUPTI.
+// Helpers for the tests of recordings with CUPTI.
 #pragma once
 
 #include "gpu_recordings.cuh"
@@ -13,7 +13,7 @@ namespace heddle_test {
 using heddle::detail::TraceGraph;
 using heddle::detail::TraceNodeRun;
 
-/// Returns why recording with CUPTI is impossible here, or "".
+/// Returns why recordings with CUPTI are impossible here. Returns "" if they are possible.
 inline std::string why_not() {
     if (device_count(DeviceKind::cuda) == 0) return "there is no CUDA device";
     const std::string problem = heddle::detail::begin_gpu_records();
@@ -30,7 +30,7 @@ inline std::string all_notes(const Trace& trace) {
     return all;
 }
 
-/// Returns the runs of the nodes of a launch.
+/// Returns the runs of a graph launch's nodes.
 inline std::vector<TraceNodeRun> runs_of(const Trace& trace, const TraceOp& launched) {
     std::vector<TraceNodeRun> found;
     for (const TraceNodeRun& run : trace.node_runs)

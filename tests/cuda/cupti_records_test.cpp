@@ -1,4 +1,4 @@
-// Matches CUPTI's records to operations and nodes, with a fake CUPTI.
+// CUPTI's records are matched to operations and nodes. Uses a fake CUPTI.
 #include "begun_cupti.hpp"
 
 #include "cuda/observe/native_nodes.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("a kernel that CUPTI recorded has its operation's id, and its times") 
     CHECK(runs[0].clock == 0);
     CHECK(runs[0].measured_by == DeviceClock::cupti);
     b.session.tell();
-    CHECK(b.watch.runs().size() == 1);  // reported once
+    CHECK(b.watch.runs().size() == 1);  // the run was reported once
 }
 
 TEST_CASE("copies are found by the runtime's call too, and fills like kernels") {
@@ -74,10 +74,10 @@ TEST_CASE("records without times, or with impossible ones, are left out and coun
     Begun b;
     const std::uint32_t call = b.enqueue(7);
     b.cupti.ran(call, 0, 0);
-    b.cupti.ran(call, b.at(5), 0);                         // it has not ended
-    b.cupti.ran(call, b.at(9), b.at(8));                   // it ended before it began
-    b.cupti.ran(call, b.at(0) - 60 * second_ns, b.at(1));  // long before
-    b.cupti.ran(call, b.at(1), b.at(60 * second_ns));      // long after
+    b.cupti.ran(call, b.at(5), 0);                         // a run that has not ended
+    b.cupti.ran(call, b.at(9), b.at(8));                   // a run that ended before it began
+    b.cupti.ran(call, b.at(0) - 60 * second_ns, b.at(1));  // a run long ago
+    b.cupti.ran(call, b.at(1), b.at(60 * second_ns));      // a run in the far future
     b.cupti.ran(call, ~std::uint64_t{0}, ~std::uint64_t{0} - 1);
     CHECK(b.told().empty());
     CHECK(b.session.counts().without_times == 6);
@@ -87,7 +87,7 @@ TEST_CASE("records without times, or with impossible ones, are left out and coun
 
 TEST_CASE("records of graphs name the node that they are of, whatever became of it") {
     Begun b;
-    int native[8];  // the addresses serve as native nodes
+    int native[8];  // their addresses stand for native nodes
     const auto id = [&](int i) { return reinterpret_cast<std::uint64_t>(&native[i]); };
     auto nodes = std::make_unique<NativeNodes>();
     {
@@ -95,16 +95,16 @@ TEST_CASE("records of graphs name the node that they are of, whatever became of 
         nodes->begin_node(0);
         b.cupti.make_node(&native[0]);
         nodes->begin_node(1);
-        b.cupti.make_node(&native[1]);  // two native nodes
+        b.cupti.make_node(&native[1]);  // an operation with two native nodes
         b.cupti.make_node(&native[2]);
         nodes->begin_node(2);
-        b.cupti.copy_node(&native[3], &native[7]);  // a child graph node: its nodes are copied
+        b.cupti.copy_node(&native[3], &native[7]);  // a child graph node, whose nodes are copied
         nodes->begin_copies();
         b.cupti.copy_node(&native[4], &native[0]);
         b.cupti.copy_node(&native[5], &native[2]);
         b.cupti.copy_node(&native[6], &native[3]);
     }
-    b.cupti.copy_node(&native[7], &native[0]);  // copied outside heddle
+    b.cupti.copy_node(&native[7], &native[0]);  // a copy that heddle did not make
     const std::uint32_t call = b.enqueue(9);
     for (int i = 0; i < 8; ++i) b.cupti.ran(call, b.at(10), b.at(11), id(i));
     nodes.reset();
@@ -141,7 +141,7 @@ TEST_CASE("an old call is forgotten when there are many newer ones") {
     const std::vector<OpRun> found = matcher.take();
     REQUIRE(found.size() == 1);
     CHECK(found[0].id == 250);
-    for (std::uint32_t i = 0; i < 50; ++i)  // more records than the matcher has room for
+    for (std::uint32_t i = 0; i < 50; ++i)  // more records than the matcher can store
         matcher.add({.call = 1000 + i, .start_ns = 1, .end_ns = 2});
     for (std::uint32_t i = 0; i < 50; ++i) matcher.add_call(1000 + i, 1000 + i);
     CHECK(matcher.take().size() == 10);

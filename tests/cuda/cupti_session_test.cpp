@@ -1,4 +1,4 @@
-// The begin and end of heddle's use of CUPTI, with a fake CUPTI.
+// The begin and end of heddle's use of CUPTI. Uses a fake CUPTI.
 #include "begun_cupti.hpp"
 
 using namespace heddle_test;
@@ -14,7 +14,7 @@ TEST_CASE("records for which there is no buffer are counted, and later ones are 
     CHECK(told > 0);
     CHECK(dropped > 0);
     CHECK(told + dropped == many);
-    for (int i = 0; i < 100; ++i) {  // buffers are reused
+    for (int i = 0; i < 100; ++i) {  // so buffers must be reused
         b.cupti.ran(call, b.at(1), b.at(2));
         b.session.tell();
     }
@@ -43,7 +43,7 @@ TEST_CASE("two recordings share CUPTI until both have ended") {
     CHECK(b.told().size() == 1);
     b.session.end();
     CHECK_FALSE(b.cupti.is_subscribed());
-    b.session.end();  // one call too many
+    b.session.end();  // ends once more than it began
     REQUIRE(b.session.begin() == "");
     b.cupti.ran(b.enqueue(8), b.at(1), b.at(2));
     CHECK(b.told().size() == 2);
@@ -84,7 +84,7 @@ TEST_CASE("at the end what has ended is told, and what has not is counted") {
     b.cupti.keeps_incomplete = true;
     b.cupti.ran(b.enqueue(1), b.at(1), b.at(2));
     b.cupti.ran(b.enqueue(2), 0, 0);
-    CHECK(b.told().empty());  // one incomplete record holds the buffer back
+    CHECK(b.told().empty());  // an incomplete record delays its whole buffer
     b.session.end();
     REQUIRE(b.watch.runs().size() == 1);
     CHECK(b.watch.runs()[0].id == 1);
@@ -130,7 +130,7 @@ TEST_CASE("a thread's calls nest, and a pair of calls may reach beyond the end")
     b.session.pop();
     REQUIRE(b.session.begin() == "");
     b.cupti.ran(b.cupti.call(), b.at(5), b.at(6));
-    CHECK(b.told().size() == 2);  // belongs to no operation
+    CHECK(b.told().size() == 2);  // this record belongs to no operation
 }
 
 TEST_CASE("CUPTI's clock is told between two moments of the host") {
@@ -161,7 +161,7 @@ TEST_CASE("CUPTI's clock is told between two moments of the host") {
 }
 
 TEST_CASE("threads enqueue, CUPTI hands over, recordings come and go, and each run is told once") {
-    // Each run is reported or counted: on a busy machine all buffers may be waiting to be read.
+    // Each run is either reported or counted as lost. On a busy machine, no buffer may be free.
     Begun b;
     constexpr int threads = 4;
     constexpr std::uint64_t each = 3000;
@@ -176,10 +176,10 @@ TEST_CASE("threads enqueue, CUPTI hands over, recordings come and go, and each r
             }
         });
     std::vector<std::thread> others;
-    others.emplace_back([&] {  // a thread of CUPTI
+    others.emplace_back([&] {  // stands for a thread of CUPTI
         while (!stop) b.cupti.hand_over();
     });
-    others.emplace_back([&] {  // the background thread
+    others.emplace_back([&] {  // stands for heddle's background thread
         while (!stop) CHECK_FALSE(b.session.poll());
     });
     others.emplace_back([&] {

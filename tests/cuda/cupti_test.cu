@@ -1,4 +1,4 @@
-// Times of operations on CUDA devices, in recordings with CUPTI.
+// Recordings with CUPTI: times of operations on CUDA devices.
 #include "cupti_recordings.cuh"
 
 #include "cuda/cupti/api.hpp"
@@ -16,7 +16,7 @@ std::int64_t middle_of(std::vector<std::int64_t> values) {
     return values.at(values.size() / 2);
 }
 
-/// A subscription to CUPTI outside heddle.
+/// A subscription to CUPTI by other code than heddle.
 class OtherProfiler {
 public:
     OtherProfiler() : cupti_(heddle::detail::cu::load_cupti().functions) {
@@ -48,7 +48,7 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
             marks.emplace_back(gpu(), EventOptions{.timing = true});
         TimelineRecorder recorder({.cupti = true});
         {
-            const Gate gate;  // so that the host is never late
+            const Gate gate;  // holds the stream, so that the host is never late
             gate.hold(s);
             s.record_event(marks[0]);
             for (std::size_t i = 0; i < count; ++i) {
@@ -76,8 +76,8 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
                 std::abs(between(marks[i], marks[i + 1]) - (kernels[i].end - kernels[i - 1].end)));
         }
         CHECK(middle_of(differences) >= -us);
-        // The interval between two events includes the driver's gap between kernels: 2.8 us on an
-        // H200, and 2.8 to 4.2 on H100s.
+        // The interval between two events includes the time that the driver needs between kernels.
+        // This is 2.8 us on an H200, and 2.8 to 4.2 us on H100s.
         CHECK(middle_of(gaps) > 0);
         CHECK(middle_of(differences) <= middle_of(gaps) + us);
         CHECK(middle_of(of_ends) <= 2 * us + us / 2);
@@ -137,7 +137,7 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
     const Trace trace = recorder.trace();
     INFO(all_notes(trace));
     std::size_t count = 0;
-    std::int64_t start = 0, end = 0;  // of the previous operation
+    std::int64_t start = 0, end = 0;  // those of the previous operation
     for (const TraceOp& op : trace.ops) {
         if (op.kind != OpKind::launch && op.kind != OpKind::copy && op.kind != OpKind::fill)
             continue;
@@ -145,8 +145,8 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
         ++count;
         REQUIRE(op.start != unknown_moment);
         CHECK(op.start < op.end);
-        // The operations of a stream begin and end in order. Where processes share a GPU, one may
-        // appear to begin before the previous one ends.
+        // Operations of a stream begin and end in order. If processes share a GPU, one may seem to
+        // begin before the previous one ends.
         CHECK(op.start >= start);
         CHECK(op.end >= end);
         start = op.start;

@@ -1,4 +1,4 @@
-// Plain C++, because nvcc overloads the native functions whose addresses the table contains.
+// Plain C++: nvcc would overload the native functions whose addresses are in the table.
 #include "executables.hpp"
 
 #include "cuda/device/driver.hpp"

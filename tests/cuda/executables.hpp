@@ -1,9 +1,9 @@
-// Counts the native executables of graphs.
+// Counts the native executables that CUDA makes of graphs.
 #pragma once
 
 namespace heddle_test {
 
-/// Counts during its lifetime. At most one may exist.
+/// Counts while it exists. Only one may exist at a time.
 class CountedExecutables {
 public:
     CountedExecutables();

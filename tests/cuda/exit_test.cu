@@ -1,4 +1,4 @@
-// The end of the process, with CPU streams that wait for CUDA streams.
+// The end of a process in which CPU streams wait for CUDA streams.
 #include "../child.hpp"
 #include "../kernels.hpp"
 #include "../support.hpp"
@@ -13,7 +13,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// The destructor runs after main: makes a CPU stream wait for a GPU, and waits for that stream.
+/// Its destructor runs after main(): a CPU stream waits for a GPU, and the host for that stream.
 struct WaitsForGpuLate {
     std::unique_ptr<Stream> cpu, gpu;
     std::unique_ptr<Array<int>> x;
@@ -35,7 +35,7 @@ struct WaitsForGpuLate {
             if (std::getenv("HEDDLE_TEST_LATE") != nullptr) enqueue();
             cpu->synchronize();
         } catch (const Error& error) {
-            // The driver may be unloaded by now. heddle must report this, and must not hang.
+            // The driver may already be unloaded. heddle must report this instead of hanging.
             std::printf("refused: %s\n", error.what());
             std::_Exit(0);
         }

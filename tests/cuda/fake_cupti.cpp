@@ -10,7 +10,7 @@ using heddle::detail::cu::CuptiApi;
 namespace {
 
 FakeCupti* the_fake = nullptr;
-thread_local std::vector<std::uint64_t> ids;  ///< pushed by this thread
+thread_local std::vector<std::uint64_t> ids;  ///< ids that this thread has pushed
 
 std::size_t size_of(CUpti_ActivityKind kind) {
     switch (kind) {

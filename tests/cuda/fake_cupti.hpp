@@ -1,5 +1,5 @@
-// A fake CUPTI for tests without a GPU. Writes the records that a test requests, and delivers them
-// on request.
+// A fake CUPTI for tests without a GPU. A test controls the records that it writes, and their
+// delivery.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heddle_test {
 
-/// At most one may exist. Thread-safe except for its settings.
+/// Only one may exist at a time. Thread-safe, except for its settings.
 class FakeCupti {
 public:
     FakeCupti();
@@ -23,25 +23,25 @@ public:
 
     static heddle::detail::cu::CuptiApi functions();
 
-    // Settings.
-    std::map<std::string, CUptiResult> fails;  ///< results of functions, by name
+    // Settings of a test.
+    std::map<std::string, CUptiResult> fails;  ///< result of each function, by its name
     CUpti_ActivityKind fails_to_enable = CUPTI_ACTIVITY_KIND_INVALID;
     std::uint64_t now = 1'000'000'000'000;
-    bool keeps_incomplete = false;  ///< only a forced flush delivers incomplete records
+    bool keeps_incomplete = false;  ///< then only a forced flush delivers incomplete records
 
-    /// Calls CUDA on this thread. Returns the call's number.
+    /// Makes a CUDA call on this thread. Returns the number of the call.
     std::uint32_t call();
-    /// Does the same, but the record with the operation follows only with tell_call().
+    /// Same as call(), but tell_call() writes the record of the call's operation later.
     std::uint32_t call_quietly();
     void tell_call(std::uint32_t call, std::uint64_t operation);
-    /// Writes the record of the call's work, which has run.
+    /// Writes a record: the work of this call has run.
     void ran(std::uint32_t call, std::uint64_t start, std::uint64_t end, std::uint64_t node = 0);
     void copied(std::uint32_t call, std::uint32_t runtime_call, std::uint64_t start,
                 std::uint64_t end);
     void filled(std::uint32_t call, std::uint64_t start, std::uint64_t end);
-    /// Delivers the buffer in use.
+    /// Delivers the buffer that is in use.
     void hand_over();
-    /// Creates a native node. Its id is its address.
+    /// Creates a native node. Its address is its id.
     void make_node(const void* node);
     void copy_node(const void* node, const void* original);
 
@@ -57,7 +57,7 @@ private:
     friend Functions;
 
     mutable std::mutex mutex_;  ///< guards the members below; not held during calls into heddle
-    std::mutex writing_;        ///< held while a record is written
+    std::mutex writing_;        ///< locked while a record is written
     CUpti_CallbackFunc callback_ = nullptr;
     void* user_ = nullptr;
     CUpti_BuffersCallbackRequestFunc request_ = nullptr;

@@ -1,4 +1,4 @@
-// Compiled as plain C++, because nvcc overloads some functions of the runtime.
+// Plain C++: nvcc would overload some functions of the runtime.
 #include "cuda/faults.hpp"
 
 #include <atomic>
@@ -55,7 +55,7 @@ constexpr Effect effects[] = {
 
 void note(std::string_view call, bool has_failed) {
     for (const Effect& effect : effects) {
-        // The library retries freeing memory, but not destroying other objects.
+        // If freeing memory fails, the library retries. Other destruction is not retried.
         const bool is_done = !has_failed || (effect.change < 0 && call != "cuMemFreeAsync");
         if (effect.call != call || !is_done) continue;
         const std::lock_guard lock(mutex());
@@ -74,7 +74,7 @@ Inside& inside() {
     return *instance;
 }
 
-/// Calls the function of inside_call() if it is for this call. Returns its code, or 0.
+/// Calls the function of inside_call() if it was set for this call. Returns its result, else 0.
 int act_inside(std::string_view call, At when) {
     if (!acts_inside.load()) return 0;
     std::function<int()> function;
@@ -88,14 +88,14 @@ int act_inside(std::string_view call, At when) {
     return function ? function() : 0;
 }
 
-/// Returns whether the call is a guard around other calls. Their results are never checked, so they
-/// never fail on demand.
+/// Returns whether the call only prepares or restores state around other calls. Its result is never
+/// checked, so it is never made to fail.
 bool is_guard(std::string_view call) {
     return call == "cuCtxGetCurrent" || call == "cuCtxPushCurrent" || call == "cuCtxPopCurrent" ||
            call == "cuThreadExchangeStreamCaptureMode";
 }
 
-/// Returns the code with which this call fails, or 0 if it does not fail.
+/// Returns the code with which this call must fail. Returns 0 if it must succeed.
 int fault_in(const char* call) {
     const std::uint64_t k = fails.load();
     if (k == 0 || is_mine != (counted.load() == OfThread::mine) || is_guard(call)) return 0;
@@ -104,9 +104,9 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
-/// Performs the effects that a call has even if it fails. By default there are none.
+/// Performs the effects that a call has even when it fails. Most calls have no such effect.
 void do_all_the_same(...) {}
-/// Only cudaStreamEndCapture() has these arguments: it ends the capture even if it fails.
+/// Only cudaStreamEndCapture() has these arguments. It ends the capture even if it fails.
 void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {
     cudaGraph_t captured = nullptr;
     if (real.cudaStreamEndCapture(stream, &captured) == cudaSuccess && captured != nullptr)
@@ -132,7 +132,7 @@ template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
 
 }  // namespace
 
-// cuda.h defines some names as macros. # does not expand them; the member name is the expansion.
+// cuda.h defines some names as macros. `text` is the plain name, and `member` is the expanded one.
 #define HEDDLE_SHIM(text, member)                                                                  \
     {                                                                                              \
         struct Call {                                                                              \

@@ -32,7 +32,7 @@ __global__ void take_view(View<const int> in, View<int> out) {
     if (i < in.size()) out[i] = in[i] + 1;
 }
 
-/// A class that does not declare its views.
+/// A class with views that it does not declare.
 struct FromTo {
     View<const int> from;
     View<int> to;
@@ -49,7 +49,7 @@ __global__ void reverse_in_shared(int* data) {
     data[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
 }
 
-/// One kernel for each number, because the limit on shared memory is raised once for each kernel.
+/// A kernel for each number: the limit on shared memory is raised only once for each kernel.
 template <int> __global__ void last_of_shared(int* out, int count) {
     extern __shared__ int scratch[];
     scratch[count - 1] = count;
@@ -93,7 +93,7 @@ TEST_CASE("arguments are converted to what the __global__ function declares", "[
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
-    launch(s, scale, grid(1, 128), in, out, 3, 100);  // int arguments for float and std::size_t
+    launch(s, scale, grid(1, 128), in, out, 3, 100);  // ints are passed for float and std::size_t
     CHECK(to_host(s, out) == std::vector<float>(100, 6.0f));
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cu
     CHECK(code_of(grid(1, 0)) == ErrorCode::usage);
     CHECK(code_of(grid(dim3(1, 65536), dim3(1))) == ErrorCode::usage);
     CHECK(code_of(grid(1, 32, std::size_t{1} << 30)) == ErrorCode::usage);
-    launch(s, write_indices, grid(1, 32), x, 10);  // the stream is still usable
+    launch(s, write_indices, grid(1, 32), x, 10);  // the stream can still be used
     CHECK(to_host(s, x)[9] == 9);
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     CHECK_THAT(watch.name, contains("scale"));
     CHECK(watch.line == line);
     REQUIRE(watch.accesses.size() >= 2);
-    CHECK_FALSE(watch.accesses[0].writes());  // const float*
+    CHECK_FALSE(watch.accesses[0].writes());  // the kernel's parameter is const float*
     CHECK(watch.accesses[1].writes());
     s.synchronize();
 }
@@ -238,7 +238,7 @@ TEST_CASE("threads that launch one kernel with different amounts of shared memor
     const auto kernels = []<int... numbers>(std::integer_sequence<int, numbers...>) {
         return std::vector<Kernel>{&last_of_shared<numbers>...};
     }(std::make_integer_sequence<int, 16>());
-    constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all beyond 48 KB
+    constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all are above 48 KB
     Array<int> out = pinned<int>(kernels.size() * std::size(sizes));
     std::barrier together(static_cast<std::ptrdiff_t>(std::size(sizes)));
     std::vector<std::thread> threads;
@@ -279,7 +279,7 @@ TEST_CASE("the views in a class that a __global__ function takes count as argume
     else graph.launch(s);
     const FromTo gone{x, sum};
     x.reset();
-    std::vector<Array<int>> others;  // would reuse the memory if it were free
+    std::vector<Array<int>> others;  // if the memory were free, these would reuse it
     for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
     gate.open();
     CHECK(to_host(s, sum) == Ints(1000, 5));

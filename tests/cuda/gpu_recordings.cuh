@@ -1,4 +1,4 @@
-// Shared by the tests of recordings of GPUs.
+// Helpers for the tests of recordings on GPUs.
 #pragma once
 
 #include "../gpu_clock.hpp"
@@ -24,7 +24,7 @@ using heddle::detail::unknown_moment;
 
 constexpr std::int64_t us = 1000;
 
-/// Runs for `ns` nanoseconds by the GPU's own timer.
+/// Spins for `ns` nanoseconds by the GPU's own timer.
 static __global__ void spin_ns(std::uint64_t ns) {
     const std::uint64_t begin = now_on_gpu();
     while (now_on_gpu() - begin < ns) continue;
@@ -49,10 +49,10 @@ inline const heddle::detail::TraceDevice& the_device(const Trace& trace) {
     throw std::runtime_error("the trace has no CUDA device");
 }
 
-/// Three threads that create streams on the GPU and launch short kernels on them, until destroyed.
+/// Three threads that create streams on the GPU and launch short kernels. The destructor ends them.
 class BusyStreams {
 public:
-    /// Calls `then` with a thread's number and its stream after the launches on each stream.
+    /// After the launches on a stream, calls `then` with the number of the thread and the stream.
     template <class F> explicit BusyStreams(F then) {
         for (int t = 0; t < 3; ++t)
             threads_.emplace_back([this, t, then] {

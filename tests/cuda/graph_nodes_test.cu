@@ -1,4 +1,4 @@
-// __global__ functions as nodes, and nodes of several devices.
+// Nodes that run __global__ functions, and nodes on several devices.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

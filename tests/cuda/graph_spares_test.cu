@@ -1,4 +1,4 @@
-// Executables that CUDA cannot destroy while other work runs, or cannot cache for lack of room.
+// Executables that CUDA cannot destroy while other work runs, or that do not fit into the cache.
 #include "../kernels.hpp"
 #include "../support.hpp"
 #include "executables.hpp"
@@ -21,7 +21,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// Returns a graph of `kernels` kernels followed by a condition: each number is a different shape.
+/// Returns a graph of `kernels` kernels and a condition. Its shape depends on that number.
 Graph chain_and_condition(Device gpu, Array<int>& x, Array<int>& value, int kernels) {
     auto last = kernel_node(gpu, Add{}, dim(10), x, 1);
     for (int i = 1; i < kernels; ++i) last = kernel_node(gpu, Add{}, dim(10), x, 1).after(last);
@@ -101,7 +101,7 @@ TEST_CASE("no executable with conditions is destroyed while a GPU waits for a CP
     gate.hold(on_cpu);
     held.wait_stream(on_cpu);
     graphs.clear();
-    trim_pool(gpu);  // would wait for the held stream, and only this thread opens the gate
+    trim_pool(gpu);  // would block if it waited for the stream that is held
     CHECK(CountedExecutables::destroyed() == 0);
     CHECK(to_host(s, x) == Ints(10, expected));
     CHECK_FALSE(held.is_complete());

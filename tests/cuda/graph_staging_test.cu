@@ -1,5 +1,5 @@
-// Copies and fills in CUDA graphs that need staging or the host, and changes to graphs that are
-// impossible in place.
+// CUDA graphs with copies and fills that need staging or the host. Also changes of graphs that need
+// a new executable.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -38,7 +38,7 @@ Array<int> on_cpu(std::size_t n, int value) {
 TEST_CASE("a capture copies between a GPU and memory of a CPU device", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    constexpr std::size_t n = 5'000'000;  // copied in more than one part
+    constexpr std::size_t n = 5'000'000;  // its copy has more than one part
     Array<int> there = on_cpu(n, 1), back = on_cpu(n, 0), x = zeros<int>(s, n);
     s.synchronize();
     Graph graph = capture(s, [&] {
@@ -49,7 +49,7 @@ TEST_CASE("a capture copies between a GPU and memory of a CPU device", "[cuda]")
     graph.launch(s);
     s.synchronize();
     CHECK(Ints(back.begin(), back.end()) == Ints(n, 3));
-    std::fill(there.begin(), there.end(), 5);  // each launch reads it
+    std::fill(there.begin(), there.end(), 5);  // every launch reads `there`
     graph.launch(s);
     s.synchronize();
     CHECK(Ints(back.begin(), back.end()) == Ints(n, 7));

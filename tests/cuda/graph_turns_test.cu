@@ -1,4 +1,4 @@
-// Host functions in CUDA graphs: a failed launch leaves no function for the next launch to run.
+// Host functions in CUDA graphs: if a launch fails, the next launch must not run its functions.
 #include "../child.hpp"
 #include "../support.hpp"
 #include "faults.hpp"
@@ -7,7 +7,7 @@
 
 using namespace heddle_test;
 
-// Runs in its own process, because native calls are replaced permanently.
+// Needs a process of its own, because native calls stay replaced.
 TEST_CASE("child: a graph with a host function whose launch fails", "[.child]") {
     end_if_it_hangs();
     install_faults();

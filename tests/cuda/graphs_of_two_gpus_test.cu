@@ -1,5 +1,5 @@
-// Graphs with nodes on two GPUs: the streams of their launches, and the placement of their
-// conditions.
+// Graphs with nodes on two GPUs: the streams on which they are launched, and the GPU on which a
+// condition runs.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -17,7 +17,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// An array of ten ints and a stream on each of the first two GPUs.
+/// For each of the first two GPUs: an array of ten ints, and a stream.
 struct TwoGpus {
     Device a{"cuda:0"}, b{"cuda:1"};
     Stream on_a{a}, on_b{b};
@@ -81,7 +81,7 @@ TEST_CASE("a changed graph of two GPUs is ordered after its last launch on the o
     auto second = kernel_node(two.b, Add{}, dim(10), two.y, 1).after(filled);
     Graph graph = second.build();
     graph.launch(two.on_b);
-    filled.enable(false);  // recreates the executable
+    filled.enable(false);  // needs a new executable
     graph.launch(two.on_a);
     graph.launch(two.on_b);
     CHECK(to_host(two.on_b, two.y) == Ints(10, 8));

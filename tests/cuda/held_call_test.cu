@@ -1,7 +1,7 @@
-// A thread is held inside a native call while others query, wait, synchronize and batch: table of
-// docs/internals.md, on a GPU. The CPU backend's side is in in_the_middle_test.cpp and
-// batch_window_test.cpp. Each case runs in a process of its own, because the native calls are
-// replaced for good.
+// Blocks a thread inside a native call while others query, wait, synchronize and batch on a GPU:
+// the table of docs/internals.md. in_the_middle_test.cpp and batch_window_test.cpp do the same on
+// the CPU backend. Each case runs in its own process, because the native calls stay replaced until
+// the process ends.
 #include "../child.hpp"
 #include "../kernels.hpp"
 #include "../support.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// A thread that is held inside its next call of this name.
+/// A thread that is blocked inside its first native call named `call`.
 class HeldThread {
 public:
     template <class F> HeldThread(const char* call, At when, F function) {
@@ -85,9 +85,9 @@ TEST_CASE("child: a thread is held inside a launch", "[.child]") {
     HeldThread second(launch_call, At::begin, [&] { launch(s, Add{}, dim(10), x, 1); });
     REQUIRE(second.is_held());
     other.wait_stream(s);
-    CHECK_FALSE(s.is_complete());  // because of the gate
+    CHECK_FALSE(s.is_complete());  // the gate is still closed
     second.release();
-    other.wait_stream(s);  // the wait before covers no launch that came later
+    other.wait_stream(s);  // needed: the earlier wait does not cover the launch
     launch(other, CopyKernel{}, dim(10), x, seen);
     gate.open();
     CHECK(to_host(other, seen) == Ints(10, 2));
@@ -104,7 +104,7 @@ TEST_CASE("child: a thread is held behind a launch that heddle has not counted",
     gate.hold(s);
     HeldThread second(launch_call, At::end, [&] { launch(s, Add{}, dim(10), x, 1); });
     REQUIRE(second.is_held());
-    other.wait_stream(s);  // the driver has the launch
+    other.wait_stream(s);  // the driver already has the launch, so the wait covers it
     launch(other, CopyKernel{}, dim(10), x, seen);
     second.release();
     gate.open();
@@ -170,7 +170,7 @@ TEST_CASE("child: a batch beside a thread that is held inside a launch", "[.chil
         const ScopedBatch batch(step, origin);
         launch_host(origin, [] {});
         side.wait_stream(origin);
-        CHECK_FALSE(is_recorded(side));  // the launch is on its way
+        CHECK_FALSE(is_recorded(side));  // the other thread is still inside the launch
         gate.hold(side);
         launch(side, Set{}, dim(10), x, 5);
         CHECK_FALSE(is_recorded(side));
@@ -182,7 +182,7 @@ TEST_CASE("child: a batch beside a thread that is held inside a launch", "[.chil
         const ScopedBatch batch(step, origin);
         launch_host(origin, [] {});
         side.wait_stream(origin);
-        CHECK(is_recorded(side));  // it has been enqueued
+        CHECK(is_recorded(side));  // the other thread's launch has been enqueued
     }
 }
 
@@ -204,14 +204,14 @@ TEST_CASE("child: a graph's launch fails, and its host functions run all the sam
     graph.instantiate();
     const long executables = objects_alive()["executables"];
     inside_call("cuGraphLaunch", At::end, [started] {
-        started.wait();  // so this function's turn has been used
+        started.wait();  // afterwards, the first host function has used its turn
         return int{cudaErrorUnknown};
     });
     const Reports reports;
     CHECK(error_of([&] { graph.launch(s); })->native_code() == cudaErrorUnknown);
     graph.reset();
     (void)Stream(gpu());                                   // runs deferred cleanups
-    CHECK(objects_alive()["executables"] == executables);  // it still runs
+    CHECK(objects_alive()["executables"] == executables);  // the failed graph still runs
     Graph next = graph_of("next");
     go.set();
     next.launch(s);
@@ -221,7 +221,7 @@ TEST_CASE("child: a graph's launch fails, and its host functions run all the sam
     CHECK(mentions(reports.all().front(), "without a launch"));
     CHECK(eventually([&] {
         (void)Stream(gpu());
-        return objects_alive()["executables"] == executables;  // of `next`
+        return objects_alive()["executables"] == executables;  // only that of `next` is left
     }));
 }
 

@@ -1,5 +1,5 @@
-// Memory of freed arrays that streams cache: native handles, native captures, and a GPU whose
-// memory is nearly used up.
+// Memory that streams cache after arrays were freed: with native handles and native captures, and
+// on a GPU with hardly any free memory.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-// In ints. Other tests allocate no arrays of this class.
+// A number of ints. Other tests allocate no arrays of this size class.
 constexpr std::size_t n = 88'888;
 
 const int* free_one(StreamRef s) {
@@ -25,7 +25,7 @@ const int* free_one(StreamRef s) {
     return at;
 }
 
-/// Occupies memory of the GPU so that nothing else can allocate it.
+/// Occupies memory of the GPU, so that other code cannot allocate it.
 struct Ballast {
     void* data = nullptr;
     explicit Ballast(std::size_t left) {

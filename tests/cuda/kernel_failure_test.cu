@@ -1,5 +1,5 @@
-// A kernel that fails makes its device unusable for the rest of the process, so each case runs in
-// its own process.
+// If a kernel fails, its device cannot be used for the rest of the process. So each case runs in a
+// process of its own.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -21,7 +21,7 @@ __global__ void write_nowhere(int* nowhere) { *nowhere = 1; }
 __global__ void trap() { asm("trap;"); }
 __global__ void harmless(int* data) { data[threadIdx.x] = 1; }
 
-/// Prints the text and ends the child with exit status 1 if `condition` is false.
+/// If `condition` is false, prints the text and ends the child with exit status 1.
 void expect(bool condition, const char* what) {
     if (condition) return;
     std::printf("not so: %s\n", what);
@@ -63,7 +63,7 @@ TEST_CASE("child: illegal address", "[.child]") {
         launch_host(cpu, [&] { ran = true; });
         cpu.synchronize();
         expect(ran, "CPU devices go on");
-    }  // destructors neither throw nor hang
+    }  // destructors must neither throw nor hang
     expect(reports.count() <= 1, "destructors do not report it over and over");
     std::exit(0);
 }

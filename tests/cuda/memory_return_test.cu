@@ -1,4 +1,4 @@
-// Freed memory returns to its pool, on any thread, and while other freed memory still waits.
+// Freed memory returns to its pool: on any thread, and while other freed memory is still in use.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-// Sizes in ints. Other tests allocate no blocks of these sizes.
+// Numbers of ints. Other tests allocate no blocks of these sizes.
 constexpr std::size_t large = 1 << 20;
 constexpr std::size_t larger = 3 << 20;
 
@@ -58,7 +58,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
         if (i % 2 == 0) done.synchronize();
         else CHECK(eventually([&] { return done.is_complete(); }));
     }
-    // A host function may still exist for a while after its event has completed.
+    // A host function may exist for a short time after its event has completed.
     CHECK(used.size() <= 4);
     CHECK(eventually([&] { return pool_usage(gpu()).used <= before; }));
 }
@@ -90,7 +90,7 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
         b.wait_stream(a);
         gate.hold(b);
         launch(b, Add{}, dim(1000), x, 1);
-    }  // each array is freed while its gate holds work on it
+    }  // each array is freed while a gate holds its work
     const Stream a(gpu()), b(gpu()), slow(gpu());
     Array<int> x = zeros<int>(a, large), y = zeros<int>(a, large);
     b.wait_stream(a);
@@ -101,9 +101,9 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     launch(slow, Add{}, dim(large), y, 1);
     b.synchronize();
     const std::size_t before = pool_usage(gpu()).used;
-    x.reset();  // all work on it has completed
+    x.reset();  // all work on x has completed
     CHECK(eventually([&] { return pool_usage(gpu()).used + large * sizeof(int) <= before; }));
-    y.reset();  // some work on it has not completed
+    y.reset();  // some work on y has not completed
     last.open();
     slow.synchronize();
     CHECK(eventually([&] { return pool_usage(gpu()).used + 2 * large * sizeof(int) <= before; }));
@@ -131,7 +131,7 @@ TEST_CASE(
         second.wait_event(event);
         other.join();
         next.hold(source);
-        event.record(source);  // the waits still refer to the previous record
+        event.record(source);  // the waits still refer to the event's previous record
         gate.open();
         first.synchronize();
         second.synchronize();

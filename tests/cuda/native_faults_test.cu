@@ -1,4 +1,4 @@
-// Each native call of the CUDA backend fails once. heddle must report the failure, and work
+// Makes each native call of the CUDA backend fail once. heddle must report each failure, and work
 // afterwards.
 #include "../child.hpp"
 #include "../kernels.hpp"
@@ -28,7 +28,7 @@ void expect(bool right, const char* what) {
 }
 
 struct Element {
-    int words[25];  // 100 bytes: too large to be a launch's argument
+    int words[25];  // 100 bytes: too large for an argument of a launch
     bool operator==(const Element&) const = default;
 };
 Element element(int value) {
@@ -70,7 +70,7 @@ void events() {
 
 void copies() {
     const Stream s(gpu());
-    constexpr std::size_t n = 3'000'000;  // several pieces
+    constexpr std::size_t n = 3'000'000;  // copied in several pieces
     const Ints source(n, 7);
     Array<int> x = from_host(s, source), y = empty<int>(s, n);
     Array<int> staging = pinned<int>(n), on_cpu = empty<int>(default_stream(cpu_device()), n);
@@ -269,8 +269,8 @@ constexpr Scenario scenarios[] = {{"streams", streams},
                                   {"kinds", kinds},
                                   {"foreign captures", foreign_captures}};
 
-/// Runs the scenario with its k-th call failing. Returns the error in the outcome, or an empty
-/// string.
+/// Runs the scenario; its k-th call fails. Returns the error in the outcome, or an empty string if
+/// the outcome is right.
 std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose,
                     bool& reached) {
     const Reports reports;
@@ -281,7 +281,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
         scenario.run();
         complete = true;
     } catch (const Error& error) {
-        // If the query for a capture fails, the next call fails because of the capture.
+        // If the query for a capture fails, the next call fails, too, because there is a capture.
         told = error.native_code() == code ||
                (failed_call() == "cuStreamGetCaptureInfo" &&
                 error.native_code() == cudaErrorStreamCaptureUnsupported);
@@ -294,7 +294,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     for (const Device device : {cpu_device(), gpu()}) {
         try {
             synchronize_device(device);
-        } catch (const Error& error) {  // from work whose wait failed
+        } catch (const Error& error) {  // the work's wait has failed
             told = told || error.native_code() == code;
         }
     }
@@ -302,8 +302,8 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     return complete || told ? "" : why;
 }
 
-/// Runs the scenario without a failing call. Returns the error, or an empty string. Another thread
-/// may report an earlier failure of its call late, with the code `late`.
+/// Runs the scenario without a failing call. Returns the error, or an empty string. A thread whose
+/// call failed before may report this late, with the code `late`.
 std::string attempt_whole(const Scenario& scenario, int late = 0) {
     const Reports reports;
     try {
@@ -320,10 +320,10 @@ std::string attempt_whole(const Scenario& scenario, int late = 0) {
 
 bool are_objects_gone(const std::map<std::string, long>& before) {
     return eventually([&] {
-        (void)Stream(gpu());  // runs deferred cleanups
+        (void)Stream(gpu());  // runs cleanups that were deferred
         trim_pool(gpu());
         return std::ranges::all_of(objects_alive(), [&](const auto& object) {
-            // heddle creates a few internal streams at their first use, and keeps them.
+            // heddle creates a few internal streams when it first needs them, and keeps them.
             const long own = object.first == "streams" ? 8 : 0;
             const auto known = before.find(object.first);
             return object.second <= (known != before.end() ? known->second : 0) + own;
@@ -354,7 +354,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     for (const Scenario& scenario : scenarios) {
         if (scenario.name != std::string(name)) continue;
         for (int i = 0; i < 2; ++i)
-            REQUIRE(attempt_whole(scenario) == "");  // creates objects that are created once
+            REQUIRE(attempt_whole(scenario) == "");  // creates the objects that exist only once
         const auto before = objects_alive();
         for (const int code : {int{cudaErrorUnknown}, int{cudaErrorMemoryAllocation}}) {
             for (const OfThread whose : {OfThread::mine, OfThread::others}) {
@@ -362,7 +362,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
                 bool reached = true;
                 for (std::uint64_t k = 1; k <= most && reached; ++k) {
                     std::fprintf(stderr, "%s, code %d, call %llu\n", name, code,
-                                 static_cast<unsigned long long>(k));  // shows the call of a hang
+                                 static_cast<unsigned long long>(k));  // names a call that hangs
                     const std::string first = attempt(scenario, k, code, whose, reached);
                     const std::string then =
                         attempt_whole(scenario, whose == OfThread::others ? code : 0);

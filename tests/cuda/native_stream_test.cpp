@@ -1,4 +1,4 @@
-// Native handles of streams that have been destroyed.
+// Native handles of streams that no longer exist.
 #include "cuda/device/context.hpp"
 #include "cuda/stream/native_event.hpp"
 #include "support.hpp"

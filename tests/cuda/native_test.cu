@@ -1,4 +1,4 @@
-// Native handles, wrapped and exported, and captures begun outside heddle.
+// Native handles that are wrapped or exported, and captures that other code has begun.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -14,7 +14,7 @@ Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 
-/// A native stream created outside heddle.
+/// A native stream that heddle did not create.
 struct Native {
     cudaStream_t handle = nullptr;
     Native() {
@@ -25,7 +25,7 @@ struct Native {
     Native(const Native&) = delete;
 };
 
-/// A capture begun on a stream outside heddle. The destructor ends it if it is still open.
+/// A capture that was begun natively on a stream. The destructor ends it if it is still open.
 struct Capture {
     explicit Capture(cudaStream_t stream) : stream_(stream) {
         check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed),
@@ -179,7 +179,7 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
         gate.open();
         wrapped.synchronize();
     }
-    CHECK(cudaEventQuery(theirs) == cudaSuccess);  // the wrapper did not destroy it
+    CHECK(cudaEventQuery(theirs) == cudaSuccess);  // the wrapper has not destroyed it
     cudaEventDestroy(theirs);
     b.synchronize();
 }
@@ -232,7 +232,7 @@ TEST_CASE("a scope that would tie a capture to a stream outside it is refused, a
         const auto error = error_of([&] { const ScopedStream in{s}; });
         REQUIRE(error);
         CHECK(error->code() == ErrorCode::usage);
-        CHECK(current_stream() == outside);  // not entered
+        CHECK(current_stream() == outside);  // the stream was not entered
     }
     CHECK_THROWS_AS(s.wait_stream(outside), UsageError);
     CHECK_THROWS_AS(s.wait_event(outside.record_event()), UsageError);
@@ -253,7 +253,7 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     other.synchronize();
     Capture capture(native.handle);
     const Counted counted;
-    other.wait_stream(s);  // adds `other` to the capture
+    other.wait_stream(s);  // makes `other` a part of the capture
     CHECK(counted.since().waits_elided == 0);
     CHECK(other.is_capturing());
     launch(other, add, grid(1, 32), x, 1);
@@ -275,7 +275,7 @@ TEST_CASE("host waits on a capturing stream are refused, and the capture is not 
     CHECK_THROWS_AS(s.is_complete(), UsageError);
     CHECK_THROWS_AS(to_host(s, x), UsageError);
     launch_host(elsewhere, [] {});
-    elsewhere.synchronize();  // other streams are unaffected
+    elsewhere.synchronize();  // streams outside the capture are unaffected
     launch(s, add, grid(1, 32), x, 1);
     const Event recorded = s.record_event();
     CHECK_THROWS_AS(recorded.synchronize(), UsageError);

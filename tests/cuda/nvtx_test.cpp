@@ -1,5 +1,5 @@
-// HEDDLE_NVTX: the notifications to an NVIDIA tool, without a GPU. A library in the tool's place
-// prints them.
+// HEDDLE_NVTX: the notifications for an NVIDIA tool, without a GPU. A test library replaces the
+// tool and prints the notifications.
 #include "child.hpp"
 #include "support.hpp"
 
@@ -34,7 +34,7 @@ TEST_CASE("HEDDLE_NVTX gives tools a range for each call, also for calls that th
     CHECK_THAT(child.output, contains(range("launch_host", 1)));
     CHECK_THAT(child.output, contains(range("synchronize", 2)));
     CHECK_THAT(child.output, contains(range("wait_stream", 3)));
-    int depth = 0;  // every call also ends
+    int depth = 0;  // each call must also end
     std::istringstream lines(child.output);
     for (std::string line; std::getline(lines, line);) {
         if (line.rfind("push ", 0) == 0) ++depth;

@@ -1,4 +1,4 @@
-// First launches while a kernel runs: preloaded code does not wait for that kernel.
+// First launches of kernels while another kernel runs. Preloaded code need not wait for it.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -42,7 +42,7 @@ TEST_CASE("with a kernel running, preloaded kernels are launched and run", "[cud
     launch(s, FirstPortable{}, dim(32), y);
     copy(s, back.view().first(32), x);
     copy(s, back.view().subview(32, 32), y);
-    s.synchronize();  // would block if it waited for the other kernel, which still runs
+    s.synchronize();  // would block if it waited for the other kernel, which is still running
     CHECK_FALSE(busy.is_complete());
     CHECK(back.view()[0] == 7);
     CHECK(back.view()[63] == 8);

@@ -1,4 +1,4 @@
-// Programs on a GPU: loading, launching, and loading while the device is idle.
+// Programs on a GPU: how they are loaded and launched. Loading waits until the device is idle.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -55,7 +55,7 @@ extern "C" __global__ void add_held(FromTo v) {
 __global__ void nothing() {}
 )";
 
-/// The parameter of add_held.
+/// The parameter type of add_held.
 struct FromTo {
     View<const int> from;
     View<int> to;
@@ -148,7 +148,7 @@ TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     CHECK(to_host(s, x) == Floats(100, 36.0f));
     const ScopedStream in{s};
     Batch batch;
-    for (int i = 0; i < 3; ++i)  // with different arguments each time
+    for (int i = 0; i < 3; ++i)  // the arguments differ each time
         batch([&] {
             launch(scale, dim(100), x, 1.0f + static_cast<float>(i), 100);
             launch(scale, dim(100), x, 0.5f, 100);
@@ -174,7 +174,7 @@ TEST_CASE("kernels of modules are nodes, whose arguments and blocks change", "[c
     twice.args(x, 5.0f, 100);
     graph.launch();
     CHECK(to_host(x) == Floats(100, 90.0f));
-    thrice.grid(grid(1, 50));  // covers the first 50
+    thrice.grid(grid(1, 50));  // uses only the first 50
     graph.launch();
     Floats expected(100, 450.0f);
     std::fill(expected.begin(), expected.begin() + 50, 1350.0f);
@@ -276,7 +276,7 @@ TEST_CASE("with a kernel running, kernels of a preloaded module are launched and
     launch(busy, hold_until, grid(1, 1), flag.data());
     launch(s, kernels.kernel("scale"), dim(100), x, 3.0f, 100);
     copy(s, back, x);
-    s.synchronize();  // would block if it waited for the other kernel, which still runs
+    s.synchronize();  // would block if it waited for the other kernel, which is still running
     CHECK_FALSE(busy.is_complete());
     CHECK(back[99] == 3.0f);
     *open = 1;
@@ -296,7 +296,7 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     const Program program = compile(gpu(), source, options());
     program.wait();
     const Module waiting = program.load_when_idle();
-    // This thread can still use other streams. If the load blocked it, the gate would stay closed.
+    // This thread can still use other streams. If loading blocked it, the gate would stay closed.
     for (int i = 0; i < 100; ++i) {
         launch(other, scale, dim(100), x, 1.0f, 100);
         other.synchronize();
@@ -379,7 +379,7 @@ TEST_CASE("the views in a class that a module's kernel takes count as arguments"
     const FromTo held{x, sum};
     launch(s, add, grid(4, 256), held);
     x.reset();
-    std::vector<Array<int>> others;  // would reuse the memory if it were free
+    std::vector<Array<int>> others;  // if the memory were free, these would reuse it
     for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
     gate.open();
     CHECK(to_host(s, sum) == Ints(1000, 5));

@@ -1,4 +1,4 @@
-// Times of operations on CUDA devices, in recordings with timing events.
+// Recordings with timing events: times of operations on CUDA devices.
 #include "gpu_recordings.cuh"
 
 #include "core/stream/notify.hpp"
@@ -24,7 +24,7 @@ TEST_CASE("kernels of a GPU have the times that they took, on the host's clock",
     REQUIRE(kernels.size() == 10);
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::synchronize);
     REQUIRE(waits.size() == 1);
-    CHECK(kernels[0].start != unknown_moment);  // the stream was idle
+    CHECK(kernels[0].start != unknown_moment);  // known, because the stream was idle
     CHECK(kernels[0].start >= kernels[0].call_begin);
     CHECK(kernels[0].end - kernels[0].start >= 290 * us);
     CHECK(kernels[5].start == unknown_moment);

@@ -1,5 +1,5 @@
-// The watch on GPUs: the operations of streams, the number of completed ones, and the threads that
-// wait for them.
+// The watch on GPUs. Checks the streams' operations, the number of completed ones, and the threads
+// that wait for them.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -21,7 +21,7 @@ __global__ void spin_until(const volatile int* flag) {
     while (*flag == 0) {}
 }
 
-/// A stream on a GPU with a kernel that runs until open() is called. The process is watched.
+/// A GPU stream with a kernel that runs until open() is called. The process is watched meanwhile.
 class Spinning {
 public:
     Spinning() : flag_(pinned<int>(1)), x(zeros<int>(stream, 100)) {
@@ -38,7 +38,7 @@ public:
     void spin() { launch(stream, spin_until, grid(1, 1), flag_.data()); }
     void open() { set(1); }
 
-    /// Returns the pending work of the stream, once the driver has answered.
+    /// Returns the stream's pending work, once the driver has answered.
     std::optional<PendingStream> seen() const {
         PendingWork all;
         CHECK(eventually([&] { return (all = what_is_pending()).unseen.empty(); }));
@@ -180,7 +180,7 @@ TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer th
                reports.add(text);
            }});
     work.spin();
-    // The watch may report before the driver has answered.
+    // The watch may send a report before the driver has answered.
     CHECK(eventually([&] {
         return std::ranges::any_of(reports.seen(), [](const std::string& text) {
             return text.starts_with("heddle: nothing has completed on cuda:0") &&
@@ -204,8 +204,8 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
     reader.synchronize();
 }
 
-// Runs in its own process: other tests export native handles, and the work of such streams is
-// unknown.
+// Needs a process of its own. Other tests expose native handles, and the work of such streams is
+// unknown to heddle.
 TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const ChildResult result = run_test_case("a lost wait beside an idle GPU");
@@ -214,7 +214,7 @@ TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU"
 }
 TEST_CASE("a lost wait beside an idle GPU", "[.]") {
     Spinning work;
-    Gate gate;  // the test itself completes the event of this wait
+    Gate gate;  // the test itself will end this wait
     const Stream held(cpu_device());
     gate.hold(held);
     launch_host(held, [] {});
@@ -223,6 +223,6 @@ TEST_CASE("a lost wait beside an idle GPU", "[.]") {
                                   &PendingCause::kind) != 0;
     };
     CHECK(eventually(is_told));
-    work.spin();  // pending work on the GPU may complete it
+    work.spin();  // pending work on the GPU may end this wait
     CHECK(!is_told());
 }

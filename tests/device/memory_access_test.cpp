@@ -5,8 +5,8 @@
 using namespace heddle_test;
 
 namespace {
-/// Sets `a` and `b` to devices under test that can access each other. Returns an empty string, or
-/// why there are none.
+/// Sets `a` and `b` to two devices under test that can access each other's memory. Returns why
+/// there are none, or an empty string.
 std::string pair_of(Device& a, Device& b) {
     const std::vector<Device> all = test_devices();
     if (all.size() < 2) return "needs two devices";

@@ -1,4 +1,4 @@
-// Failures that streams inherit from the streams that they waited for.
+// Failures that streams inherit from streams that they have waited for.
 #include <memory>
 #include <vector>
 
@@ -17,13 +17,13 @@ heddle::detail::Failure a_failure() {
     return failure;
 }
 
-/// Fates that one other Fate depends on, each by its first submission.
+/// Fates on which one Fate depends, each from its first submission on.
 struct Waits {
     explicit Waits(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
     }
     void wait_for(std::size_t i) { own->depend_on(others[i], 1, ++now); }
-    /// Returns how many dependencies are still held.
+    /// Returns how many of the dependencies are still referenced.
     std::size_t held() const {
         std::size_t count = 0;
         for (const auto& one : others) count += one.use_count() > 1 ? 1 : 0;
@@ -40,7 +40,7 @@ TEST_CASE("waits for work that has completed leave nothing behind") {
     Waits w(1000);
     for (std::size_t i = 0; i < 1000; ++i) {
         w.wait_for(i);
-        w.others[i]->forget_dependencies(1);  // it was seen to complete
+        w.others[i]->forget_dependencies(1);  // a query has found the other stream complete
     }
     CHECK(w.held() <= 65);
     CHECK(w.own->failure_up_to(w.now) == nullptr);
@@ -54,7 +54,7 @@ TEST_CASE("what is not known to be done, or has failed, is not forgotten") {
         if (i % 2 == 1) w.others[i]->forget_dependencies(1);
     }
     CHECK(w.held() >= 151);
-    CHECK(w.own->failure_up_to(7) == nullptr);  // before the wait for it
+    CHECK(w.own->failure_up_to(7) == nullptr);  // precedes the wait for the failed work
     CHECK(w.own->failure_up_to(8) != nullptr);
 }
 
@@ -68,13 +68,13 @@ TEST_CASE("who has completed knows that what it waited for has, too") {
     }
     w.own->forget_dependencies(w.now);
     for (std::size_t i = 100; i < 200; ++i) third->depend_on(w.others[i], 1, 2);
-    CHECK(w.held() <= 100);  // third's newest ones
+    CHECK(w.held() <= 100);  // the newest submissions of `third`
 }
 
 TEST_CASE("what is inherited in any order leaves the newest wait for a stream in force") {
     const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
     own->depend_on(other, 15, 1);
-    // Each has waited for less of it, and inherits the dependencies of those before it.
+    // Each has waited for less of it than the one before, and inherits that one's dependencies.
     auto between = std::make_shared<Fate>();
     for (std::uint64_t i = 0; i < 100; ++i) {
         between->depend_on(other, 1 + i % 14, i);

@@ -1,6 +1,6 @@
-// Failures do not depend on timing: a call on a stream that has failed, and the same call on a
-// stream that fails later, leave an array with the same answer. All ways to query it agree, whether
-// or not the stream still exists.
+// Failures do not depend on timing. A call on a stream that has failed, and a call on a stream that
+// fails later, leave an array with the same answer. All ways to query the array agree, even if the
+// stream no longer exists.
 #include "core/failure/left_failures.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// x[i] = 1, for a view that the kernel holds.
+/// x[i] = 1, through a view that the kernel object holds.
 struct SetHeld {
     View<int> x;
     HEDDLE_FN void operator()(std::size_t i) const { x[i] = 1; }
@@ -35,7 +35,7 @@ struct SetAfterPrimary {
     }
 };
 
-/// The objects that calls use. It outlives the failed stream.
+/// The objects that the calls use. They outlive the stream that fails.
 struct Arrays {
     Array<int> x = zeros<int>(test_device(), size), from = full<int>(test_device(), size, 1);
     Array<int> pinned_from = pinned<int>(size), pageable_from = pageable<int>(size);
@@ -45,7 +45,7 @@ struct Arrays {
     std::unique_ptr<Pipeline<int>> pipeline;
     StreamPool pool{test_device()};
     ProgrammaticEvent started;
-    /// One stream for each device but the first, and arrays of the group's ranks.
+    /// A stream for each device except the first, and arrays for the ranks of the group.
     std::vector<Stream> others;
     std::vector<Array<int>> sent, received;
 
@@ -56,7 +56,7 @@ struct Arrays {
     }
 };
 
-/// A public call that writes 1 to all of `x`.
+/// A public call that sets all of `x` to 1.
 struct Call {
     const char* name;
     void (*enqueue)(StreamRef, Arrays&);
@@ -64,15 +64,15 @@ struct Call {
 
 View2D<int> rows_of(Array<int>& x) { return View2D<int>(x.view(), size / 10, 10); }
 
-/// Enqueues a graph's work on `s`.
+/// Captures work, and launches the graph on `s`.
 template <class F> void launch_captured(StreamRef s, Arrays& a, F&& body) {
     Stream capturing(test_device());
     a.graph = capture(capturing, [&] { body(StreamRef(capturing)); });
     a.graph->launch(s);
 }
 
-/// Calls collective(group, streams, sent, received) on all devices under test. The first rank's
-/// stream is `s`, and `x` is the last rank's result.
+/// Calls collective(group, streams, sent, received) on all devices under test. `s` is the first
+/// rank's stream, and `x` receives the last rank's result.
 template <class F>
 void on_all_devices(StreamRef s, Arrays& a, std::size_t sent, std::size_t received,
                     F&& collective) {
@@ -99,7 +99,7 @@ using Streams = std::vector<StreamRef>;
 using From = std::vector<View<const int>>;
 using To = std::vector<View<int>>;
 
-/// Every public call that enqueues writes of an array: scripts/check_docs reports missing ones.
+/// All public calls that enqueue a write of an array. scripts/check_docs reports missing ones.
 constexpr Call calls[] = {
     {"launch", [](StreamRef s, Arrays& a) { launch(s, Set{}, dim(size), a.x, 1); }},
     {"launch, the kernel holds the view",
@@ -196,7 +196,7 @@ constexpr Call calls[] = {
      [](StreamRef s, Arrays& a) {
          on_all_devices(s, a, size, size, [](auto& group, auto& streams, auto&, auto& to) {
              group.broadcast(streams, 0, to);
-             if (group.size() == 1) fill(streams[0], to[0], 1);  // which had no work
+             if (group.size() == 1) fill(streams[0], to[0], 1);  // broadcast had no work
          });
      }},
     {"all_gather",
@@ -272,7 +272,7 @@ constexpr Call calls[] = {
      }},
 };
 
-/// The same through an order by data, which inherits the failure of the current stream.
+/// The same calls through an order_by_data, which inherits the current stream's failure.
 struct CallByData {
     const char* name;
     void (*enqueue)(order_by_data&, Arrays&);
@@ -303,11 +303,11 @@ constexpr CallByData calls_by_data[] = {
     {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
-/// When a stream fails, and whether the stream still exists afterwards.
+/// When a stream fails: before the call, or later. Whether the stream still exists at the query.
 enum class Moment { before, later };
 enum class End { stays, is_destroyed };
 
-/// Enqueues a call on a stream that fails before it or, held back by a gate, after it was enqueued.
+/// Enqueues a call on a stream that fails before the call or, held by a gate, after the call.
 class Failed {
 public:
     Failed(Moment moment, End end, const Call& call, Arrays& arrays)
@@ -327,7 +327,7 @@ public:
     std::optional<Stream> stream{std::in_place, test_device()};
 };
 
-/// Clears all failures at the end of a case.
+/// Clears all failures when a case ends.
 struct Cleared {
     ~Cleared() { (void)clear_errors(); }
 };
@@ -378,7 +378,7 @@ std::string answer(const Question& question, Arrays& arrays) {
 }  // namespace
 
 TEST_CASE("an array that dropped work should have written throws its failure, for each call") {
-    const Reports reports;  // of failures on streams that are destroyed before a query
+    const Reports reports;  // keeps the failures of destroyed streams from standard error
     for (const Call& call : calls)
         for (const Moment moment : {Moment::before, Moment::later})
             for (const End end : {End::stays, End::is_destroyed}) {
@@ -468,13 +468,13 @@ TEST_CASE("an array throws a stream's failure until it is cleared where it is") 
     const Failed failed(Moment::before, End::stays, calls[0], arrays);
     StreamRef here = current_stream(test_device());
     CHECK(answer(questions[0], arrays) == "first");
-    CHECK(here.clear_error() != nullptr);            // which had inherited it
-    CHECK(answer(questions[0], arrays) == "first");  // the stream still has it
+    CHECK(here.clear_error() != nullptr);            // `here` had inherited the failure
+    CHECK(answer(questions[0], arrays) == "first");  // the failed stream still has it
     CHECK(failed.stream->clear_error() != nullptr);
     CHECK(here.clear_error() != nullptr);
-    CHECK(to_host(arrays.x) == Ints(size, 0));  // dropped work stays dropped
+    CHECK(to_host(arrays.x) == Ints(size, 0));  // the dropped work never runs
     calls[0].enqueue(*failed.stream, arrays);
-    CHECK(to_host(arrays.x) == Ints(size, 1));  // new work runs
+    CHECK(to_host(arrays.x) == Ints(size, 1));  // but new work does
 }
 
 TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken it over") {
@@ -487,8 +487,8 @@ TEST_CASE("the failure of a stream that is gone is cleared by whatever has taken
     CHECK(to_host(arrays.x) == Ints(size, 0));
 }
 
-/// Returns the result of calls[0] on a stream that has failed before, or fails later. A GPU runs
-/// work enqueued after a host function even if that function fails (guide, chapter 13).
+/// Returns the result of calls[0] on a stream that has failed, or fails later. If a host function
+/// fails, a GPU still runs the work enqueued after it (guide, chapter 13).
 Ints after(Moment moment) {
     return Ints(size, test_device().is_cuda() && moment == Moment::later ? 1 : 0);
 }
@@ -519,7 +519,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
                 Arrays arrays;
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
-                settle(test_device());  // while it has work pending, its failure is inherited
+                settle(test_device());  // while it has pending work, others inherit its failure
                 clear(*failed.stream);
                 CHECK(to_host(arrays.x) == after(moment));
             }
@@ -543,10 +543,10 @@ TEST_CASE("a branch whose failure has been cleared leaves none when its stream e
             launch_host(base, [] { throw Boom("the base's, which never has both"); });
     };
     fork_join(base, fails, is_first);
-    gate.open();  // the branch's stream was kept for others, as one that has not failed
+    gate.open();  // the branch's stream is kept for reuse, since it has not failed yet
     if (clears_device) (void)clear_errors(test_device());
     else CHECK(base.clear_error() != nullptr);
-    trim_pool(test_device(), 0);  // ends it
+    trim_pool(test_device(), 0);  // ends that stream
     settle(test_device());
     CHECK(answer(questions[0], arrays) == "none");
 }

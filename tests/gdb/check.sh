@@ -1,4 +1,4 @@
-# Prints objects of a stopped program with gdb's pretty-printers.
+# Runs a program in gdb, and prints its objects with heddle's pretty-printers.
 # usage: check.sh PROGRAM PRINTERS. Exit status 77, and a reason, where gdb cannot be used.
 set -euo pipefail
 export LC_ALL=C

@@ -1,4 +1,4 @@
-// The objects that tests/gdb/check.sh prints with gdb: in all states that the printers distinguish.
+// The objects that tests/gdb/check.sh prints, in all states that the pretty-printers distinguish.
 #include <heddle/heddle.hpp>
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace {
 std::atomic<bool> is_open{false};
 }  // namespace
 
-// The debugger stops here.
+// gdb stops here.
 [[gnu::noinline]] void stop_here() { asm volatile("" ::: "memory"); }
 
 int main() {

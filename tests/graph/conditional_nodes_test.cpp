@@ -1,4 +1,4 @@
-// Conditional nodes of graphs: if, while and switch; nested bodies; rejected uses.
+// Conditional nodes of graphs: if, while and switch, nested bodies, and invalid uses.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -161,7 +161,7 @@ TEST_CASE("pinned memory is copied and filled in bodies, whichever device runs t
         const Stream s(device);
         const ScopedStream in(s);
         const Array<int> value = full<int>(s, 1, 1);
-        // Sizes in whole words, in units of four bytes, and in single bytes.
+        // The sizes are whole words, multiples of four bytes, and odd numbers of bytes.
         for (const std::size_t n : {std::size_t{64}, std::size_t{33}}) {
             Array<int> from = pinned<int>(n), to = pinned<int>(n), filled = pinned<int>(n);
             Array<int> back = pinned<int>(n), there = zeros<int>(s, n);
@@ -356,7 +356,7 @@ TEST_CASE("a loop waits for what another stream does, even with one worker") {
     int* const flag = value.data();
     launch_host(other, [flag] { std::atomic_ref(*flag).store(0); });
     const bool ended =
-        eventually([&] { return done.is_complete(); });  // polls: this thread must not run work
+        eventually([&] { return done.is_complete(); });  // polls, so it runs no work itself
     std::atomic_ref(*flag).store(0);
     s.synchronize();
     CHECK(ended);

@@ -1,5 +1,5 @@
-// Nodes that are disabled: the others of their graphs still run, in order. Many shapes of graphs,
-// because CUDA has lost nodes in some (docs/adr/0037).
+// Disabled nodes: the other nodes of the graph still run, in order. Tests many shapes of graphs,
+// because CUDA has skipped nodes in some of them (docs/adr/0037).
 #include "../kernels.hpp"
 #include "../random.hpp"
 #include "../support.hpp"
@@ -19,7 +19,7 @@ View<int> part(Array<int>& memory, std::size_t i) {
     return memory.view().subview(i * length, length);
 }
 
-/// Returns '1' if all of the part is `value`, '0' if it is zero, otherwise '?'.
+/// Returns '1' if the whole part is `value`, '0' if it is zero, and '?' otherwise.
 char state_of(const Ints& memory, std::size_t i, int value) {
     const auto first = memory.begin() + static_cast<std::ptrdiff_t>(i * length);
     const auto all = [&](int wanted) {
@@ -28,8 +28,8 @@ char state_of(const Ints& memory, std::size_t i, int value) {
     return all(value) ? '1' : all(0) ? '0' : '?';
 }
 
-/// The nodes of a small graph that are fills (the others are kernels), its edges, and whether there
-/// is an empty node after all others. The nodes write numbers to arrays of their own.
+/// A small graph. Each node writes numbers to its own array. Some nodes are fills, and the others
+/// are kernels. An empty node may follow all others.
 struct Shape {
     unsigned fills, edges;
     bool has_end;
@@ -57,7 +57,7 @@ public:
         else graph_ = build({nodes_[0], nodes_[1], nodes_[2], nodes_[3]});
     }
 
-    /// Launches the graph over zeros. Returns which nodes ran, as digits.
+    /// Launches the graph on arrays of zeros. Returns one digit for each node: whether it ran.
     std::string launch(StreamRef s, Array<int>& memory) {
         fill(s, memory, 0);
         graph_.launch(s);
@@ -75,7 +75,7 @@ private:
     Graph graph_;
 };
 
-/// Calls `f(shape, disabled)` for every small graph and every fill in it.
+/// Calls `f(shape, disabled)` for every small graph, with every one of its fills.
 template <class F> void for_all(F&& f) {
     for (unsigned fills = 1; fills < 1u << SmallGraph::count; ++fills)
         for (unsigned edges = 0; edges < 1u << SmallGraph::edges; ++edges)
@@ -119,7 +119,7 @@ TEST_CASE("a fill is disabled and enabled between launches, and the other nodes 
     const Here here;
     Array<int> x = zeros<int>(SmallGraph::count * length);
     for_all([&](const Shape& shape, int disabled) {
-        if (shape.edges % 3 != shape.fills % 3) return;  // a third of them: many launches each
+        if (shape.edges % 3 != shape.fills % 3) return;  // only a third: each has many launches
         SmallGraph graph(shape, x);
         CAPTURE(shape.fills, shape.edges, shape.has_end, disabled);
         for (int round = 0; round < 2; ++round) {
@@ -217,7 +217,7 @@ TEST_CASE("fills of large elements that repeat a word are disabled, enabled and 
     expected.front() = expected.back() = repeated(70000);
     CHECK(to_host(here.stream, x) == expected);
     Large one = repeated(5);
-    one.words[7] = 6;  // repeats nothing
+    one.words[7] = 6;  // differs from the fill of a repeated word
     set.with(x, one);
     graph.launch(here.stream);
     CHECK(to_host(here.stream, x) == std::vector<Large>(9, one));
@@ -266,7 +266,7 @@ TEST_CASE("a kernel of a CPU device in a graph is disabled and enabled, launch b
     middle.enable();
     graph.launch(here.stream);
     CHECK(to_host(here.stream, x) == Ints(50, 42));
-    // Each launch runs the graph as it was when launched.
+    // Each launch runs the graph as it was at the time of the launch.
     Gate gate;
     gate.hold(here.stream);
     middle.disable();
@@ -336,7 +336,7 @@ TEST_CASE("launches of a graph in which nothing runs are ordered as others are")
     graph.launch(a);
     graph.launch(b);
     launch(b, Multiply{}, dim(10), x, 2);
-    Array<int> y = full<int>(other, 10, 1);  // work that is not held runs meanwhile
+    Array<int> y = full<int>(other, 10, 1);  // other work can run meanwhile
     other.synchronize();
     gate.open();
     b.synchronize();

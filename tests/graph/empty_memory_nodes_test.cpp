@@ -1,4 +1,4 @@
-// Copies and fills of no elements as nodes: they do nothing, as the same calls do, and keep order.
+// Copy and fill nodes without elements. They have no effect, but keep the order, like the calls.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-// Events that graphs record or wait for, and that are destroyed before the graph.
+// Graphs that record events or wait for them, if an event is destroyed before the graph.
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -69,7 +69,7 @@ TEST_CASE("an event is destroyed while a graph that records it is under way") {
         graph.launch(s);
         graph.reset();
         mark.reset();
-        Event other(test_device(), options);  // must not reuse the state of `mark`
+        Event other(test_device(), options);  // must not get the memory of `mark`
         const Stream held(test_device());
         Gate last;
         last.hold(held);
@@ -122,7 +122,7 @@ TEST_CASE("a batch that is sent again records the event of this time") {
     }
 }
 
-// By the time the CPU stream's wait is processed, the event has been recorded again.
+// When the CPU stream's wait is processed, the event already has a newer record.
 TEST_CASE(
     "a wait of a CPU stream for an event is not held up by a graph that records the event again") {
     const Drained drained;
@@ -138,7 +138,7 @@ TEST_CASE(
         gate.hold(s);
         event.record(s);
         cpu.wait_event(event);
-        after.wait_stream(cpu);  // so the graph's record is ordered after the wait
+        after.wait_stream(cpu);  // so the graph records the event after the wait
         records.launch(after);
         gate.open();
         CHECK(eventually([&] { return after.is_complete(); }));

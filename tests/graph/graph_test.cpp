@@ -1,4 +1,4 @@
-// Graphs built from nodes: order, changes, errors, and the objects that they may outlive.
+// Graphs built from nodes: order, changes, errors, and the destruction of objects that they use.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -196,7 +196,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         const auto error = error_of([&] { (void)a.build(); });
         REQUIRE(error);
         const std::string text = error->what();
-        // 0 is after 1, that after 2, and that after 0.
+        // Node 0 depends on node 1, node 1 on node 2, and node 2 on node 0.
         const auto at = [&](const char* label, std::size_t from) { return text.find(label, from); };
         const std::size_t first = at("#1", 0), second = at("#2", 0), third = at("#3", 0);
         CHECK(first < second);
@@ -226,7 +226,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
             CHECK(mentions(error, "'a', made at "));
             CHECK(mentions(error, ", is in another graph"));
         }
-        b.build().launch();  // `b` is no longer in any graph
+        b.build().launch();  // `b` no longer belongs to a graph
         CHECK(to_host(x) == Ints(10, 2));
     }
     SECTION("an edge into a graph that is built") {
@@ -270,7 +270,7 @@ TEST_CASE("memory is freed after the graphs that were launched with it") {
         auto node = kernel_node(test_device(), AddTo{}, dim(1000), x, y);
         Graph graph = node.build();
         graph.launch(s);
-    }  // graph and array are destroyed before the launch has run
+    }  // the graph and the array are destroyed while the launch is pending
     Array<int> z = full<int>(other, 1000, 9);
     gate.open();
     CHECK(to_host(s, y) == Ints(1000, 3));
@@ -395,8 +395,8 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
         CHECK(to_host(x) == Ints{2 * count});
     }
     SECTION("side by side") {
-        // Fewer on CUDA: after a launch of 10,000 parallel nodes, cuStreamWaitEvent between streams
-        // of two GPUs crashes in the driver (580.159.04; in plain CUDA, too).
+        // Fewer nodes on CUDA: after a launch of 10,000 parallel nodes, the driver (580.159.04)
+        // crashes if one GPU's stream waits for another's. It does so without heddle, too.
         const int count = test_device().is_cuda() ? 1'000 : 10'000;
         auto end = empty_node();
         for (int i = 0; i < count; ++i) end.after(host_node([&] { ++ran; }));

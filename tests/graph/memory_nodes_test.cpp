@@ -1,4 +1,4 @@
-// Memory of graphs, priorities of nodes, fills with any element, and reset of graphs.
+// Memory nodes of graphs, priorities of nodes, fills with elements of any type, and Graph::reset().
 #include <atomic>
 
 #include "kernels.hpp"
@@ -13,8 +13,8 @@ struct Three {
     bool operator==(const Three&) const = default;
 };
 
-/// Appends its name to `order`. The nodes that do so are not ordered, and one thread runs them. The
-/// append is still atomic, because ThreadSanitizer only counts the order that the graph declares.
+/// Appends its own name to `order`. The nodes that do this are not ordered, but one thread runs
+/// them. The append is atomic, because ThreadSanitizer only considers the graph's own order.
 struct Ticket {
     HEDDLE_FN void operator()(std::size_t, View<int> next, View<int> order, int name) const {
 #ifndef __CUDA_ARCH__
@@ -239,7 +239,7 @@ TEST_CASE("among the nodes of a graph that could run on a CPU device, the more u
     constexpr int count = 24;
     Array<int> next = zeros<int>(s, 1), order = zeros<int>(s, count);
     s.synchronize();
-    // All workers but one are kept busy, so that the nodes run one after the other.
+    // Keeps all workers but one busy, so that the nodes run one after the other.
     const Flag go;
     std::atomic<int> busy{0};
     std::vector<Stream> others;
@@ -324,7 +324,7 @@ TEST_CASE("a graph that was reset holds nothing, and what it was launched for go
     CHECK(mentions(error_of([&] { graph.launch(s); }), "holds nothing"));
     gate.open();
     CHECK(to_host(s, x) == Ints(10, 1));
-    graph = add.build();  // the node is no longer in any graph
+    graph = add.build();  // the node no longer belongs to a graph
     graph.launch(s);
     CHECK(to_host(s, x) == Ints(10, 2));
 }

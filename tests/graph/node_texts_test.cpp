@@ -1,4 +1,4 @@
-// Error texts of nodes: the fact, and the remedy.
+// The texts of errors about nodes: the fact and the remedy.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -1,5 +1,5 @@
-// Texts of objects, and the operations that sets and maps need. No kernels: nvcc does not compile
-// fmt 9.
+// Texts for objects, and the comparisons and hashes that sets and maps need. Has no kernels,
+// because nvcc cannot compile fmt 9.
 #include "support.hpp"
 
 #include <heddle/fmt.hpp>
@@ -23,7 +23,7 @@ namespace {
 
 std::string here() { return test_device().name(); }
 
-/// Returns the output of << if to_string() and fmt::format() return the same, else all of them.
+/// Returns the output of <<. If to_string() or fmt::format() differ, returns all three.
 template <class T> std::string text(const T& value) {
     std::ostringstream stream;
     stream << value;

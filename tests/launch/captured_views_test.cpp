@@ -1,4 +1,4 @@
-// Views that lambdas, classes and host functions hold count as arguments do.
+// If a lambda, class or host function holds views, they count like views passed as arguments.
 #include "check/checked_streams.hpp"
 #include "observe/watch.hpp"
 #include "random.hpp"
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace heddle_test {
 
-/// A kernel with members that it does not declare.
+/// A kernel object with members that it does not declare.
 struct SetHeld {
     View<int> to;
     int value;
@@ -54,7 +54,7 @@ template <class F> std::vector<OpAccess> accesses_of(OpKind kind, const F& enque
     return watch.take_only(kind).accesses;
 }
 
-/// Returns 1000 elements, in memory that host functions can reach if `on_host`.
+/// Returns 1000 elements. If `on_host` is true, host functions can access them.
 Array<int> a_thousand(StreamRef s, int value, bool on_host) {
     if (!on_host) return full<int>(s, 1000, value);
     Array<int> x = pinned<int>(1000);
@@ -62,7 +62,7 @@ Array<int> a_thousand(StreamRef s, int value, bool on_host) {
     return x;
 }
 
-/// Enqueues a use of `x` behind a gate, frees x, and checks that x was added to `sum`.
+/// Enqueues a use of `x` behind a gate, and frees x. Then checks that the use added x to `sum`.
 template <class Use> void expect_freed_after(bool on_host, const Use& use) {
     const Stream s(test_device()), other(test_device());
     Array<int> sum = a_thousand(other, 0, on_host);
@@ -72,7 +72,7 @@ template <class Use> void expect_freed_after(bool on_host, const Use& use) {
     gate.hold(s);
     use(s, x, sum);
     x.reset();
-    std::vector<Array<int>> others;  // would get the memory if it were free
+    std::vector<Array<int>> others;  // if the memory were free, these would get it
     for (int i = 0; i < 4; ++i) others.push_back(a_thousand(other, 100, on_host));
     gate.open();
     CHECK(to_host(s, sum) == Ints(1000, 5));
@@ -240,7 +240,7 @@ TEST_CASE("random words, and addresses of arrays among them, are no views") {
     for (int i = 0; i < 1'000'000; ++i) {
         for (std::uint64_t& word : words) {
             word = random.below(~std::size_t{0});
-            if (word % 2 == 0) word = view.word[word % 4];  // the address, or the owner word
+            if (word % 2 == 0) word = view.word[word % 4];  // the address or the owner word
         }
         views += detail::find_views(words, sizeof words, 0, found) != found;
     }

@@ -1,4 +1,4 @@
-// Kernels that hold views, and arguments that do: views() names them.
+// Kernel objects and arguments that hold views, which views() declares.
 #include "check/checked_streams.hpp"
 #include "observe/watch.hpp"
 
@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace heddle_test {
 
-/// An argument that is a class.
+/// A class that is passed as an argument.
 struct Fields {
     View<const int> from;
     View<int> to;
@@ -31,7 +31,7 @@ struct AddHeld {
     HEDDLE_FN void operator()(std::size_t i, int by) const { to[i] += from[i] + by; }
 };
 
-/// A class whose function has the same name and another meaning.
+/// A class whose function views() does not return the views that an object holds.
 struct Camera {
     int count = 2;
     int views() const { return count; }
@@ -100,7 +100,7 @@ TEST_CASE("an array that a kernel holds is freed after it") {
     if (GENERATE(true, false)) launch(s, AddHeld{x, sum}, dim(1000), 0);
     else launch(s, AddFields{}, dim(1000), Fields{x, sum, 0}, x);
     x.reset();
-    std::vector<Array<int>> others;  // would get the memory if it were free
+    std::vector<Array<int>> others;  // if the memory were free, these would get it
     for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
     gate.open();
     CHECK(to_host(s, sum) == Ints(1000, 5));
@@ -126,7 +126,7 @@ TEST_CASE("prepared launches, nodes, captures and batches know the views of clas
     t.s.synchronize();
     t.x.reset();
     CHECK_THROWS_AS(add.launch(t.s), UsageError);
-    t.x = full<int>(t.s, 10, 20);  // perhaps in the same memory
+    t.x = full<int>(t.s, 10, 20);  // may be at the same address
     t.s.synchronize();
     add.set<0>(t.fields(1));
     add.launch(t.s);  // y: 9 + 20 + 4

@@ -1,4 +1,4 @@
-// Host functions: order, allowed calls, captures, exceptions.
+// Host functions: their order, the calls that they may make, their captures and their exceptions.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("any callable may be a host function") {
     launch_host(s, +[] { ++called; });
     launch_host(s, std::function<void()>([] { ++called; }));
     int result = 0;
-    launch_host(s, [&result]() mutable { return ++result; });  // the result is ignored
+    launch_host(s, [&result]() mutable { return ++result; });  // heddle ignores the result
     s.synchronize();
     CHECK(called == 3);
     CHECK(result == 1);
@@ -76,7 +76,7 @@ TEST_CASE("what a host function carries keeps its alignment") {
     std::atomic<int> wrong{0};
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
-        launch_host(s, [] {});  // so that positions in the queue vary
+        launch_host(s, [] {});  // varies the positions in the queue
         launch_host(s, [a = Aligned{}, &wrong] {
             wrong += reinterpret_cast<std::uintptr_t>(&a) % 64 != 0;
         });
@@ -171,12 +171,12 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
     s.synchronize();
     cpu.synchronize();
     CHECK(refused);
-    CHECK(destination == std::vector<int>(1000, 7));  // not written: its owner may be destroyed
+    CHECK(destination == std::vector<int>(1000, 7));  // no copy was enqueued
 }
 
 TEST_CASE("after a host function its thread may wait again") {
-    // A thread that waits may run work of the stream. Afterwards it no longer counts as being in a
-    // host function.
+    // A waiting thread may run the stream's work itself. After that, it must not count as being in
+    // a host function.
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
         launch_host(s, [] {});
@@ -192,7 +192,7 @@ TEST_CASE("a host function may enqueue on CPU streams, its own too") {
     const Flag done;
     launch_host(s, [&, seen] {
         seen.add("outer");
-        other.wait_stream(s);  // ordered after this function
+        other.wait_stream(s);  // ordered after this host function
         seen.note(other, "on another");
         launch_host(other, [done] { done.set(); });
         seen.note(s, "on its own");
@@ -260,7 +260,7 @@ TEST_CASE("host functions of two CPU streams run at the same time") {
     const Drained drained;
     const Stream a(cpu_device()), b(cpu_device());
     if (cpu_workers() < 2) HEDDLE_SKIP("needs two CPU workers");
-    // Each function waits until the other one has started.
+    // Each of the two functions waits until the other one has begun.
     const Flag a_runs, b_runs;
     bool a_met = false, b_met = false;
     launch_host(a, [&, a_runs, b_runs] {
@@ -271,7 +271,7 @@ TEST_CASE("host functions of two CPU streams run at the same time") {
         b_runs.set();
         b_met = a_runs.wait();
     });
-    // Polls, because a thread that waits may run work itself. Two workers must run the functions.
+    // Polls, because a waiting thread may run work itself. Here two workers must run the functions.
     REQUIRE(eventually([&] { return a.is_complete() && b.is_complete(); }));
     CHECK(a_met);
     CHECK(b_met);

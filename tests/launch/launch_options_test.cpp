@@ -1,4 +1,4 @@
-// Launch options and dependent launches: they change no results, and limits are reported.
+// Launch options and dependent launches do not change results. Values beyond limits are reported.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -18,7 +18,7 @@ struct Count3 {
     }
 };
 
-/// y[i] = 2 * y[i] + i, after the preceding kernel; i is "loaded" before the wait.
+/// y[i] = 2 * y[i] + i, after the previous kernel. Computes i before it waits for that kernel.
 struct Step {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<int> y) const {
@@ -29,7 +29,7 @@ struct Step {
     }
 };
 
-/// Lets dependent kernels start before it writes.
+/// Allows dependent kernels to start before it has written.
 struct LateWrite {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const {
         trigger_dependents();
@@ -38,7 +38,7 @@ struct LateWrite {
         x[i] = spun == 1u ? value + 1 - 1 : value;
     }
 };
-/// y[i] += x[i], after the preceding kernel has written x.
+/// y[i] += x[i], after the previous kernel has written x.
 struct TakeOver {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<const int> x, View<int> y) const {

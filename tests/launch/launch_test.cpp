@@ -1,4 +1,4 @@
-// Portable kernels: indices, arguments, order, refusals, failures.
+// Portable kernels: indices, arguments, order, rejected launches, and failures.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -35,7 +35,7 @@ struct Count3 {
 };
 
 struct Scale {
-    float factor;  // a kernel's members are copied with it
+    float factor;  // members are copied with the kernel object
     HEDDLE_FN void operator()(std::size_t i, View<float> y) const { y[i] *= factor; }
 };
 
@@ -93,10 +93,10 @@ struct ThrowAlways {
     }
 };
 
-/// A HEDDLE_FN lambda is a kernel, too. (In a function because nvcc accepts none in a test case.)
+/// A HEDDLE_FN lambda is a kernel, too. nvcc accepts none in a test case, so it is in a function.
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
     int offset = 0;
-    offset += 5;  // not a constant, so it must be captured
+    offset += 5;  // so it is not a constant, and must be captured
     launch(
         s, [offset] HEDDLE_FN(std::size_t i, View<int> y) { y[i] = static_cast<int>(i) + offset; },
         dim(x.size()), x);
@@ -176,7 +176,7 @@ TEST_CASE("extents may be far apart: each index runs once") {
 
 TEST_CASE("any of three extents may be the large one") {
     const Stream s(test_device());
-    const std::size_t big = 140'001;  // more than a CUDA grid's y and z allow
+    const std::size_t big = 140'001;  // exceeds the limit of a CUDA grid's y and z
     const int which = GENERATE(0, 1, 2);
     const std::size_t nx = which == 0 ? big : 2, ny = which == 1 ? big : 2,
                       nz = which == 2 ? big : 2;
@@ -218,7 +218,7 @@ TEST_CASE("a product of extents that fits a number, and that no device gets thro
 }
 
 TEST_CASE("a negative extent is refused where it is written, and the message has it") {
-    const auto count = static_cast<std::size_t>(-3);  // the result of converting a negative number
+    const auto count = static_cast<std::size_t>(-3);  // as if a negative number was converted
     const auto minus = static_cast<std::size_t>(-1);
     const unsigned line = __LINE__ + 1;
     const auto error = error_of([&] { (void)dim(count); });
@@ -271,7 +271,7 @@ TEST_CASE(
         launch(s, SumOfMany{}, dim(10), to, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
                Aligned{last});
     };
-    constexpr int sum = 136;  // of 1 to 16
+    constexpr int sum = 136;  // the sum of 1 to 16
     launch_many(x, 1000);
     Graph captured = capture(s, [&] { launch_many(y, 2000); });
     captured.launch(s);
@@ -335,7 +335,7 @@ TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
     launch(s, Add{}, dim(10), x, 1);
     CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
     CHECK(to_host(s, x) ==
-          std::vector<int>(10, 1));  // would not return if it ran on the current stream
+          std::vector<int>(10, 1));  // would never return if it ran on the current stream
 }
 
 TEST_CASE("a kernel waits its turn on its stream") {

@@ -1,4 +1,4 @@
-// Code that is loaded before it is needed, and launches that load it while the device is busy.
+// Code that is loaded before it is needed, and launches that load code while the device is busy.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-// Kernels for this file only. Each has its first launch in a particular test.
+// Kernels that only this file uses. Each is first launched in a particular test.
 struct NotLoaded {
     HEDDLE_FN void operator()(std::size_t i, View<int> y) const { y[i] = 1; }
 };
@@ -19,7 +19,7 @@ struct Loaded {
     template <class T> HEDDLE_FN void operator()(std::size_t i, View<T> y) const { y[i] = T(3); }
 };
 
-/// Returns why launches do not load code here, or an empty string if they do.
+/// Returns why launches load no code here. Returns an empty string if they do.
 std::string no_loads() {
     if (test_device().is_cpu()) return "CPU devices load no code";
     const char* loading = std::getenv("CUDA_MODULE_LOADING");
@@ -73,7 +73,7 @@ TEST_CASE("a preloaded kernel, in all its instantiations, is launched beside a b
     const std::uint64_t before = code_loads_while_busy();
     launch(s, Loaded{}, dim(10), x);
     launch(s, Loaded{}, dim(10), y);
-    s.synchronize();  // returns while the other stream is held
+    s.synchronize();  // returns although the other stream is held
     CHECK(code_loads_while_busy() == before);
     gate.open();
     CHECK(to_host(s, x) == std::vector<int>(10, 3));
@@ -90,7 +90,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     const Policy policy(CodeLoadPolicy::warn);
     Gate gate;
     gate.hold(busy);
-    // A host function holds the stream, not a kernel, so loading does not have to wait for it.
+    // Not a kernel but a host function holds the stream, so loading need not wait.
     launch(s, Told{}, dim(10), x);
     CHECK(reports.count() == 1);
     launch(s, Told{}, dim(10), x);
@@ -99,7 +99,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     CHECK(to_host(s, x) == std::vector<int>(10, 2));
 }
 
-// Must be last: it loads code that the other cases need unloaded.
+// Must be the last case, because it loads code that must be unloaded in the other cases.
 TEST_CASE("preloading is possible on every device, and changes no results", "[preload]") {
     preload(test_device(), Add{}, Multiply{});
     preload_all(test_device());

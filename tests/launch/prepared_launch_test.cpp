@@ -1,4 +1,4 @@
-// Prepared launches: prepared once, launched many times.
+// Prepared launches: they are prepared once and launched many times.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -71,8 +71,8 @@ TEST_CASE("a prepared launch refuses arrays that are gone and streams of other d
 }
 
 namespace {
-/// Makes arrays on the stream until one has this record, which a freed array had. It is the first
-/// one unless another thread makes arrays.
+/// Makes arrays on the stream until one has this record, which a freed array had before. Usually
+/// the first array has it. Other threads may make arrays, too, and get the record.
 std::optional<Array<int>> array_in(const detail::Block* record, StreamRef s) {
     std::vector<Array<int>> others;
     for (int i = 0; i < 1000; ++i) {
@@ -121,7 +121,7 @@ TEST_CASE("an argument may change to an array in the record of another argument'
     y.reset();
     const std::optional<Array<int>> z = array_in(record, s);
     REQUIRE(z);
-    add.set<0>(z->view());  // which is unrelated to y
+    add.set<0>(z->view());  // z is unrelated to y
     CHECK_THROWS_AS(add.launch(s), UsageError);
     Array<int> w = full<int>(s, 10, 3);
     add.set<1>(w);

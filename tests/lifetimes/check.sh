@@ -1,5 +1,5 @@
-# Compiles a file with clang, and looks whether it warns of the lines marked `// warns`, and of no
-# others. Says why, with status 77, where there is no clang.
+# Compiles a file with clang. clang must warn about each line marked `// warns`, and about no other
+# line. Without clang, prints the reason and exits with status 77.
 # usage: check.sh INCLUDE_DIRECTORY FILE [CLANG...]
 set -euo pipefail
 export LC_ALL=C

@@ -1,5 +1,5 @@
-// Views that outlive their array, about which clang warns; see check.sh. A comment "warns" ends a
-// line that must have a warning; all other lines must have none.
+// Views that outlive their arrays. clang warns about them; see check.sh. A line that ends with the
+// comment "warns" must cause a warning. Other lines must cause none.
 #include <span>
 #include <vector>
 
@@ -89,7 +89,7 @@ void right(std::size_t n, StreamRef s, Owner& owner, std::vector<float>& host) {
     View<const float> read = fixed, of_temporary = fixed.view().first(1), of_owner = owner.part();
     View<float> of_host = host, of_span = std::span<float>(host).first(1);
     part = all.first(2), last = View<float>(x).first(1);
-    // Arrays that are temporaries may be arguments: they are freed after the work.
+    // A temporary array may be an argument: it is freed after the work.
     launch(s, Scale{}, dim(n), make(n));
     launch(s, Scale{}, dim(n), make(n).view());
     launch(s, Scale{}, dim(3), make(n).first(3));

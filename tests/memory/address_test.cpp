@@ -1,5 +1,5 @@
-// Addresses within arrays, without a view of the array: they are the array's memory, in stream
-// order, in captures and in nodes, and the array lives as long as they are used.
+// Addresses within arrays, used without a view. They count as uses of the array: in stream order,
+// in captures and in nodes. The array's memory lives until such uses are complete.
 #include "core/memory/block_index.hpp"
 #include "core/memory/block_records.hpp"
 #include "kernel_launches.hpp"
@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::size_t n = 1000;
 
-/// Returns a view of the same elements that does not refer to the array.
+/// Returns a view of the same elements without a reference to the array.
 template <class T> View<T> raw(Array<T>& x) { return {x.data(), x.size()}; }
 template <class T> View<const T> raw_source(const Array<T>& x) { return {x.data(), x.size()}; }
 
-/// Runs the call on another thread, and opens the gate once the call has returned. Returns whether
-/// it returned while the gate was closed.
+/// Runs the call on another thread. Opens the gate after the call has returned. Returns whether the
+/// call returned while the gate was closed.
 template <class F> bool returns_at_once(Gate& gate, F&& call) {
     const Flag returned;
     bool in_time = false;
@@ -40,7 +40,7 @@ template <class F> bool returns_at_once(Gate& gate, F&& call) {
     return in_time;
 }
 
-/// Two arrays on a stream that is held: 7 is about to be written to `x`.
+/// Two arrays on a held stream. The held work will write 7 to `x`.
 struct Held {
     Drained drained;
     Stream s{test_device()};
@@ -118,7 +118,7 @@ TEST_CASE("an array lives until copies and fills of its addresses have run") {
     source.reset();
     destination.reset();
     filled.reset();
-    // Memory freed too early would be found here: written over, or written to.
+    // If memory were freed too early, these arrays would reuse it, and contents would be wrong.
     std::vector<Array<int>> next;
     for (int i = 0; i < 8; ++i) next.push_back(full<int>(allocating, n, 9));
     allocating.synchronize();

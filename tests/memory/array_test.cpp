@@ -32,7 +32,7 @@ TEST_CASE(
     const ScopedStream in{s};
     Array<int> x = full<int>(5, 3);
     CHECK(x.device() == test_devices().back());
-    CHECK_FALSE(s.is_complete());  // the gate holds up the fill
+    CHECK_FALSE(s.is_complete());  // the gate delays the fill
     gate.open();
     CHECK(to_host(x) == std::vector<int>(5, 3));
 }
@@ -170,7 +170,7 @@ template <class T> bool is_aligned(const Array<T>& array) {
 
 TEST_CASE("all memory is aligned to 256 bytes, as CUDA's is") {
     const Stream s(test_device());
-    for (int round = 0; round < 3; ++round) {  // memory that is reused, too
+    for (int round = 0; round < 3; ++round) {  // also tests memory that is reused
         for (const std::size_t size : {1u, 3u, 100u, 300u, 5000u, 100'000u}) {
             const Array<char> a = empty<char>(s, size), b = empty<char>(s, size);
             CHECK((is_aligned(a) && is_aligned(b)));
@@ -235,7 +235,7 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
     const auto of_zeros = error_of([&] { (void)zeros<double>(s, much); });
     REQUIRE(of_zeros);
     CHECK(of_zeros->code() == ErrorCode::out_of_memory);
-    if (!test_device().is_cuda()) CHECK(of_zeros->call() == "zeros");  // GPUs name the native call
+    if (!test_device().is_cuda()) CHECK(of_zeros->call() == "zeros");  // on GPUs: the native call
     CHECK_FALSE(s.is_poisoned());
     CHECK(to_host(s, full<int>(s, 100, 7)) == std::vector<int>(100, 7));
 }

@@ -1,4 +1,4 @@
-// Copies of rectangles.
+// Copies of rectangles between arrays.
 #include "support.hpp"
 
 #include <limits>
@@ -14,8 +14,8 @@ std::vector<int> counting(std::size_t n) {
     return v;
 }
 
-/// Returns `destination` after a rectangle of `rows` x `columns` was copied to its index `to` from
-/// index `from` of `source`.
+/// Returns `destination` after copying a rectangle of `rows` x `columns`. It is copied from index
+/// `from` of `source` to index `to`.
 std::vector<int> pasted(std::vector<int> destination, std::size_t to, std::size_t to_pitch,
                         const std::vector<int>& source, std::size_t from, std::size_t from_pitch,
                         std::size_t rows, std::size_t columns) {
@@ -104,7 +104,7 @@ TEST_CASE("a rectangle that is not in its memory cannot be made") {
     const View<int> v(memory);
     const std::size_t huge = std::numeric_limits<std::size_t>::max();
     CHECK_NOTHROW(View2D(v, 10, 10));
-    CHECK_NOTHROW(View2D(v, 10, 1, 11));  // ends with element 99
+    CHECK_NOTHROW(View2D(v, 10, 1, 11));  // its last element has index 99
     CHECK_NOTHROW(View2D(v, 0, 200));
     CHECK_THROWS_AS(View2D(v, 11, 10), UsageError);
     CHECK_THROWS_AS(View2D(v, 10, 2, 11), UsageError);

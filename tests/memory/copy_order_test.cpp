@@ -1,4 +1,4 @@
-// Copies without a named stream: the stream that they run on, and the work that they wait for.
+// Copies without an explicit stream: which stream they run on, and which work they wait for.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -6,7 +6,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Collects the streams on which copies are enqueued during its lifetime.
+/// Collects the streams on which copies are enqueued while this object exists.
 class CopyWatch final : public Observer {
 public:
     CopyWatch() { add_observer(*this); }
@@ -124,7 +124,7 @@ TEST_CASE("what both devices' streams are given after a copy comes after it", "[
     b.synchronize();
     gate.hold(b);
     copy(y, x);
-    fill(a, x, 9);  // would overwrite the source too early if it did not wait
+    fill(a, x, 9);  // would overwrite the source too early, without a wait
     launch(b, Add{}, dim(1000), y, 10);
     settle(a.device());
     gate.open();
@@ -146,7 +146,7 @@ TEST_CASE("a copy with a stream is ordered with that stream only", "[multi]") {
     const Counted counted;
     copy(c, y, x);
     CHECK(counted.since().waits_inserted == 0);
-    c.synchronize();  // would not return if it waited for a or b
+    c.synchronize();  // would block if it waited for a or b
     CHECK(to_host(c, y) == std::vector<int>(1000, 1));
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("to_host without a stream uses the array's device and its current stre
     const ScopedDevice elsewhere{cpu_device()};
     fill(s, x, 3);
     CHECK(to_host(x) ==
-          std::vector<int>(100, 3));  // ordered after the fill, though another device is current
+          std::vector<int>(100, 3));  // follows the fill, although another device is current
 }
 
 TEST_CASE("to_host waits for its own stream and for no other") {
@@ -181,5 +181,5 @@ TEST_CASE("to_host waits for its own stream and for no other") {
     const Stream held(test_device()), s(test_device());
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // not held up
+    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // the copy is not delayed
 }

@@ -1,4 +1,4 @@
-// Copies: results, rejected calls, order.
+// Copies: their results, their order, and rejected calls.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -145,7 +145,7 @@ TEST_CASE("a pageable array that nothing writes is copied from without waiting, 
     std::fill(host.data(), host.data() + 100, 1);
     gate.hold(s);
     std::thread opener(
-        [&] {  // so that a copy which waits for the gate makes the test fail, not hang
+        [&] {  // a copy that waits for the gate makes the test fail instead of making it hang
             in_time = returned.wait();
             gate.open();
         });
@@ -168,7 +168,7 @@ TEST_CASE("a pageable array that a stream is still to write is copied from after
     other.synchronize();
     gate.hold(s);
     launch(s, Set{}, dim(100), host, 2);
-    other.wait_stream(s);  // the user has to order this
+    other.wait_stream(s);  // the user must order this explicitly
     std::thread opener([&] { gate.open(); });
     copy(other, x, host);
     opener.join();
@@ -177,7 +177,7 @@ TEST_CASE("a pageable array that a stream is still to write is copied from after
 
 TEST_CASE("a large pageable source may be changed as soon as the copy returns") {
     const Stream s(test_device());
-    const std::size_t n = 20'000'000;  // more than the staging buffers hold
+    const std::size_t n = 20'000'000;  // does not fit into the staging buffers
     std::vector<int> source = counting(n);
     Array<int> x = empty<int>(s, n);
     copy(s, x, source);
@@ -189,8 +189,8 @@ TEST_CASE("a large pageable source may be changed as soon as the copy returns") 
 }
 
 namespace {
-/// Enqueues copies from pageable memory on a held stream of a CPU device, which changes the first
-/// element before the copies run.
+/// Enqueues copies from pageable memory on a held stream of a CPU device. The stream changes the
+/// first element before the copies run.
 struct ReadAtCall {
     Drained drained;
     Stream s{cpu_device()};
@@ -201,7 +201,7 @@ struct ReadAtCall {
         gate.hold(s);
         launch_host(s, [this] { source[0] = 9; });
     }
-    /// Runs a call that may wait for the stream, and opens the gate when it has enqueued something.
+    /// Makes a call that may wait for the stream. Once it has enqueued work, opens the gate.
     template <class F> void run(F&& call) {
         const auto& submissions = detail::Access::state(s).submissions;
         const std::uint64_t before = submissions.load();
@@ -211,7 +211,7 @@ struct ReadAtCall {
         caller.join();
     }
 };
-/// An array of a CPU device that is ready for any stream.
+/// Returns an array of a CPU device that any stream may use immediately.
 Array<int> made_elsewhere(std::size_t n) {
     const Stream s(cpu_device());
     Array<int> x = empty<int>(s, n);

@@ -1,4 +1,4 @@
-// Fills: values of every size, parts, order, refusals.
+// Fills: values of all sizes, parts of arrays, order, and rejected calls.
 #include "support.hpp"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Wide {
     bool operator==(const Wide&) const = default;
 };
 
-/// Counts the wrong fills of the middle of an array, at several offsets and lengths.
+/// Fills the middle of an array, at several offsets and lengths. Returns the number of errors.
 template <class T> int wrongly_filled(const T& background, const T& value) {
     const Stream s(test_device());
     int wrong = 0;
@@ -154,7 +154,7 @@ TEST_CASE("a fill of no memory is refused, a fill of nothing does nothing") {
 }
 
 namespace {
-/// Returns 6 rows of 10 elements, of which a rectangle of 4 x 3 from row 1, column 2 was filled.
+/// Returns 6 rows of 10 elements. A rectangle of 4 x 3 was filled, from row 1 and column 2 on.
 template <class T> std::vector<T> with_rectangle(const T& background, const T& value) {
     std::vector<T> x(60, background);
     for (std::size_t row = 1; row < 5; ++row)

@@ -21,7 +21,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Handles are passed in the environment of child processes, as hexadecimal digits.
+/// Passes handles to child processes in their environment, as hexadecimal digits.
 template <class H> std::string as_text(const H& handle) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&handle);
     std::string text;
@@ -125,9 +125,9 @@ TEST_CASE("child: fills a shared part", "[.child]") {
         Array<int> x = import_array<int>(given());
         CHECK(x.size() == 20);
         fill(s, x, 2);
-        Array<int> twice = import_array<int>(given());  // imports the same memory again
+        Array<int> twice = import_array<int>(given());  // imports the same memory a second time
         CHECK(to_host(s, twice) == Ints(20, 2));
-    }  // destroyed while the stream may still fill it
+    }  // destroyed although the stream may still fill the array
     s.synchronize();
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
         Array<int> whole = import_array<int>(given());
         order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
         launch(order, Set{}, dim(100), whole, 7);
-    }  // its work is pending
+    }  // work on `whole` is still pending
     order.task({writes(y)}, [](StreamRef) {});
     launch(order, CopyKernel{}, dim(20), part, y);
     launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
@@ -200,7 +200,7 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     crooked.size = 1;
     crooked.check = detail::check_of(crooked);
     CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not be aligned"));
-    EventHandle other_kind;  // begins with the same members
+    EventHandle other_kind;  // starts with the same members
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
@@ -249,7 +249,7 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     }
     for (int i = 0; i < 3; ++i) {
         const int* next = nullptr;
-        CHECK(eventually([&] {  // users of the last one are polled in the background
+        CHECK(eventually([&] {  // a background thread polls the last memory's users
             const Array<int> x = shareable<int>(test_device(), size);
             next = x.data();
             return next == last;
@@ -348,7 +348,7 @@ TEST_CASE("a process waits for what another one has recorded on its event") {
         s.wait_event(added);
         const Ints found = to_host(s, x);
         added.synchronize();
-        unlink(file.c_str());  // the child may end now
+        unlink(file.c_str());  // lets the child end
         other.join();
         INFO(child.output);
         CHECK(has_recorded);
@@ -364,7 +364,7 @@ TEST_CASE("child: records a shared event", "[.child]") {
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
-    // On CUDA, the process that recorded an event must keep it until no process waits for it.
+    // On CUDA, the process that recorded an event must keep it until no other process waits for it.
     const char* const file = std::getenv("HEDDLE_TEST_FILE");
     std::ofstream(file) << "recorded";
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
@@ -445,11 +445,11 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
     s.synchronize();
     SECTION("recorded and waited for by nodes") {
         Graph waits = wait_node(event).build();
-        waits.launch(s);  // the event was never recorded: no wait
+        waits.launch(s);  // no wait, because the event was never recorded
         s.synchronize();
         Graph records =
             record_node(event).after(kernel_node(test_device(), Add{}, dim(100), x, 1)).build();
-        records.instantiate();  // may wait for the device, so not while a stream is held
+        records.instantiate();  // may wait for the device, so no stream is held yet
         Gate gate;
         gate.hold(s);
         records.launch(s);
@@ -468,7 +468,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
             record_external(s, event);
         });
         Graph waits = capture(other, [&] { wait_external(other, event); });
-        records.instantiate();  // may wait for the device, so not while a stream is held
+        records.instantiate();  // may wait for the device, so no stream is held yet
         waits.instantiate();
         Gate gate;
         gate.hold(s);
@@ -514,8 +514,8 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     event.synchronize();
 }
 
-// On CUDA, the records of an interprocess event complete in the order in which they were made: the
-// newer record's stream waits for the older record's stream (docs/measurements.md).
+// On CUDA, the records of an interprocess event complete in the order of their calls. The stream of
+// a newer record waits for the stream of an older one (docs/measurements.md).
 #define SKIP_WHERE_RECORDS_WAIT()                                                                  \
     if (test_device().is_cuda())                                                                   \
     HEDDLE_SKIP("on CUDA, a newer record of a shared event waits for an older one")
@@ -550,8 +550,8 @@ TEST_CASE("another process waits for the record of a shared event that was newes
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
-    event.record(b);       // completes at once
-    unlink(file.c_str());  // lets the child wait for this record, too
+    event.record(b);       // this record completes at once
+    unlink(file.c_str());  // the child may wait for this record, too
     const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
     gate.open();
     other.join();
@@ -602,7 +602,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     Event event(test_device(), {.interprocess = true});
     Gate gate;
     gate.hold(s);
-    // A GPU's queue holds some thousand entries; if it is full, the next call blocks the host.
+    // A GPU's queue holds a few thousand entries. If it is full, the next call blocks the host.
     const int records = test_device().is_cuda() ? 200 : 5000;
     for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
@@ -621,7 +621,7 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
     Event event(test_device(), {.interprocess = true});
     Batch batch({.on_cpu = true});
     Graph graph = capture(s, [&] { record_external(s, event); });
-    // Two of its records are ordered with nothing, and one is ordered with both.
+    // The graph has three record nodes: two without an order, and one after both.
     const auto first = record_node(event), second = record_node(event);
     Graph nodes = record_node(event).after(first, second).build();
     Gate gate;
@@ -649,7 +649,7 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
 }
 
 namespace {
-/// Records the event on ever more streams that the gate holds, and returns the error that ends it.
+/// Records the event on more and more held streams. Returns the error of the first refusal.
 std::optional<Error> record_until_refused(Event& event, const Gate& gate,
                                           std::vector<Stream>& streams) {
     std::optional<Error> refused;
@@ -673,7 +673,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     REQUIRE(refused);
     gate.hold(s);
     event.record(s);
-    // The second record is refused after the first one has been prepared.
+    // The second record is refused after the first was already prepared.
     Graph graph = record_node(full).after(record_node(event)).build();
     int unsupported = 0;
     for (int i = 0; i < 1100; ++i) {
@@ -690,7 +690,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     waiter.synchronize();
     CHECK(event.is_complete());
     for (const Stream& one : streams) one.synchronize();
-    // Two streams with pending records: the failed launches have left room for both.
+    // There is room for two streams with pending records: the failed launches used none.
     Gate second;
     second.hold(s);
     graph.launch(s);
@@ -784,7 +784,7 @@ TEST_CASE("child: goes on without its first thread", "[.child]") {
         s.synchronize();
         _exit(7);
     }).detach();
-    syscall(SYS_exit, 0);  // ends this thread only, as pthread_exit() does
+    syscall(SYS_exit, 0);  // like pthread_exit(), ends only this thread
 }
 
 TEST_CASE("the child of a process that waits for another process's event can wait for it too") {
@@ -814,7 +814,7 @@ TEST_CASE("child: waits as its own child does", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
-    s.wait_event(event);  // from here on, a thread of this process polls the event
+    s.wait_event(event);  // a thread of this process polls the event from now on
     const ChildResult child = run_forked([&] {
         const Stream mine(test_device());
         mine.wait_event(event);
@@ -829,7 +829,7 @@ TEST_CASE("child: waits as its own child does", "[.child]") {
 }
 
 namespace {
-/// Forges a handle as a malicious process of the same user could, with a valid checksum.
+/// Forges a handle with a valid checksum, like a malicious process of the same user.
 ArrayHandle forged_handle(int descriptor) {
     struct stat is {};
     REQUIRE(fstat(descriptor, &is) == 0);

@@ -1,4 +1,4 @@
-// Memory that arrays have freed is kept by their streams, and used again where order allows it.
+// Streams cache the memory of freed arrays, and reuse it if the order of work allows that.
 #include "child.hpp"
 #include "core/memory/size_class.hpp"
 #include "kernel_launches.hpp"
@@ -17,17 +17,17 @@ using namespace heddle_test;
 
 namespace {
 
-// In ints. Other tests allocate no arrays of this class.
+// A number of ints. Other tests allocate no arrays of this size class.
 constexpr std::size_t n = 77'777;
 
 std::size_t held() { return statistics(test_device()).held; }
 
-/// AddressSanitizer's builds keep memory only while its stream is idle.
+/// With AddressSanitizer, a stream caches memory only if it is idle.
 #define SKIP_IF_POISONED()                                                                         \
     if (HEDDLE_TEST_SANITIZED && HEDDLE_TEST_TSAN == 0)                                            \
     HEDDLE_SKIP("memory of streams with pending work is not kept under AddressSanitizer")
 
-/// Frees an array on the stream and returns where it was.
+/// Frees an array on the stream. Returns its former address.
 const int* free_one(StreamRef s, std::size_t size = n) {
     const int* at = nullptr;
     {
@@ -84,7 +84,7 @@ TEST_CASE("a stream does not get memory that another one freed and it is not ord
     x.reset();
     const Array<int> y = full<int>(b, n, 2);
     CHECK(y.data() != at);
-    CHECK(to_host(b, y) == Ints(n, 2));  // does not wait for the gate
+    CHECK(to_host(b, y) == Ints(n, 2));  // returns although the gate is closed
 }
 
 TEST_CASE("a stream gets memory that a stream freed before it was waited for") {
@@ -145,7 +145,7 @@ TEST_CASE("no user keeps memory that another one may still use") {
     b.synchronize();
     Gate gate;
     gate.hold(a);
-    launch(a, Add{}, dim(n), x, 1);  // b is not ordered after this, nor a after b
+    launch(a, Add{}, dim(n), x, 1);  // no wait orders b after this, or a after b
     x.reset();
     const Array<int> of_a = empty<int>(a, n), of_b = empty<int>(b, n);
     CHECK(of_a.data() != at);
@@ -177,7 +177,7 @@ TEST_CASE("what one stream frees and never uses does not add up while another ma
         const Event made = maker.record_event();
         user.wait_stream(maker);
         launch(user, Add{}, dim(n), x, 1);
-        user.synchronize();  // heddle knows of no order of the maker after this
+        user.synchronize();  // as far as heddle knows, the maker is not ordered after this
     }
     CHECK(held() <= before + 100 * n * sizeof(int));
 }
@@ -186,13 +186,13 @@ TEST_CASE("memory that is used again is at most an eighth larger than what is as
     const Stream s(test_device());
     const int* const at = free_one(s, 64 * 1000);
     {
-        const Array<int> smaller = empty<int>(s, 64 * 970);  // in the same class
+        const Array<int> smaller = empty<int>(s, 64 * 970);  // of the same size class
         CHECK(smaller.data() == at);
     }
     const Array<int> small = empty<int>(s, 64 * 800);
     CHECK(small.data() != at);
     const int* const less = free_one(s, 64 * 2000);
-    const Array<int> more = empty<int>(s, 64 * 2020);  // likewise
+    const Array<int> more = empty<int>(s, 64 * 2020);  // of the same size class
     CHECK(more.data() != less);
     for (std::size_t size = 1; size < std::size_t{1} << 39; size += size / 100 + 1) {
         const std::size_t whole = detail::whole_size(size);
@@ -369,7 +369,7 @@ TEST_CASE("memory of one device is not kept by a stream of another that used it"
         x = zeros<int>(on_0, n);
         on_0.synchronize();
     }
-    launch(on_1, Add{}, dim(n), x, 1);  // the only user that has not ended
+    launch(on_1, Add{}, dim(n), x, 1);  // the only user that still exists
     const std::size_t before = statistics(all[1]).held;
     x.reset();
     CHECK(statistics(all[1]).held == before);

@@ -1,4 +1,4 @@
-// Ways to make arrays: constructors, devices in place of streams, lists of values, clones, bools.
+// Ways to make arrays: constructors, devices instead of streams, lists of values, clones, bools.
 #include "support.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Copies between two devices of one kind: every shape, on either side's stream, with and without
-// access, in graphs.
+// Copies between two devices of one kind. Tests every shape on either side's stream, with and
+// without peer access, and in graphs.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -17,7 +17,7 @@ Ints counted_up(std::size_t n, int first = 0) {
     return values;
 }
 
-/// Returns `to` after a rectangle of `high` x `wide` elements was copied into it from `from`.
+/// Returns `to` after copying `high` x `wide` elements from `from` into it.
 Ints with_rectangle(Ints to, std::size_t to_at, std::size_t to_pitch, const Ints& from,
                     std::size_t from_at, std::size_t from_pitch, std::size_t high,
                     std::size_t wide) {
@@ -27,7 +27,7 @@ Ints with_rectangle(Ints to, std::size_t to_at, std::size_t to_pitch, const Ints
     return to;
 }
 
-/// A stream and an array on each of two devices, and the expected contents of the arrays.
+/// Two devices with a stream and an array each. Has the expected contents of both arrays.
 struct Sides {
     Stream a, b;
     Array<int> on_a, on_b;
@@ -39,7 +39,7 @@ struct Sides {
         copy(b, on_b, in_b);
         synchronize();
     }
-    /// Makes copies of every shape from a to b on `stream`, and checks all of b after each.
+    /// Makes copies of every shape from a to b on `stream`. Checks all of b after each copy.
     void copy_every_shape(StreamRef stream) {
         const auto is = [&](const Ints& expected) {
             stream.synchronize();
@@ -183,7 +183,7 @@ TEST_CASE("memory given up while a copy from another device still reads it stays
         copy(b, target, source);
     }
     Array<int> taken =
-        full<int>(a, 10'000, 9);  // may get the same memory; if so, runs after the copy
+        full<int>(a, 10'000, 9);  // may get the same memory; then it must run after the copy
     gate.open();
     CHECK(to_host(b, target) == Ints(10'000, 7));
     CHECK(to_host(a, taken) == Ints(10'000, 9));

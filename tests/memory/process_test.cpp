@@ -1,5 +1,5 @@
-// Processes: the environment, exit with work pending, static objects in any order, the default
-// report hook.
+// Processes: environment variables, exit with pending work, static objects in any order, and the
+// default report hook.
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -16,16 +16,16 @@ using namespace heddle_test;
 
 namespace {
 
-/// Runs a hidden test case. It must succeed, and heddle must print nothing.
+/// Runs a hidden test case. It must succeed, and heddle must not print anything.
 void expect_clean(const std::string& name) {
     const ChildResult child = run_test_case(name);
     INFO(child.output);
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(child.output.find("heddle:") == std::string::npos);  // nothing reported
+    CHECK(child.output.find("heddle:") == std::string::npos);  // heddle printed no message
 }
 
-/// Objects of every kind, with work pending.
+/// Objects of every kind. Some have pending work.
 struct Everything {
     Stream stream;
     Stream second;
@@ -55,7 +55,7 @@ struct Everything {
     }
 };
 
-/// Uses heddle when it is destroyed, which is after main.
+/// Uses heddle in its destructor, which runs after main().
 struct UsesHeddleLate {
     ~UsesHeddleLate() {
         const Stream s(cpu_device());
@@ -96,7 +96,7 @@ TEST_CASE("child: exit with static objects made before heddle was used", "[.chil
 
 TEST_CASE("child: exit with a stream that is held for ever", "[.child]") {
     end_if_it_hangs();
-    static Gate* const gate = new Gate;  // never opened or destroyed
+    static Gate* const gate = new Gate;  // is never opened or destroyed
     static Stream s(test_device());
     gate->hold(s);
     launch_host(s, [] {});
@@ -168,12 +168,12 @@ TEST_CASE("exit inside of scopes does no harm") {
     const ChildResult child = run_test_case("child: exit inside of scopes");
     INFO(child.output);
     CHECK(child.signal == 0);
-    CHECK(child.status == 0);  // failures may be reported
+    CHECK(child.status == 0);  // the child may report failures
 }
 
 // The environment ---------------------------------------------------------------------------------
 
-/// The number of CPU devices, queried before main if HEDDLE_TEST_EARLY is set.
+/// If HEDDLE_TEST_EARLY is set: the number of CPU devices, queried before main().
 const int asked_before_main =
     std::getenv("HEDDLE_TEST_EARLY") != nullptr ? device_count(DeviceKind::cpu) : 0;
 
@@ -268,7 +268,7 @@ TEST_CASE("a number in the environment that cannot be taken as it is is reported
 
     const auto without =
         run_test_case("child: says what devices there are", {"HEDDLE_CPU_THREADS="});
-    CHECK(without.output.find("heddle:") == std::string::npos);  // an empty value counts as unset
+    CHECK(without.output.find("heddle:") == std::string::npos);  // an empty value is like none
     const std::size_t at = without.output.find("workers:") + 8;
     const std::string cores = without.output.substr(at, without.output.find('\n', at) - at);
     for (const char* value : {"abc", "2x", "1.5"})
@@ -317,7 +317,7 @@ TEST_CASE("without a report hook errors that cannot be thrown go to standard err
 }
 
 namespace {
-/// On destruction, releases the host function that the stream's work waits for, and then
+/// An object whose destructor releases a host function that holds the stream's work, and then
 /// synchronises the stream.
 struct SynchronisesLate {
     Flag release;
@@ -331,7 +331,7 @@ struct SynchronisesLate {
     }
 };
 
-/// Returns whether the main thread sleeps.
+/// Returns whether the main thread is sleeping.
 bool main_thread_is_blocked() {
     const std::string self = std::to_string(getpid());
     std::ifstream file("/proc/" + self + "/task/" + self + "/stat");
@@ -343,7 +343,7 @@ bool main_thread_is_blocked() {
 
 TEST_CASE("child: waits after main for work that a worker makes ready as it ends", "[.child]") {
     end_if_it_hangs();
-    static SynchronisesLate late;  // made before the executor, so destroyed after its end
+    static SynchronisesLate late;  // made before the executor, so destroyed after the executor
     static Stream slow(cpu_device());
     late.stream = std::make_unique<Stream>(cpu_device());
     const Flag running;

@@ -26,7 +26,7 @@ TEST_CASE("ranges overlap if neither ends before the other begins") {
     CHECK(at(100, 8).overlaps(at(107, 1)));
     CHECK_FALSE(at(100, 8).overlaps(at(108, 8)));
     CHECK_FALSE(at(108, 8).overlaps(at(100, 8)));
-    CHECK(at(100, 8, 3, 20).overlaps(at(110, 4)));  // between two rows
+    CHECK(at(100, 8, 3, 20).overlaps(at(110, 4)));  // the bytes lie between two rows
     CHECK_FALSE(at(100, 8, 3, 20).overlaps(at(148, 4)));
 }
 

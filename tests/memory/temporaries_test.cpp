@@ -1,4 +1,4 @@
-// Arrays and views that end with the statement: their memory is freed after the work.
+// Temporary arrays and views, which end with the statement. Their memory is freed after the work.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -16,7 +16,7 @@ TEST_CASE("arrays that are temporaries may be arguments of calls") {
     s.synchronize();
     Gate gate;
     gate.hold(s);
-    // The memory of each is asked for again at once, by another stream, while its work is held.
+    // While the work is held, another stream asks for the same memory again.
     const auto take_again = [&] { fill(other, empty<int>(other, 100), -1); };
     launch(s, AddTo{}, dim(100), made(s, 1), sum), take_again();
     launch(s, AddTo{}, dim(100), made(s, 10).view(), sum), take_again();

@@ -1,5 +1,5 @@
-// Users of an array are streams. The waits that heddle adds by itself cover all the work that was
-// really enqueued on the users, and no other stream.
+// The users of an array are streams. heddle's automatic waits cover all work that these streams
+// have really enqueued, and no other streams.
 #include "core/memory/users.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -15,7 +15,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Opens a gate on another thread, soon after now() is called.
+/// A thread that opens a gate soon after now() was called.
 class OpensSoon {
 public:
     explicit OpensSoon(Gate& gate)
@@ -32,7 +32,7 @@ private:
     std::thread thread_;
 };
 
-/// Returns a new stream that reuses `record`, once another stream's, or nullopt if none does.
+/// Returns a new stream that got this record of a former stream. Returns nullopt if none does.
 std::optional<Stream> stream_in(const void* record) {
     Stream stream(test_device(), {.name = "stranger"});
     for (int made = 1; &detail::Access::state(stream) != record && made < 200000; ++made)
@@ -41,7 +41,7 @@ std::optional<Stream> stream_in(const void* record) {
     return stream;
 }
 
-/// Returns whether node `later` of a graph is ordered after node `first`.
+/// Returns whether an edge or a path orders node `later` of a graph after node `first`.
 bool is_after(const std::vector<NodeInfo>& nodes, std::size_t later, std::size_t first) {
     std::vector<bool> reached(nodes.size(), false);
     reached[later] = true;
@@ -354,7 +354,7 @@ TEST_CASE("memory given up in a capture is not taken over beside a condition who
             s.wait_stream(inside);
         });
         x.reset();
-        const Array<int> y = full<int>(beside, 100, 7);  // not ordered after the condition
+        const Array<int> y = full<int>(beside, 100, 7);  // no wait orders this after the condition
         fresh = y.data();
         s.wait_stream(beside);
     });
@@ -425,7 +425,7 @@ TEST_CASE("to_host waits for a launch whose capture declared the use of the arra
     Array<int> x = pinned<int>(1);
     x[0] = 1;
     Graph graph = capture(s, [&] {
-        const Stream inner(test_device());  // destroyed before the launch
+        const Stream inner(test_device());  // is destroyed before the launch
         inner.wait_stream(s);
         launch_host(inner, [data = x.data()] { *data = 2; });
         x.used_on(inner);
@@ -535,7 +535,7 @@ TEST_CASE("a launch on an array's thousandth stream looks at as many users as on
         total += read_for(s);
         most = std::max(most, read_for(s));
     }
-    // A hash table that is at most half full: two places on average, besides the first few users.
+    // A hash table at most half full reads two places on average, besides the first few users.
     CHECK(read_for(all.front()) <= detail::Block::inline_users);
     CHECK(total <= streams * (detail::Block::inline_users + 4));
     CHECK(most <= 100);
@@ -561,12 +561,12 @@ TEST_CASE("memory that two owners release at the same time is freed once") {
         };
         std::thread other([&] { together([&] { graph.reset(); }); });
         together([&] {
-            // The graph destroys its nodes first. At some delay the two threads meet.
+            // The graph destroys its nodes first. With some of these delays, both free at once.
             for (std::atomic<std::size_t> spins{0}; spins < round % 400; ++spins) {}
             x = {};
         });
         other.join();
-        // Freed by one of them. If both freed it, two arrays would get the same memory.
+        // One of them must have freed it. If both had, two arrays would get the same memory.
         if (detail::allocation_of(&block) == allocation) CHECK_FALSE(block.alive.load());
         const Array<int> a = empty<int>(s, size), b = empty<int>(s, size);
         if (detail::Access::block(a) == detail::Access::block(b) || a.data() == b.data())
@@ -600,7 +600,7 @@ TEST_CASE("memory of a capture that two threads give back is offered to the capt
         });
         if (twice) FAIL("two arrays of a capture have one piece of memory");
     }
-    CHECK(kept_back == 0);  // both are reused
+    CHECK(kept_back == 0);  // both arrays are reused
 }
 
 TEST_CASE("a stream that reads an array and later writes it is one user of it") {
@@ -614,7 +614,7 @@ TEST_CASE("a stream that reads an array and later writes it is one user of it") 
         copy(reader, y, x);
     }
     reader.synchronize();
-    settle(test_device());  // the maker's slot is free now
+    settle(test_device());  // frees the slot of the maker
     fill(reader, x, 1);
     const detail::Users users(*detail::Access::block(x));
     CHECK(std::ranges::count_if(users.all(), [&](const detail::StreamUse& use) {

@@ -1,4 +1,4 @@
-// Views of the same bytes as elements of another type, of rectangles, and as ranges of the host.
+// Views of the same bytes with another element type, views of rectangles, and views as host ranges.
 #include "support.hpp"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ TEST_CASE("an array has the parts that its view has") {
 
 TEST_CASE("a view of memory that is known to be a GPU's is refused where the host begins with it") {
     std::vector<int> values(10, 1);
-    detail::Block block;  // as a GPU's array has, in memory that the host can read
+    detail::Block block;  // like an array of a GPU, but in memory that the host can read
     block.device = detail::Access::device(DeviceKind::cuda, 3);
     const View<int> x = detail::Access::view(values.data(), values.size(), &block);
     const unsigned line = __LINE__ + 2;

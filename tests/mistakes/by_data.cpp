@@ -1,4 +1,4 @@
-// Calls by data that hide what they use must not compile; see check.sh.
+// Calls of an order_by_data that hide which memory they use. They must not compile; see check.sh.
 #include <heddle/by_data.hpp>
 
 using namespace heddle;

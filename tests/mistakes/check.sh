@@ -1,9 +1,9 @@
-# Compiles a file of mistakes, which must fail, and looks for what each has to be answered with.
+# Compiles a file of mistakes. This must fail, with the expected error for each mistake.
 # usage: check.sh COMPILER INCLUDE_DIRECTORY FILE
 #
-# A comment `// says: TEXT` on a line of the file means: the error of that line says TEXT before the
-# compiler's notes. (clang says why a function is deleted in its first note.) `// notes: TEXT`: the
-# error or its notes say it. What the file asserts has to hold.
+# A comment `// says: TEXT` on a line means: this line's error must contain TEXT before the
+# compiler's notes. (clang explains in its first note why a function is deleted.) `// notes: TEXT`
+# means: the error or its notes must contain TEXT. The file's static assertions must hold.
 set -euo pipefail
 export LC_ALL=C
 case $("$1" --version) in
@@ -15,11 +15,11 @@ if output=$("$1" -std=c++20 "${options[@]}" -I"$2" "$3" 2>&1); then
     echo "compiles: $3"
     exit 1
 fi
-# An error has the lines up to the next one. g++ says where it comes from before it says what it is.
+# An error extends to the next one. g++ prints the places of instantiations before the error.
 report=$(awk -v name="${3##*/}" '
     function end_of_error() {
         if (has_error) { ++errors; head_of[errors] = head; all_of[errors] = all }
-        else all_of[errors] = all_of[errors] all  # more notes
+        else all_of[errors] = all_of[errors] all  # further notes
         head = all = ""; has_error = notes = in_head = 0
     }
     function is_of(text, line) {
@@ -33,7 +33,7 @@ report=$(awk -v name="${3##*/}" '
         }
         next
     }
-    { sub(/\/\/ (says|notes): .*/, "") }  # compilers quote the file
+    { sub(/\/\/ (says|notes): .*/, "") }  # compilers quote lines of the file
     /^In file included from|^ +from / { next }
     /: (fatal )?error[ :]/ && (has_error || notes) { end_of_error() }
     /: In (instantiation|substitution|function|member)/ && (has_error || notes) { end_of_error() }

@@ -1,4 +1,4 @@
-// Mistakes with kernels and their arguments that must not compile; see check.sh. nvcc is asked too.
+// Mistakes with kernels and their arguments. They must not compile; see check.sh. Also for nvcc.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Mistakes with launches that must not compile, other than a kernel's arguments; see check.sh.
+// Mistakes with launches, except for a kernel's arguments. They must not compile; see check.sh.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// Mistakes of users that must not compile, other than with kernels; see check.sh.
+// Other mistakes of users, without kernels. They must not compile; see check.sh.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -110,7 +110,7 @@ void not_included() {
     order_by_data order;  // says: order_by_data
 }
 
-// What is deleted is no conversion, for code that asks.
+// A deleted constructor must not count as a conversion for code that tests for one.
 static_assert(!std::is_constructible_v<Device, int> && !std::is_constructible_v<Stream, int> &&
               !std::is_constructible_v<Stream, const char*> &&
               !std::is_convertible_v<Stream, CUstream_st*> &&

@@ -19,11 +19,11 @@ std::atomic<bool> armed{false};
 std::atomic<bool> everywhere{false}, for_good{false};
 std::atomic<long> countdown{0}, failed{0};
 std::atomic<long> live{0};
-thread_local bool is_here = false;  // true in the thread that created the Faults
+thread_local bool is_here = false;  // true in the thread that made the Faults object
 thread_local bool is_own = false;
 
-/// Returns whether NCCL started the calling thread: then its stack begins in NCCL's library,
-/// even if it calls other code.
+/// Returns whether NCCL started the calling thread. This is so if its stack begins in NCCL's
+/// library, even if it calls other code.
 bool is_thread_of_nccl() noexcept {
     enum class Starter : unsigned char { not_known, nccl, other };
     thread_local Starter starter = Starter::not_known;

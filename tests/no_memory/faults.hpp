@@ -1,17 +1,17 @@
-// Makes allocations fail on demand. Operator new is replaced in faults.cpp.
+// Makes allocations fail when a test requests it. faults.cpp replaces operator new.
 #pragma once
 
 namespace heddle_test {
 
 /// Which allocations by operator new fail.
 enum class Fault {
-    one_here,  ///< the k-th of this thread
-    /// The k-th of all threads but NCCL's own, which end the process if they get no memory.
+    one_here,  ///< the k-th allocation of this thread
+    /// The k-th allocation of all threads except NCCL's, which end the process if it fails.
     one_anywhere,
-    all_here,  ///< the k-th of this thread and all later ones
+    all_here,  ///< the k-th allocation of this thread, and all its later ones
 };
 
-/// Makes allocations fail while it exists. Only one may exist at a time.
+/// While this object exists, allocations fail. Only one may exist at a time.
 class Faults {
 public:
     Faults(Fault fault, long k) noexcept;
@@ -22,8 +22,8 @@ public:
     long count() const noexcept;
 };
 
-/// While it exists, allocations of this thread do not fail and do not count towards `k`. For the
-/// test's own allocations.
+/// While this object exists, allocations of this thread do not fail and do not count towards `k`.
+/// The test uses it for its own allocations.
 class OwnMemory {
 public:
     OwnMemory() noexcept;
@@ -35,7 +35,7 @@ private:
     bool before_;
 };
 
-/// Returns the number of live allocations of all threads.
+/// Returns how many allocations of all threads are live.
 long live_allocations() noexcept;
 
 }  // namespace heddle_test

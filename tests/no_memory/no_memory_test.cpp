@@ -1,5 +1,5 @@
-// Makes each allocation fail in turn. Every call must succeed or report the lack of memory, and the
-// same calls must work afterwards.
+// Makes each allocation fail, one after the other. Every call must succeed or report that memory is
+// exhausted. Afterwards, the same calls must work.
 #include <map>
 #include <new>
 #include <thread>
@@ -15,15 +15,15 @@ using namespace heddle_test;
 
 namespace {
 
-/// The outcome of one run.
+/// The outcome of a single run.
 struct Outcome {
-    bool is_told = false;  ///< whether out_of_memory was thrown
+    bool is_told = false;  ///< whether the run threw or reported out_of_memory
     bool is_right = false;
     std::string wrong;  ///< the first error; empty if there was none
 };
 
-/// Counts reports of out_of_memory, which are as good as exceptions, and other reports. The hook
-/// does not allocate.
+/// Counts reports of out_of_memory, which are as good as exceptions. Also counts other reports. The
+/// hook itself does not allocate.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()
@@ -54,8 +54,8 @@ Outcome run_once(const Exercise& exercise) {
     return outcome;
 }
 
-/// Runs an exercise with every allocation failing in turn. Returns the first error, or an empty
-/// string.
+/// Runs an exercise again and again. In each run, another allocation fails. Returns the first
+/// error, or an empty string.
 std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& reports) {
     constexpr long most = 5000;
     int without = 0;
@@ -80,7 +80,7 @@ std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& repor
     return without < 2 ? "it does not come to an end" : "";
 }
 
-/// Sets a long name on every stream record: a closed stream's record keeps its name's capacity.
+/// Sets a long name on every stream record. The record of a closed stream keeps the name's memory.
 void name_all_records() {
     constexpr int more_than_there_are = 3000;
     for (int i = 0; i < more_than_there_are; ++i)
@@ -102,14 +102,14 @@ void check_all(const std::vector<Scenario>& all) {
                                              : "one allocation of any thread"));
             CHECK(sweep(exercise, fault, reports) == "");
         }
-        // Caches may grow at first, but must stop growing.
+        // Caches may grow at first. After some runs, they must stop growing.
         bool grows = !scenario.can_poison && !scenario.has_others;
         for (int i = 0; i < 20 && grows; ++i) {
             synchronize();
             const long before = live_allocations();
             CHECK(sweep(exercise, Fault::one_here, reports) == "");
             synchronize();
-            trim_pool(test_device());  // destroys graphs with conditional nodes on CUDA
+            trim_pool(test_device());  // on CUDA, destroys graphs with conditional nodes
             grows = live_allocations() > before;
         }
         CHECK_FALSE(grows);
@@ -118,7 +118,7 @@ void check_all(const std::vector<Scenario>& all) {
 
 }  // namespace
 
-// Must be the first case: the first wait of the process creates the objects that later waits reuse.
+// Must be the first case: the first wait in the process creates objects that later waits reuse.
 TEST_CASE("a thread blocks and is woken when there is no memory") {
     const auto done = heddle::detail::make_completion();
     std::thread completes([&] {
@@ -176,7 +176,7 @@ TEST_CASE("memory that could not be given back is given back later") {
     const std::size_t before = pool_usage(test_device()).used;
     {
         Array<int> x = zeros<int>(s, 1000);
-        x.used_on(t);  // freed in the order of one stream, it needs no memory on GPUs
+        x.used_on(t);  // all uses are on one stream, so this needs no memory on GPUs
         Gate gate;
         for (StreamRef held : {StreamRef(s), StreamRef(t)}) {
             gate.hold(held);
@@ -220,7 +220,7 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        // On CUDA an end is delayed if there is no memory, but still happens.
+        // On CUDA, an end may be delayed if memory is exhausted, but it still happens.
         CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));

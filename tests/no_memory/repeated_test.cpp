@@ -1,5 +1,5 @@
-// A call that fails for lack of memory has no effect: if repeated, it has the same result as if it
-// had never failed.
+// A call that fails because memory is exhausted has no effect. If it is repeated, the result is as
+// if it had not failed.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t n = 16;
 
-/// Makes the call, and repeats it if memory is lacking.
+/// Makes the call. Repeats it while memory is exhausted.
 template <class F> void again(F&& call) {
     for (;;) {
         try {
@@ -27,12 +27,12 @@ template <class F> void again(F&& call) {
     }
 }
 
-/// Two streams, with an array each. The expected elements are tracked.
+/// Two streams with an array each. Has the elements that the arrays should contain.
 struct Twin {
     Stream s{test_device()}, p{test_device()};
     Array<int> x = zeros<int>(s, n), y = zeros<int>(p, n);
     int in_x = 0, in_y = 0;
-    int leases_lost = 0;  ///< how often a pool had a wrong number of leases
+    int leases_lost = 0;  ///< how often a pool's number of leases was wrong
 
     Twin() {
         s.synchronize();
@@ -58,8 +58,8 @@ struct Twin {
     }
 };
 
-/// Runs the calls with each allocation of this thread failing in turn. Returns the first wrong
-/// result, or an empty string.
+/// Runs the calls again and again. In each run, another allocation of this thread fails. Returns
+/// the first wrong result, or an empty string.
 std::string sweep(const std::function<void(Twin&)>& calls) {
     constexpr long most = 5000;
     for (long k = 0; k < most; ++k) {
@@ -166,7 +166,7 @@ TEST_CASE("a batch that is sent again for want of memory keeps its leases until 
               for (int i = 0; i < 3; ++i) {
                   std::optional<ScopedBatch> in;
                   again([&] { in.emplace(*batch, it.s); });
-                  // The second lease is the first one's stream, in the batch.
+                  // The second lease gets the stream of the first one, which is in the batch.
                   for (int k = 0; k < 2; ++k) {
                       StreamPool::Lease lease;
                       again([&] { lease = pool->lease(); });

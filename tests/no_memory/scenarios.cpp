@@ -20,19 +20,19 @@ namespace {
 
 constexpr std::size_t size = 64;
 
-/// Returns another device of the kind under test, or the same one if there is no other.
+/// Returns a second device of the kind under test. Returns the same device if there is only one.
 Device second_device() {
     const Device first = test_device();
     return device_count(first.kind()) > 1 ? Device(first.kind(), 1) : first;
 }
 
-/// Returns whether all elements are `value`, for memory of the host.
+/// Returns whether all elements are `value`. The memory must be host memory.
 bool is_all(View<const int> x, int value) {
     for (const int one : x)
         if (one != value) return false;
     return true;
 }
-/// Returns whether all elements are `value` after the stream's work, for any memory.
+/// Waits for the stream, and returns whether all elements are `value`. For any memory.
 bool is_all(StreamRef stream, View<const int> x, int value) {
     const OwnMemory own;
     const std::vector<int> there = to_host(stream, x);
@@ -44,7 +44,7 @@ std::string long_name() {
     return std::string(60, 'n');
 }
 
-/// Streams that persist, and arrays that are used on no other streams.
+/// Streams that exist for all runs, and arrays that no other streams use.
 struct Bench {
     Stream a{test_device(), {.name = "a"}}, b{test_device(), {.priority = -2, .name = "b"}};
     Stream other{second_device()};
@@ -65,7 +65,7 @@ struct Bench {
     }
 };
 
-/// Keeps the bench between runs. Each run finds its streams idle.
+/// Uses the same bench for all runs. Its streams are idle when a run begins.
 template <class F> std::function<Exercise()> on_a_bench(F run) {
     return [run]() -> Exercise {
         return [run, bench = std::make_shared<Bench>()] {
@@ -111,7 +111,7 @@ bool run_streams() {
     std::atomic<int> count{0};
     std::string name = long_name();
     Stream a(test_device(), {.name = std::move(name)}), b(test_device(), {.priority = -3});
-    // Waits before `count` is destroyed.
+    // Its destructor waits for the streams, so that `count` is destroyed after their work.
     struct Done {
         StreamRef a, b;
         ~Done() {
@@ -179,7 +179,7 @@ bool run_launches(Bench& bench) {
         return AddLast{std::vector<int>(500, 2), &bench.count};
     }();
     fill(bench.a, bench.x, 0);
-    for (int i = 0; i < 60; ++i) {  // more operations than one chunk of a queue holds
+    for (int i = 0; i < 60; ++i) {  // more operations than fit in a chunk of a queue
         launch(bench.a, Add{}, dim(size), bench.x, 1);
         launch(bench.a, AddInRows{}, dim(8, size / 8), bench.x, 1);
         if (i % 10 == 0) launch_host(bench.a, add);
@@ -191,10 +191,10 @@ bool run_launches(Bench& bench) {
 
 bool run_copies(Bench& bench) {
     fill(bench.a, bench.y, 0);
-    copy(bench.a, bench.x, bench.host);  // the stream is idle
+    copy(bench.a, bench.x, bench.host);  // the stream has no pending work
     {
         Held held(bench.a);
-        copy(bench.a, bench.y, bench.host);  // takes a snapshot
+        copy(bench.a, bench.y, bench.host);  // takes a snapshot of the streams
         held.open();
     }
     copy(bench.a, bench.pinned_x, bench.x);
@@ -307,7 +307,7 @@ bool run_failures(Bench& bench) {
     } catch (const WorkFailed&) {
         is_told = true;
     }
-    launch_host(bench.b, [&bench] { bench.count += 1; });  // dropped
+    launch_host(bench.b, [&bench] { bench.count += 1; });  // this work is dropped
     launch(bench.b, Add{}, dim(size), bench.x, 1);
     const bool is_poisoned = bench.b.is_poisoned();
     const bool is_cleared = bench.a.clear_error() != nullptr && bench.b.clear_error() != nullptr;
@@ -363,7 +363,7 @@ bool run_wide_graph(Bench& bench) {
             kernel_node(test_device(), Add{}, dim(6), part, 0).priority(i % 3 - 3).after(one);
         last.after(two);
     }
-    // Long enough to be split if there is more than one worker.
+    // If there are several workers, this is long enough to be split among them.
     auto large = kernel_node(test_device(), Spin{}, dim(2000)).after(first);
     last.after(large);
     Graph graph = last.build();
@@ -462,7 +462,7 @@ bool run_fork_join(Bench& bench) {
 }
 
 bool run_pool(Bench& bench) {
-    synchronize_device(test_device());  // a run that threw leaves work on the leased streams
+    synchronize_device(test_device());  // if a run threw, work is left on the leased streams
     bench.count = 0;
     StreamPool pool(test_device());
     {
@@ -482,7 +482,7 @@ bool run_pool(Bench& bench) {
 bool run_by_data(Bench& bench) {
     bench.count = 0;
     order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
-    const Array<int> first = empty<int>(order, size);  // where no list has free room yet
+    const Array<int> first = empty<int>(order, size);  // when the list has no free entry left
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
     for (int i = 0; i < 4; ++i) {

@@ -1,4 +1,4 @@
-// Exercises of all kinds of calls, run while allocations fail.
+// Exercises that make calls of all kinds. They run while allocations fail.
 #pragma once
 
 #include <functional>
@@ -7,16 +7,16 @@
 
 namespace heddle_test {
 
-/// Runs once and returns whether its results were right. Its own allocations never fail.
+/// Runs once, and returns whether the results were right. Allocations of its own never fail.
 using Exercise = std::function<bool()>;
 
 struct Scenario {
     std::string name;
     std::function<Exercise()> prepare;
-    /// Whether its streams can be poisoned by a lack of memory; a poisoned stream keeps its record
-    /// for good.
+    /// Whether a failed allocation can poison its streams. The record of a poisoned stream is never
+    /// reused.
     bool can_poison = false;
-    /// Whether another library allocates too; it may keep its memory.
+    /// Whether another library allocates memory, too, which it may keep.
     bool has_others = false;
 };
 

@@ -1,4 +1,4 @@
-// Stands in for NCCL in the test of faults.cpp: a library of that name with a thread of its own.
+// Represents NCCL in the test of faults.cpp: a library of that name that starts a thread.
 #include <new>
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ void* allocate(void* is_given) {
 
 }  // namespace
 
-/// Starts a thread that allocates. Returns whether it received memory.
+/// Starts a thread that allocates. Returns whether the thread got memory.
 extern "C" bool heddle_test_allocate_on_a_thread() {
     bool is_given = false;
     pthread_t thread;

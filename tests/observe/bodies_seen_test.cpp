@@ -1,4 +1,4 @@
-// Notifications about nested graphs: bodies of conditional nodes, and child graphs.
+// Notifications about bodies of conditional nodes, and about child graphs.
 #include "kernels.hpp"
 #include "observe/watch.hpp"
 
@@ -6,7 +6,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Keeps the nodes of the last graph launch.
+/// Stores the nodes of the last graph launch.
 class Nodes final : public Observer {
 public:
     struct Node {
@@ -45,7 +45,7 @@ public:
         const std::lock_guard lock(mutex_);
         return nodes_;
     }
-    /// Returns how often each node of the last launch ran, and last how often the whole graph ran.
+    /// Returns how often each node of the last launch ran. The last number is for the whole graph.
     std::vector<int> runs() {
         const std::lock_guard lock(mutex_);
         std::vector<int> counts(nodes_.size() + 1);

@@ -1,4 +1,4 @@
-// Notifications about the host: waits, queries, host functions, calls, times.
+// Notifications about the host: waits, queries, host functions, calls and times.
 #include "core/base/host_function_mark.hpp"
 #include "core/observe/calls.hpp"
 #include "kernel_launches.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("waits inside calls are described") {
     Array<int> x = pageable<int>(10);
     const ScopedStream in(s);
     Array<int> y = zeros<int>(s, 10);
-    launch(s, CopyKernel{}, dim(10), x, y);  // a pageable array as an argument on a CPU device
+    launch(s, CopyKernel{}, dim(10), x, y);  // on CPU devices, a pageable array may be an argument
     Watch watch;
     copy(s, y, x);
     const std::vector<Seen> all = watch.take();

@@ -90,7 +90,7 @@ TEST_CASE("an array that a host function uses is freed after it") {
     int seen = 0;
     launch_host(s, [&seen, data = x.data()] { seen = data[0]; }, reads(x));
     x.reset();
-    std::vector<Array<int>> others;  // would reuse the memory if it were free
+    std::vector<Array<int>> others;  // if the memory were free, these would reuse it
     for (int i = 0; i < 4; ++i) {
         others.push_back(pinned<int>(1000));
         others.back()[0] = 7;

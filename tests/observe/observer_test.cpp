@@ -1,4 +1,4 @@
-// Observers: each operation is described exactly once, with its details.
+// Observers receive exactly one description of each operation, with its details.
 #include "kernel_launches.hpp"
 #include "observe/watch.hpp"
 
@@ -42,7 +42,7 @@ TEST_CASE("a launch tells which arguments it reads and which it writes") {
 }
 
 TEST_CASE("what a kernel declares that it reads only is read only, whatever array is passed") {
-    // The types of the kernel's parameters determine which memory it reads and which it writes.
+    // The types of a kernel's parameters determine which memory it reads and which it writes.
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
     Watch watch;
@@ -238,7 +238,7 @@ TEST_CASE("observers may come and go while other threads work") {
     const Stream mine(test_device());
     std::size_t missed = 0;
     for (int i = 0; i < 100; ++i) {
-        Watch watch;  // its memory is released after each iteration
+        Watch watch;  // each iteration releases the object's memory
         launch_host(mine, [] {});
         bool found = false;
         for (const Seen& s : watch.take(OpKind::host_function))
@@ -261,7 +261,7 @@ TEST_CASE("every kind of operation has its own text") {
 }
 
 TEST_CASE("observers come and go while there is never a moment without a thread inside of one") {
-    // Each of two threads stays in the observer until the other one has entered it.
+    // Each of two threads stays in the observer until the other thread has entered it, too.
     struct Overlapping final : Observer {
         std::atomic<std::uint64_t> visits[2] = {};
         std::atomic<bool> stop{false};

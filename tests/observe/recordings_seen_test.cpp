@@ -135,7 +135,7 @@ TEST_CASE("what a batch records, and its sending, belong together") {
 TEST_CASE("waits that order streams around a batch have the reason batch") {
     const Stream a(test_device()), b(test_device());
     Array<int> x = zeros<int>(a, 10);
-    a.synchronize();  // a stream with pending work would not join the batch
+    a.synchronize();  // with pending work, the stream would not join the batch
     Batch batch({.on_cpu = true});
     Watch watch;
     {

@@ -1,5 +1,5 @@
-// Runs programs alone, and with the observers that environment variables start.
-// (docs/guide/14-observing.md lists the effects that these may have.)
+// Runs programs without observers, and with the observers that environment variables start.
+// docs/guide/14-observing.md lists the effects that these observers may have.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace heddle_test {
 
-/// Returns the lines of a program's output that begin with "= ", and its exit status and signal.
+/// Returns the lines of a program's output that begin with "= ". Adds its exit status and signal.
 inline std::string told_by(const ChildResult& child) {
     std::string told =
         "status " + std::to_string(child.status) + ", signal " + std::to_string(child.signal);
@@ -26,7 +26,7 @@ inline std::string told_by(const ChildResult& child) {
     return told;
 }
 
-/// The observers that an environment variable starts, and a folder for their files.
+/// The observers that environment variables can start, and a folder for their files.
 class Observers {
 public:
     Observers() {
@@ -42,7 +42,7 @@ public:
     std::string check() const { return "HEDDLE_CHECK=strict,summary"; }
     std::string timeline() const { return "HEDDLE_TIMELINE=" + folder() + "/run-%p.html"; }
     std::string watch() const { return "HEDDLE_WATCH=20ms,file=" + folder() + "/report-%p.txt"; }
-    /// Returns each observer alone, then all together.
+    /// Returns each observer alone, and then all of them together.
     std::vector<Strings> all() const {
         return {
             {check()}, {timeline()}, {watch()}, {"HEDDLE_WATCH=0"}, {check(), timeline(), watch()}};
@@ -63,7 +63,7 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Runs the program called `name` alone and with each observer. Requires equal results.
+/// Runs the program called `name` without observers and with each of them. Requires equal results.
 inline void check_unchanged(const std::string& name) {
     const Observers observers;
     const ChildResult alone = observers.run(name, {});
@@ -85,7 +85,7 @@ inline Strings noted_by(const ChildResult& child) {
     return noted;
 }
 
-/// Returns the elements of `all` that are not in `known`. Call with both sorted.
+/// Returns the elements of `all` that are not in `known`. Both must be sorted.
 inline Strings without(const Strings& all, const Strings& known) {
     Strings rest;
     std::ranges::set_difference(all, known, std::back_inserter(rest));

@@ -1,5 +1,5 @@
-// Observers change nothing about the process beyond the table: signal handlers, threads, files, and
-// the return times of calls. (docs/guide/14-observing.md has the table.)
+// Observers change a process only as documented: signal handlers, threads, files, and the times at
+// which calls return. docs/guide/14-observing.md has the table of their effects.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -60,7 +60,7 @@ std::array<std::atomic<int>, 128> handled;
 
 extern "C" void count_signal(int signal) { ++handled[static_cast<std::size_t>(signal)]; }
 
-/// Returns the signals that observers handle, and some others.
+/// Returns the signals that observers handle, and some that they do not.
 std::vector<int> raised_signals() {
     std::vector<int> all{SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGTERM, SIGUSR1};
     for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) all.push_back(signal);
@@ -85,7 +85,7 @@ void raise_all() {
 TEST_CASE("child: handlers of signals", "[.child]") {
     for (const int signal : {SIGINT, SIGTERM, SIGQUIT})
         (void)std::signal(signal,
-                          SIG_DFL);  // Catch2 has some, and shells ignore some for background jobs
+                          SIG_DFL);  // Catch2 handles some; shells ignore some in the background
     const auto before = handlers();
     const std::set<int> blocked_before = blocked();
     work_a_little();
@@ -106,7 +106,7 @@ TEST_CASE("unchanged: signal handlers") {
     Strings timeline, watch{name_of(SIGQUIT)};
     for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGSEGV, SIGTERM})
         timeline.push_back(name_of(signal));
-    if (!detail::tsan::is_compiled_in) watch.push_back(name_of(SIGRTMIN));  // stacks need it
+    if (!detail::tsan::is_compiled_in) watch.push_back(name_of(SIGRTMIN));  // to read stacks
     std::ranges::sort(timeline);
     std::ranges::sort(watch);
     CHECK(changed({}).empty());
@@ -189,7 +189,7 @@ TEST_CASE("unchanged: threads, processes") {
         return noted_by(child);
     };
     const Strings alone = run({});
-    CHECK(alone.size() >= 3);  // this thread and the workers
+    CHECK(alone.size() >= 3);  // at least this thread and the workers
     CHECK(run({observers.check()}) == alone);
     CHECK(run({observers.timeline()}).size() == alone.size() + 1);
     CHECK(without(run({observers.watch()}), alone) == Strings{"heddle-watch"});
@@ -232,7 +232,7 @@ TEST_CASE("child: files", "[.child]") {
     }
     std::printf("= in its folder: %d\n", static_cast<int>(std::filesystem::current_path() == home));
     std::printf("= umask %o\n", static_cast<unsigned>(umask(mask)));
-    // The file of a report is closed shortly after it exists.
+    // The file of a report becomes visible shortly before heddle closes it.
     std::printf("= has the open files of before: %d\n",
                 static_cast<int>(eventually([&] { return open_files() == before; })));
 }
@@ -249,7 +249,7 @@ TEST_CASE("unchanged: files") {
         CHECK(files_in(of_program.folder()).empty());
         return told_by(child);
     };
-    // Returns the number of files, and deletes them.
+    // Counts the files whose names begin with `begin`, and deletes them.
     const auto written = [&](const std::string& begin) {
         std::ptrdiff_t count = 0;
         for (const std::string& name : files_in(observers.folder())) {
@@ -265,7 +265,7 @@ TEST_CASE("unchanged: files") {
     CHECK(run({observers.timeline()}, "") == alone);
     CHECK(written("run-") == 1);
     CHECK(run({"HEDDLE_WATCH=1000m,file=" + observers.folder() + "/report-%p.txt"}, "") == alone);
-    CHECK(written("") == 0);  // no report requested, and no hang
+    CHECK(written("") == 0);  // no report was requested, and no work hung
     CHECK(run({observers.watch()}, observers.folder()) == alone);
     CHECK(written("report-") == 1);
 }
@@ -290,7 +290,7 @@ private:
     std::atomic<int> pauses_{0};
 };
 
-/// Makes calls of many kinds, and waits for their work.
+/// Makes calls of many kinds, and waits for the work.
 void call_much() {
     const Stream a(cpu_device()), b(cpu_device());
     Array<int> x = zeros<int>(a, 100);
@@ -320,7 +320,7 @@ void call_much() {
 }  // namespace
 
 TEST_CASE("child: pauses", "[.child]") {
-    static CountedPauses& clock = *new CountedPauses;  // threads read it until the process ends
+    static CountedPauses& clock = *new CountedPauses;  // never destroyed, because threads read it
     detail::DecisionClock::set(&clock);
     call_much();
     std::printf("= paused %d times\n", clock.pauses());
@@ -328,7 +328,7 @@ TEST_CASE("child: pauses", "[.child]") {
     _exit(0);
 }
 
-// No test measures the overhead of calls. But none of them may wait for an observer.
+// No test measures the overhead of calls. This one checks that no call waits for an observer.
 TEST_CASE("unchanged: time, in which no call pauses") {
     const Observers observers;
     std::vector<Strings> all = observers.all();

@@ -1,5 +1,5 @@
-// Observers change nothing: under HEDDLE_CHECK, HEDDLE_TIMELINE and HEDDLE_WATCH programs behave as
-// without, up to their exit. (docs/guide/14-observing.md has the table.)
+// Observers change nothing. With HEDDLE_CHECK, HEDDLE_TIMELINE or HEDDLE_WATCH, programs behave as
+// without them, up to their exit. docs/guide/14-observing.md has the table of exceptions.
 #include "kernels.hpp"
 #include "observe/unchanged.hpp"
 
@@ -40,7 +40,7 @@ void write_nowhere() {
 
 TEST_CASE("child: results in order", "[.child]") {
     const Stream a(cpu_device()), b(cpu_device()), c(cpu_device());
-    std::vector<int> order;  // guarded by the order of the streams
+    std::vector<int> order;  // the order of the streams protects it
     const auto note = [&](const Stream& s, int what) {
         launch_host(s, [&order, what] { order.push_back(what); });
     };
@@ -96,14 +96,14 @@ TEST_CASE("child: system calls that block", "[.child]") {
     const Stream s(cpu_device());
     int polled = -2, slept = -2, error = 0;
     launch_host(s, [&] {
-        const timespec pause{0, 100'000'000};  // longer than the watch's limit
+        const timespec pause{0, 100'000'000};  // exceeds the limit of the watch
         slept = nanosleep(&pause, nullptr);
         pollfd one{ends[0], POLLIN, 0};
         polled = poll(&one, 1, -1);
         error = polled < 0 ? errno : 0;
     });
     char byte = 0;
-    std::thread reader([&] {  // a thread of the program, not a worker
+    std::thread reader([&] {  // a thread of the program itself, not a worker
         std::printf("= read %d\n", static_cast<int>(read(ends[0], &byte, 1)));
     });
     for (int i = 0; i < 100; ++i) work_a_little();
@@ -128,7 +128,7 @@ TEST_CASE("child: memory", "[.child]") {
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 
-// Named after the rows of the table. scripts/check_docs compares them.
+// The names are those of the table's rows. scripts/check_docs compares them.
 TEST_CASE("unchanged: results, and the order of work") {
     check_unchanged("child: results in order");
 }
@@ -138,7 +138,7 @@ TEST_CASE("unchanged: errors that it gets, errno") {
 TEST_CASE("unchanged: system calls (EINTR)") { check_unchanged("child: system calls that block"); }
 TEST_CASE("unchanged: memory") { check_unchanged("child: memory"); }
 
-// Programs that run alone here have no observer; the others have theirs.
+// A program that should run without observers has none. All others have the requested observers.
 TEST_CASE("programs that should be observed are") {
     const Observers observers;
     const auto recordings = [&](const Strings& with) {
@@ -222,7 +222,7 @@ std::size_t allocated() { return mallinfo2().uordblks; }
 void work_much(const Stream& s, Array<int>& x) {
     for (int i = 0; i < 20'000; ++i) {
         fill(s, x, i);
-        if (i % 100 == 0) s.synchronize();  // queues keep their largest size
+        if (i % 100 == 0) s.synchronize();  // a queue keeps its largest size, so this limits it
     }
     s.synchronize();
 }
@@ -251,7 +251,7 @@ TEST_CASE("unchanged: memory, which who has watched gives back") {
     INFO(how);
     if (how == "check" && std::getenv("HEDDLE_CHECK") != nullptr)
         HEDDLE_SKIP("the suite is checked already");
-    (void)watch_once(how);  // allocates everything that stays cached
+    (void)watch_once(how);  // fills the caches that persist
     const std::size_t before = allocated();
     std::size_t most = 0;
     for (int i = 0; i < 3; ++i) most = std::max(most, watch_once(how));

@@ -1,4 +1,4 @@
-// An observer that stores the descriptions of operations.
+// An observer that stores a copy of each operation's description.
 #pragma once
 
 #include "support.hpp"
@@ -9,7 +9,7 @@ namespace heddle_test {
 
 /// A copy of an operation's description, including the data behind its pointers.
 struct Seen {
-    OpInfo op;  ///< without the data behind its pointers
+    OpInfo op;  ///< its pointers are not valid any more
     OpKind kind;
     std::string name;
     std::uint64_t stream = 0;
@@ -17,7 +17,7 @@ struct Seen {
     std::vector<OpAccess> accesses;
     std::string file;
     unsigned line = 0;
-    std::size_t nodes = 0;  ///< nodes of the shape
+    std::size_t nodes = 0;  ///< the nodes of the launched graph
     Strings node_names;
     std::thread::id thread;
 
@@ -32,7 +32,7 @@ struct Seen {
     }
 };
 
-/// Returns the operations of one kind in `all`.
+/// Returns those operations in `all` that have this kind.
 inline std::vector<Seen> of_kind(const std::vector<Seen>& all, OpKind kind) {
     std::vector<Seen> found;
     for (const Seen& one : all)
@@ -64,7 +64,7 @@ public:
         calls_.emplace_back("end");
     }
 
-    /// Returns the operations of one kind, and clears the list.
+    /// Returns the operations of one kind. Clears the list of all.
     std::vector<Seen> take(OpKind kind) { return of_kind(take(), kind); }
     /// Returns all operations, and clears the list.
     std::vector<Seen> take() {

@@ -1,4 +1,4 @@
-// on_cuda PROGRAM ARGUMENT...: executes the program if there is a CUDA device. Otherwise prints the
+// on_cuda PROGRAM ARGUMENT...: runs the program if there is a CUDA device. Otherwise prints the
 // reason and exits with the status that CTest counts as skipped.
 #include <heddle/device/device.hpp>
 

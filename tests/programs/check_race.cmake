@@ -1,6 +1,6 @@
 # cmake -DPROGRAM=... -DCASE=... -DREPORTED=... -P check_race.cmake: runs a case of stream_races
-# under ThreadSanitizer. REPORTED: texts that its reports must contain, separated by commas. If it
-# is empty, there must be no report.
+# under ThreadSanitizer. REPORTED is a list of texts, separated by commas, that the reports must
+# contain. If REPORTED is empty, there must be no report.
 execute_process(COMMAND "${PROGRAM}" "${CASE}" RESULT_VARIABLE status
     OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(REPORTED STREQUAL "")

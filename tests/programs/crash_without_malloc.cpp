@@ -1,5 +1,5 @@
-// A recorded program crashes, and from then on its malloc() aborts. It must still end by the signal
-// of its crash, because a copy of the process writes the recording.
+// A recorded program crashes, and then its malloc() aborts. The program must still end by the
+// crash's signal. This works because a copy of the process writes the recording.
 //   crash_without_malloc         runs itself once more, recorded, and checks how that ends
 #include <atomic>
 #include <cerrno>
@@ -34,7 +34,7 @@ void* malloc(std::size_t bytes) {
 int main(int argc, char** argv) {
     if (argc > 1) {
         const heddle::Stream s(heddle::Device("cpu"));
-        // The only worker has recorded all but the last of these, and allocates no more.
+        // The only worker has recorded all of these but the last. After that, it allocates no more.
         std::atomic<int> ran{0};
         for (int i = 0; i < 3; ++i) {
             launch_host(s, [&ran] { ++ran; });

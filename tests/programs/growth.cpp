@@ -1,6 +1,6 @@
-// growth [PART=COUNT...] [allow=MIB]: repeats calls, and fails if memory grows with their
-// number. Compares the process's resident memory after the first quarter with that at the end.
-// The parts, and their effect, COUNT times:
+// growth [PART=COUNT...] [allow=MIB]: repeats calls, and fails if memory grows with their number.
+// Compares the resident memory of the process after the first quarter with that at the end. The
+// parts, with the work that each does COUNT times:
 //
 //   operations  enqueues a host function, a fill or a wait on streams that persist
 //   streams     destroys a stream with its work pending
@@ -32,11 +32,11 @@ using namespace heddle;
 
 namespace {
 
-/// Waits for all work, trims the allocator and returns the resident memory in bytes.
+/// Waits for all work and trims the allocator. Returns the resident memory in bytes.
 std::size_t resident() {
     try {
         synchronize_device(Device());
-    } catch (const Error&) {  // from streams that fail on purpose
+    } catch (const Error&) {  // streams that fail on purpose throw this
     }
     malloc_trim(0);
     std::ifstream file("/proc/self/statm");
@@ -45,12 +45,12 @@ std::size_t resident() {
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The number of rounds that may be pending. It is limited because their closures use memory.
+/// The most rounds that may be pending, because the closures of pending rounds use memory.
 constexpr std::size_t backlog = 256;
 
 struct Part {
     std::string_view name;
-    std::size_t count;  ///< used when there are no arguments
+    std::size_t count;  ///< default, without arguments
     void (*round)(std::size_t i);
 };
 
@@ -116,7 +116,7 @@ void batch(std::size_t i) {
     static auto* const memory = new Array<int>(zeros<int>(first(), 64));
     const ScopedStream in(first(), {.wait_on_enter = false});
     (*batches)([&] {
-        // Each two bits of a number, which differs each time, choose an operation.
+        // Each two bits of a number choose an operation. The number differs each time.
         for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
             if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));
             else if ((bits & 3) == 1) launch_host([] {});
@@ -150,7 +150,7 @@ constexpr Part parts[] = {
     {"batches", 1'000, batch},          {"failed", 10'000, failed},   {"threads", 2'000, thread},
 };
 
-/// Runs a part. Returns whether memory grew by at most `allowed` bytes.
+/// Runs a part. Returns whether memory has grown by at most `allowed` bytes.
 bool run(const Part& part, std::size_t count, std::size_t allowed) {
     std::size_t before = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -174,7 +174,7 @@ bool run(const Part& part, std::size_t count, std::size_t allowed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    set_report_hook([](const Error&) {});  // ignores failures that nothing waited for
+    set_report_hook([](const Error&) {});  // failures that no code waits for are expected
     std::size_t allowed = 4 << 20;
     std::vector<std::pair<const Part*, std::size_t>> chosen;
     for (int i = 1; i < argc; ++i) {

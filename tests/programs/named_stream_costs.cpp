@@ -1,7 +1,7 @@
-// named_stream_costs: checks that a call with a named stream does not allocate, lock a mutex,
-// insert a wait or change the current stream (docs/internals.md, "What is read on the hot path").
-// A separate program, because it replaces `operator new` and pthread_mutex_lock() to count calls.
-// CPU devices only, because a CUDA driver may allocate at any time.
+// named_stream_costs: checks that a call with a named stream does not allocate, lock a mutex, add a
+// wait or change the current stream (docs/internals.md, "What is read on the hot path"). This is a
+// separate program, because it replaces `operator new` and pthread_mutex_lock() to count their
+// calls. It only uses CPU devices, because a CUDA driver may allocate at any time.
 #include <heddle/heddle.hpp>
 
 #include <atomic>
@@ -53,7 +53,7 @@ struct Add {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const { x[i] += value; }
 };
 
-/// Holds a stream until it is destroyed, so that calls only enqueue.
+/// Holds a stream while this object exists, so that calls only enqueue.
 class Held {
 public:
     explicit Held(StreamRef stream) {
@@ -70,12 +70,12 @@ private:
 
 int failures = 0;
 
-/// Checks the costs of 200 calls on a held stream, after the first runs have allocated all memory.
-/// Count waits last, because counting them adds an observer, which has costs.
+/// Checks the costs of 200 calls on a held stream. Before that, some runs allocate all necessary
+/// memory. Waits must be counted last, because counting needs an observer, which has costs itself.
 template <class F> void check(bool count_waits, const char* name, StreamRef stream, F&& call) {
     std::size_t allocated = 0, locked = 0, waits = 0;
     const StreamRef current = current_stream();
-    // As often as there may be workers that hold a chunk of the queue's memory each.
+    // Repeats often enough: each worker may hold a chunk of the queue's memory.
     const int most = 20 + static_cast<int>(std::thread::hardware_concurrency());
     for (int time = 0; time < most; ++time) {
         const OpStats before = count_waits ? stats() : OpStats{};
@@ -91,8 +91,8 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
             allocated = locked = 0;
         }
         stream.synchronize();
-        // A worker may still hold a chunk of the queue's memory. Then the next run allocates one
-        // more.
+        // A worker may still hold a chunk of the queue's memory. The next run then allocates
+        // another one.
         if (time >= 2 && allocated == 0) break;
     }
     const bool moved = current_stream() != current;
@@ -109,7 +109,7 @@ int main() {
     const Stream stream(device), other(device);
     Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 100), staging = pinned<int>(100);
     stream.synchronize();
-    // Another stream is current, which the calls must ignore.
+    // Makes another stream current. The calls must ignore it.
     const ScopedStream in(other);
     for (const bool waits : {false, true}) {
         check(waits, "launch", stream, [&] { launch(stream, Add{}, dim(100), x, 1); });

@@ -1,5 +1,5 @@
-// stream_races CASE: programs for ThreadSanitizer (docs/guide/19-checking.md), some with a race
-// between streams and some without. check_race.cmake runs one and checks the reports.
+// stream_races CASE: programs for ThreadSanitizer (docs/guide/19-checking.md). Some have a race
+// between streams, others do not. check_race.cmake runs one case and checks the reports.
 #include <heddle/heddle.hpp>
 
 #include <array>
@@ -21,14 +21,14 @@ const Device device{"cpu"};
 struct AddOne {
     void operator()(std::size_t i, View<int> v) const { v[i] += 1; }
 };
-/// Writes one element more than its view has.
+/// Writes to the element after the end of its view, too.
 struct AddOneAndBeyond {
     void operator()(std::size_t i, View<int> v) const {
         v[i] += 1;
         if (i + 1 == v.size()) *(v.data() + v.size()) += 1;
     }
 };
-/// Takes a while, so that it is worth several workers.
+/// Takes long enough to be split among several workers.
 struct AddOneSlowly {
     void operator()(std::size_t i, View<int> v) const {
         volatile int rounds = 20'000;
@@ -36,7 +36,7 @@ struct AddOneSlowly {
         v[i] += 1;
     }
 };
-/// Uses stack memory whose address leaves it.
+/// Passes the address of a local variable to another function.
 struct Sum {
     static void add(int* to, int what) { *to += what; }
     void operator()(std::size_t i, View<int> v) const {
@@ -124,7 +124,7 @@ void waited_for_another() {
     streams.synchronize();
 }
 
-/// A race that reuse of heddle's own memory must not hide.
+/// A race. heddle reuses its own memory meanwhile, which must not hide the race.
 void after_much_else() {
     Array<int> x = zeros<int>(16);
     synchronize_device(device);
@@ -159,7 +159,7 @@ void graph_and_stream() {
     streams.synchronize();
 }
 
-/// Frees memory that a stream still uses. That use was not declared to heddle.
+/// Frees memory while a stream may still use it. heddle does not know of that use.
 void freed_too_early() {
     const Streams streams;
     Array<int> x = zeros<int>(streams.b, 16);
@@ -201,7 +201,7 @@ void event_in_between() {
     value = 7;
 }
 
-/// Each index has elements of its own, independent of the worker that runs it.
+/// Each index uses its own elements, whichever worker runs it.
 void parts_of_a_kernel() {
     constexpr std::size_t n = 200;
     Array<int> x = zeros<int>(n);
@@ -235,7 +235,7 @@ void stacks_and_thread_locals() {
     streams.synchronize();
 }
 
-/// Closures with destructors, in memory that streams use in turn.
+/// Closures with destructors, stored in memory that streams use one after the other.
 void closures() {
     const Streams streams;
     for (int i = 0; i < 200; ++i) {
@@ -271,7 +271,7 @@ void graphs() {
         const Streams streams;
         for (int i = 0; i < 10; ++i) {
             graph.launch(streams.a);
-            graph.launch(streams.b);  // ordered after the launch before
+            graph.launch(streams.b);  // follows the previous launch
         }
         streams.synchronize();
     }

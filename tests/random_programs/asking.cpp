@@ -7,7 +7,7 @@ namespace heddle_test::programs {
 namespace {
 
 bool always(const BufferInfo&, bool) { return true; }
-/// Returns whether only the host can access the memory.
+/// Returns whether only the host, and no GPU, can access the memory.
 bool on_host_only(const BufferInfo& x, bool is_cuda) {
     return x.place != Place::device || !is_cuda;
 }
@@ -16,7 +16,7 @@ bool on_device_only(const BufferInfo& x, bool is_cuda) {
     return x.place != Place::pageable || !is_cuda;
 }
 bool pageable_only(const BufferInfo& x, bool) { return x.place == Place::pageable; }
-/// Copies of pageable memory wait for its users, with or without a named stream.
+/// A copy of pageable memory always waits for the memory's users, even if it names a stream.
 bool not_pageable(const BufferInfo& x, bool) { return x.place != Place::pageable; }
 bool pinned_or_on_cpu(const BufferInfo& x, bool is_cuda) {
     return not_pageable(x, is_cuda) && on_host_only(x, is_cuda);

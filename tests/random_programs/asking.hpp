@@ -1,4 +1,4 @@
-// The ways in which a host queries an array for its elements.
+// The ways in which a host can read the elements of an array.
 #pragma once
 
 #include "program.hpp"
@@ -9,17 +9,17 @@
 
 namespace heddle_test::programs {
 
-/// The streams whose failures a way to query throws.
+/// Which streams' failures a way to read throws.
 enum class Hears : std::uint8_t {
-    users,       ///< of all users of `x`; `s` is a new stream that is current
-    stream,      ///< of `s` only, which becomes a user of `x`
-    clone,       ///< the same, and of the users of an array that `s` makes
-    only_waits,  ///< of `s` only, which the host waits for, and which does not read `x`
+    users,       ///< of all users of `x`; the current stream `s` is new
+    stream,      ///< only of `s`, which becomes a user of `x`
+    clone,       ///< as `stream`; also of users of an array that `s` makes
+    only_waits,  ///< only of `s`, which the host waits for but which does not read `x`
 };
 
-/// A way to query. `ask` returns the elements of `x`, and throws heddle's exceptions.
+/// A way to read an array. `ask` returns the elements of `x`, and throws heddle's exceptions.
 struct Way {
-    const char* name;  ///< with `s` for the stream that it names
+    const char* name;  ///< in the name, `s` stands for the stream that the call names
     Hears hears;
     bool (*fits)(const BufferInfo& x, bool is_cuda);
     std::vector<int> (*ask)(StreamRef s, const Array<int>& x);

@@ -1,9 +1,9 @@
-// Random programs that are ordered by data, beside all other features of heddle: batches and
-// captures of another thread on the shared default stream, tasks that make arrays, fork, capture
-// and batch, prepared launches and addresses, other threads with orders of their own, failures,
-// memory and outside streams that end, reads on the host, and threads that query and wait
-// meanwhile. Their results are those of their statements in sequence. The environment variables of
-// random_programs_test.cpp apply here too; the mode is `by_data`.
+// Random programs that are ordered by data, combined with all other features of heddle. They use
+// batches and captures of another thread on the shared default stream, and tasks that make arrays,
+// fork, capture and batch. They use prepared launches, addresses, other threads' orders, failures,
+// memory and outside streams that end, and reads by the host. Meanwhile, threads query and wait.
+// The results must be those of the statements in sequence. The variables of
+// random_programs_test.cpp apply here, too. The mode is `by_data`.
 #include "by_data/random_program.hpp"
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
@@ -43,7 +43,7 @@ std::string text_of(const Program& p, std::size_t statements) {
     return text.str();
 }
 
-/// Holds addresses.
+/// A kernel that holds addresses.
 struct MixAt {
     const int* from;
     int* to;
@@ -55,7 +55,7 @@ struct MixAt {
     }
 };
 
-/// A thread that records the default stream from its construction to its destruction.
+/// A thread that records the default stream while this object exists.
 class Neighbour {
 public:
     explicit Neighbour(bool captures) : captures_(captures) {
@@ -104,7 +104,7 @@ public:
             making, [&] { launch(making, Scale{}, dim(p.size), counted_, Word{1}, Word{1}, 0); });
         pests_.emplace(pests, view_for_pests(), p.seed);
     }
-    /// Returns how many statements ran until a result was wrong, or 0.
+    /// Returns the number of statements up to the first wrong result. Returns 0 if all are right.
     std::size_t first_wrong() {
         for (std::size_t i = 0; i < program_.statements.size(); ++i) {
             const Statement& s = program_.statements[i];
@@ -124,8 +124,8 @@ private:
             return std::ranges::find(calls, s.call) != calls.end();
         });
     }
-    /// Their streams must not join a capture. Nor may they have a failure, because all users
-    /// of the same arrays would inherit it.
+    /// These streams must not join a capture. They must not fail either: all users of the same
+    /// arrays would inherit the failure.
     PestsView view_for_pests() const {
         return {.streams = {outside_, shared()},
                 .constants = {&untouched_},
@@ -188,7 +188,7 @@ private:
         case Call::outside: enqueue_outside(s, outside_); break;
         case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
         case Call::thread:
-            // The other thread's order waits for this order's work, as for outside work.
+            // The order of the other thread waits for this order's work, as for work outside.
             std::thread([&] {
                 order_by_data theirs(test_device(), program_.options);
                 launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
@@ -197,7 +197,7 @@ private:
         case Call::reborn:
             take_back(to);
             order_.reset();
-            if (is_captured()) {  // would become a part of the capture
+            if (is_captured()) {  // otherwise, the work would become a part of the capture
                 order_.emplace(test_device(), program_.options);
                 launch(*order_, Scale{}, dim(size), to, s.a, s.b, s.slow);
             } else {
@@ -221,7 +221,7 @@ private:
     }
 
     MixAt at(const Statement& s) {
-        // (data() of the arrays would declare to the check that the host may use them.)
+        // (Does not call data() of the arrays, which would declare a use by the host to the check.)
         return {arrays_[s.from].view().data(), arrays_[s.to].view().data(), s.a, s.b, s.slow};
     }
 
@@ -240,7 +240,7 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The declaration that it reads holds for the given stream.
+                // The order declared the read on the stream `given`, so another stream must wait.
                 if (stream != given) given.wait_stream(stream);
             });
             break;
@@ -271,13 +271,13 @@ private:
         }
     }
 
-    /// Orders the order after other users' work on the array, on behalf of streams that wait for
-    /// the order.
+    /// Makes the order wait for other users' work on the array. A stream that waits for the order
+    /// afterwards is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }
 
-    /// Outside work must wait for the order's work explicitly.
+    /// Outside work does not wait for the order's work automatically.
     void order_outside(const Statement& s, const Stream& stream) {
         take_back(arrays_[s.to]);
         if (is_captured()) {
@@ -336,11 +336,11 @@ std::string title(std::uint64_t seed, int pests) {
     return "seed " + std::to_string(seed) + ", mode by_data, pests " + std::to_string(pests);
 }
 
-/// Runs programs for a share of the time, one after the other.
+/// Runs programs one after the other, for a part of the available time.
 template <class Around>
 void run_programs(double part, std::uint64_t step, bool has_pests, const Around& around) {
     if (!is_mode_wanted("by_data")) return;
-    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // alone they have all the time
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // alone, it has all the time
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end;
@@ -392,11 +392,11 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             const std::size_t left_out = places[random.below(places.size())];
             Ops without = ops;
             without[left_out] = {};
-            without[left_out].kind = OpKind::host_function_runs;  // orders nothing
+            without[left_out].kind = OpKind::host_function_runs;  // it orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
-            // The checker keeps the newest of ordered uses. If that is the order's own, the checker
-            // may not know of an older one outside, and misses races that only that would show.
+            // Of ordered uses, the checker stores the newest. If that is the order's own, an older
+            // use outside is unknown, and its races are missed.
             const std::size_t found = first_race_by_checker(without);
             REQUIRE(found <= race);
             ++waits;
@@ -408,7 +408,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
         std::cout << needed << " of " << waits << " waits were needed, and found; " << early
                   << " early" << std::endl;
     if (waits < 400) return;
-    // The rest waits for several operations, or for work that heddle does not know.
+    // The other waits cover several operations, or work that heddle does not know.
     CHECK(needed * 10 >= waits);
     CHECK(early * 100 <= waits);
 }

@@ -1,4 +1,4 @@
-// Threads that are delayed between heddle's queries and the backend's action.
+// Threads that are delayed between a query of heddle and the action of the backend.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -15,8 +15,8 @@
 
 namespace heddle_test::programs {
 
-/// The CPU backend for some streams. Every few calls it holds a thread until another thread has
-/// arrived, for a limited time. The streams wait for all others as for streams of another kind of
+/// A CPU backend for some streams. Every few calls, it holds a thread for a limited time, until
+/// another thread arrives. The streams wait for others as if these were on another kind of
 /// device.
 class Dawdling final : public heddle::detail::cpu::CpuBackend {
     using Record = heddle::detail::StreamRecord;
@@ -32,7 +32,7 @@ public:
         heddle::detail::record_of(stream).backend = this;
         streams_.push_back(stream);
     }
-    /// Call it before the streams end.
+    /// Must be called before the streams end.
     void give_back() {
         for (const heddle::StreamRef stream : std::exchange(streams_, {}))
             heddle::detail::record_of(stream).backend = &heddle::detail::cpu_backend();

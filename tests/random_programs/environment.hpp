@@ -1,4 +1,4 @@
-// Environment variables for runs of random programs: see random_programs_test.cpp.
+// Environment variables that control runs of random programs. See random_programs_test.cpp.
 #pragma once
 
 #include "catch.hpp"

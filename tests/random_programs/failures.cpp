@@ -1,8 +1,8 @@
-// The expected result of programs whose work fails: as on one stream after the other, where each
-// stream has a failure or not, and each array the failures of its users. It is that of eager code
-// on CPU devices, and batches do the same. On CUDA devices work behind a failed host function may
-// run, and a host function that fails in a batch fails every stream that is connected with it there
-// (guide, chapter 11): an array that dropped work should have written has a failure or any value.
+// Computes the expected results of programs whose work fails, statement after statement. Each
+// stream may have a failure, and each array may have failures of its users. Eager code on CPU
+// devices and batches behave so. On CUDA devices, work after a failed host function may run. If one
+// fails in a batch there, all connected streams fail (guide, chapter 11). So if work was dropped,
+// the arrays that it should have written may have a failure or any value.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -12,23 +12,23 @@ namespace heddle_test::programs {
 
 namespace {
 
-/// A failure, by the number of the statement's run that failed; 0: none.
+/// A failure: the number of the run of the statement that failed. 0 for no failure.
 using Failed = int;
 
-/// Represents the CPU beside GPUs, which is not one of the program's devices.
+/// The CPU in a program for GPUs. It is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. After its end, the failure that it left.
+/// A stream that has used an array. If the stream has ended, the failure that it left.
 struct User {
-    int stream = -1;  ///< -1: it has ended
+    int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// A batch's root may count as a user of all that the batch uses, and the base of a branch.
+    /// Whether it may not be a user: a batch's root, or a branch's base, may count instead.
     bool may_be_none = false;
     Failed left = 0;
-    /// It was a branch or a lease, so its stream may be reused, and fail then.
+    /// Its stream may be reused, and then fail, because it was a branch or a lease.
     bool is_kept = false;
-    /// It has one of several failures of a batch that it waited for. Eager code has the first.
+    /// It has one of several failures of an awaited batch. In eager code, it has the first failure.
     bool is_mixed = false;
 };
 
@@ -196,7 +196,7 @@ private:
             Heard heard;
             if (hears == Hears::users) heard = ask_users(s.from, -1);
             else heard.must = at(failed_, s.stream);
-            // A batch's root may count as a user of all that the batch uses.
+            // A batch's root may count as a user of all arrays that the batch uses.
             if (hears == Hears::clone && mode_ == Mode::batch) heard.may = at(failed_, root_);
             answer(s, heard);
             if (hears == Hears::stream || hears == Hears::clone) {
@@ -211,7 +211,7 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;  ///< of streams that have only read it, and may not have ended yet
+        Failed may = 0;  ///< of streams that only read the array, if they may not have ended
     };
 
     void use(int buffer, int stream, bool writes) {
@@ -225,8 +225,8 @@ private:
         at(users_, buffer).push_back({stream, device_of(stream), writes});
     }
 
-    /// Notes a read by a stream that was destroyed and may still have pending work: a stream of the
-    /// device, or of the CPU, which reads host memory and is not cleared with a GPU.
+    /// Records a read by a stream that was destroyed, possibly with pending work. A CPU stream may
+    /// read host memory, and is not cleared together with a GPU.
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
         if (failure == 0) return;
@@ -241,7 +241,7 @@ private:
             if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
     }
 
-    /// The batch's root and the bases of a branch may count as users of what the stream uses.
+    /// In a batch, its root and a branch's bases may count as users of arrays that `stream` uses.
     void may_use_in_batch(const Statement& s, int stream) {
         if (mode_ != Mode::batch) return;
         if (root_ != stream) may_use(s, root_);
@@ -250,7 +250,7 @@ private:
 
     void work(const Statement& s, int stream, int round) {
         may_use_in_batch(s, stream);
-        // used_on() only declares a use; a captured view declares a read.
+        // used_on() declares a write, too. A captured view declares the read.
         use(s.from, stream, s.what == What::host && !s.captures);
         use(s.to, stream, true);
         const bool is_dropped = at(failed_, stream) != 0;
@@ -300,7 +300,7 @@ private:
         const Failed cleared = std::exchange(at(failed_, stream), 0);
         if (cleared == 0) return;
         at(is_mixed_, stream) = false;
-        // Streams with pending work still pass on their failures.
+        // A stream with pending work still passes its failure on.
         for (std::vector<User>& users : users_)
             for (User& one : users)
                 if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
@@ -346,12 +346,12 @@ private:
     Outcome out_;
     std::vector<Failed> failed_, events_;
     Failed failures_ = 0, kept_failed_ = 0;
-    int root_ = 0;  ///< of the present segment
+    int root_ = 0;  ///< root of the current segment
     std::vector<bool> recorded_;
     std::vector<std::vector<User>> users_;
     std::vector<int> current_;
-    std::vector<int> bases_;     ///< of branches: the stream that joins them
-    std::vector<bool> is_kept_;  ///< branches and leases: the stream may be reused
+    std::vector<int> bases_;     ///< for branches: the stream that will join them
+    std::vector<bool> is_kept_;  ///< for branches and leases: whether the stream may be reused
     std::vector<bool> is_mixed_, is_mixed_event_;
 };
 

@@ -1,5 +1,5 @@
 // Random programs whose work fails, and random programs that are observed in all ways in turn.
-// See random_programs_test.cpp for the environment variables.
+// random_programs_test.cpp describes the environment variables.
 #include <heddle/check.hpp>
 #include <heddle/timeline.hpp>
 
@@ -32,13 +32,13 @@ std::string title(std::uint64_t seed, Mode mode) {
     return "seed " + std::to_string(seed) + ", mode " + to_string(mode);
 }
 
-/// Keeps reports of destroyed streams' failures from standard error.
+/// Hides the reports about destroyed streams' failures.
 struct Quiet {
     ReportHook before = set_report_hook([](const Error&) {});
     ~Quiet() { set_report_hook(before); }
 };
 
-/// Returns the error, with a program made as small as possible within some seconds.
+/// Returns the error. Within some seconds, makes the program as small as possible.
 std::string report(const Program& program, Mode mode, const std::string& why) {
     std::cerr << title(program.seed, mode) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
@@ -57,7 +57,7 @@ std::string report(const Program& program, Mode mode, const std::string& why) {
     return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
 }
 
-/// Counts the operations that it is notified of.
+/// Counts its notifications about operations.
 class Counter final : public Observer {
 public:
     Counter() { add_observer(*this, {.times = true, .host_functions = true}); }
@@ -71,7 +71,7 @@ private:
     std::atomic<std::size_t> told_{0};
 };
 
-/// Observes in one of several ways, chosen by the seed.
+/// Observes the program in one of several ways. The seed selects the way.
 class Observed {
 public:
     explicit Observed(std::uint64_t seed) : is_checked_(seed % 2 == 1) {
@@ -104,7 +104,7 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ar
           "[random]") {
     if (!is_mode_wanted("fails")) return;
     const Quiet quiet;
-    // Alone it has all the time.
+    // If it runs alone, it has all the time.
     const double part = environment("HEDDLE_RANDOM_MODES") == "fails" ? 1 : 0.2;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0, failed = 0, gave = 0, threw = 0, unsure = 0;

@@ -1,5 +1,5 @@
-// Generates programs. Before each access, adds the waits that the model reports as missing, in a
-// form chosen at random.
+// Generates programs. Before each access, adds the waits that are missing according to the model.
+// The form of each wait is random.
 #include "asking.hpp"
 #include "model.hpp"
 #include "random.hpp"
@@ -29,7 +29,7 @@ public:
             budget_ = options_.statements / static_cast<int>(segments);
             program_.segments.push_back(segment());
         }
-        if (options_.failures)  // every array is queried in the end
+        if (options_.failures)  // at the end, every array is read
             for (std::size_t b = 0; b < program_.buffers.size(); ++b)
                 if (!program_.buffers[b].local)
                     add_ask(static_cast<int>(b), program_.segments.back().after);
@@ -93,7 +93,7 @@ private:
         if (!info.flag) readable_.push_back(static_cast<int>(program_.buffers.size()) - 1);
     }
 
-    /// Adds a graph: a sequence of operations on arrays of one device.
+    /// Adds a graph: several operations, one after the other, on arrays of one device.
     void add_graph() {
         GraphInfo graph;
         graph.device = 0;
@@ -122,7 +122,7 @@ private:
         }
     }
 
-    /// Returns whether a stream can copy a buffer: CPU streams cannot access GPU memory.
+    /// Returns whether a stream can copy a buffer. CPU streams cannot access the memory of GPUs.
     bool may_copy(int s, int b) const {
         return device(stream(s).device).is_cuda() || buffer(b).place != Place::device ||
                device(buffer(b).device).is_cpu();
@@ -145,7 +145,7 @@ private:
         return good.empty() ? -1 : one_of(good);
     }
 
-    /// Returns work that a stream can do; its `to` is -1 if there is none.
+    /// Returns a statement with work that a stream can do. Its `to` is -1 if there is no such work.
     Statement choose_work(int s, bool kernels_only) {
         const auto reached = [&](int b) { return reaches(s, b); };
         Statement w = make(What::scale);
@@ -184,10 +184,10 @@ private:
         return w;
     }
 
-    // Waits before a statement.
+    // Functions that add waits before a statement.
 
-    /// Makes stream `s` wait for all work that must precede a statement. Returns false if no stream
-    /// or event provides that order.
+    /// Makes stream `s` wait for all work that must precede a statement. Returns false if waiting
+    /// for streams and events cannot create that order.
     bool order(int s, int from, int to, Block& out) {
         while (true) {
             const std::vector<Point> missing = model_->missing(s, from, to);
@@ -263,7 +263,7 @@ private:
         out.push_back(std::move(w));
     }
 
-    // Blocks.
+    // Functions that add blocks.
 
     int any_stream() { return chance(35) ? current(current_device_) : one_of(live_); }
 
@@ -290,8 +290,8 @@ private:
         out.push_back(std::move(w));
     }
 
-    /// Mixes a buffer that is about to be overwritten or freed into one that stays, so that an
-    /// earlier race shows in the result. Skipped at random. Returns false if the caller must stop.
+    /// If a buffer is about to be overwritten or freed, first mixes it into one that stays. So the
+    /// result shows an earlier race. Is skipped at random. Returns false if the caller must stop.
     bool keep_trace(Block& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
@@ -368,9 +368,9 @@ private:
         out.push_back(std::move(s));
     }
 
-    // Statements between the parts of programs that fail.
+    // Functions that add statements between the parts of a failing program.
 
-    /// `in_batch`: it may be a part of a batch, in which nothing is ordered by data.
+    /// `in_batch`: whether the statement may be part of a batch, where ordering by data is invalid.
     void add_between_failures(Block& out, bool in_batch) {
         const std::size_t dice = random_.below(100);
         if (dice < 45)
@@ -408,7 +408,7 @@ private:
         if (!pageable_.empty()) add_pageable_work(out);
     }
 
-    /// Adds work through an order by data. Its waits for other work are automatic.
+    /// Adds work through an order_by_data, which waits for other work automatically.
     void add_by_data(Block& out) {
         Statement s = make(What::by_data);
         s.varies = 0;
@@ -432,7 +432,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// Adds a capture, and beside it a stream that is destroyed while the capture is open.
+    /// Adds a capture. Also adds a stream that is destroyed while the capture is open.
     void add_captured(Block& out) {
         Statement s = make(What::captured);
         s.stream = any_stream();
@@ -455,7 +455,7 @@ private:
         add_wait(side.stream, other, inside);
         for (int k = 1 + any(2); k > 0; --k) {
             Statement w = choose_work(side.stream, true);
-            // A wait for the captured stream would make the new one a part of the capture.
+            // If the new stream waited for the captured one, it would join the capture.
             if (w.to < 0 || !model_->missing(side.stream, w.from, w.to).empty()) continue;
             w.optional = false;
             model_->access(w.id, side.stream, w.from, w.to);
@@ -549,7 +549,7 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // Kernels use the array and mix it with others before other statements can access it.
+        // Kernels use the array, and mix it with others, before any other statement can access it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
@@ -597,7 +597,7 @@ private:
         if (s.from < 0) return;
         s.stream = current(buffer(s.to).device);
         s.other = current(buffer(s.from).device);
-        // Runs on the destination's stream, unless only the source is on CUDA.
+        // Runs on the destination's stream. If only the source is on CUDA, runs on the source's.
         if (device(buffer(s.to).device).is_cpu() && device(buffer(s.from).device).is_cuda())
             std::swap(s.stream, s.other);
         if (!keep_trace(out, s.stream, s.to, s.from) || !order(s.stream, s.from, s.to, out)) return;
@@ -624,7 +624,7 @@ private:
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
                 s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // The condition depends on one or two bits of the number, so keep a trace of all of it.
+        // The condition depends on one or two bits of the number, so all of it is kept elsewhere.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -641,7 +641,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// Adds a stream that is created and destroyed in a condition's body.
+    /// Adds a stream to a condition's body. It is created and destroyed within the body.
     void add_side(int s, Block& body, Block& before) {
         Statement side = make(What::temporary);
         side.stream = new_stream(stream(s).device, StreamRole::temporary);
@@ -667,8 +667,8 @@ private:
         body.push_back(std::move(side));
     }
 
-    /// Returns a body of kernels, copies and fills on one stream. Their waits are placed before the
-    /// condition.
+    /// Returns a body: kernels, copies and fills on one stream. Waits that they need are added
+    /// before the condition.
     Block simple_body(int s, Block& before) {
         Block body;
         for (int k = any(4); k > 0; --k) {
@@ -704,7 +704,7 @@ private:
         segment.root = one_of(roots);
         segment.wait_on_enter = chance(70);
         segment.rounds = 1 + any(4);
-        // Between two rounds all streams wait for each other, so all failures spread.
+        // All streams wait for each other between two rounds, so all failures are passed on.
         if (options_.failures && chance(70)) segment.rounds = 1;
         segment.join = chance(40);
         joins_ = segment.rounds > 1;
@@ -795,8 +795,8 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// Adds a kernel or host function on a pageable array. The host may then copy the array without
-    /// an explicit wait, even if the stream has been destroyed by then.
+    /// Adds a kernel or a host function that uses a pageable array. Later, the host may copy the
+    /// array without an explicit wait, even if that stream no longer exists.
     void add_pageable_work(Block& out) {
         const int d = static_cast<int>(program_.devices.size()) - 1;
         if (!device(d).is_cpu()) return;
@@ -830,8 +830,8 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0;
-    /// Whether each temporary stream waits for another at its start and is waited for at its end.
-    /// Needed for several rounds, because the barrier between them covers only persistent streams.
+    /// Whether each temporary stream waits for another one first, and another waits for it at its
+    /// end. Needed for several rounds: the barrier between them only covers streams that persist.
     bool joins_ = false;
     int budget_ = 0;
 };
@@ -847,8 +847,8 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // Reading a buffer on the host also orders the host after the work on it. If an order relies on
-    // work that some rounds leave out, leave no statement out.
+    // A read by the host also orders the host after the work on the buffer. If some order relies on
+    // work that is left out in some rounds, no statement may be left out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);
     return program;

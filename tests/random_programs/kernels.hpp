@@ -12,11 +12,11 @@
 
 namespace heddle_test::programs {
 
-/// Spins once per kernel, for about a nanosecond per turn.
+/// Spins once in each kernel. One turn takes about a nanosecond.
 HEDDLE_FN inline void idle(std::size_t i, int turns) {
     if (i != 0) return;
 #if defined(__CUDA_ARCH__)
-    // ptxas removes a loop that only counts, even a volatile one.
+    // Uses a clock: ptxas removes a loop that only counts, even if the counter is volatile.
     const std::uint64_t begin = now_on_gpu();
     while (now_on_gpu() - begin < static_cast<std::uint64_t>(turns)) continue;
 #else
@@ -41,7 +41,7 @@ struct Mix {
     }
 };
 
-/// to = from % modulus, for one number
+/// to = from % modulus, for a single element
 struct Decide {
     HEDDLE_FN void operator()(std::size_t i, View<const int> from, View<int> to,
                               Word modulus) const {
@@ -49,15 +49,15 @@ struct Decide {
     }
 };
 
-/// Decrements a small positive number and sets any other to 0. So a loop ends soon even if its
-/// number is overwritten, for example because a wait was left out.
+/// Decrements the number if it is small and positive. Sets it to 0 otherwise. So a loop ends soon
+/// even if a missing wait lets other work overwrite its number.
 struct CountDown {
     HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
         to[i] = to[i] > 0 && to[i] < 100 ? to[i] - 1 : 0;
     }
 };
 
-/// Throws, on CPU devices.
+/// On CPU devices, throws an exception.
 struct Fail {
     HEDDLE_FN void operator()(std::size_t i, int id) const {
 #if !defined(__CUDA_ARCH__)
@@ -73,7 +73,7 @@ struct Idle {
     HEDDLE_FN void operator()(std::size_t i, int turns) const { idle(i, turns); }
 };
 
-/// The body of host functions.
+/// The body of a host function.
 struct HostWork {
     View<int> to;
     View<const int> from;
@@ -87,7 +87,7 @@ struct HostWork {
                                      (from.empty() ? 0 : static_cast<Word>(from[i])));
     }
 };
-/// A HostWork that also owns an object that must be destroyed.
+/// A HostWork that owns an object, which must be destroyed.
 struct OwningHostWork {
     HostWork work;
     std::shared_ptr<Word> owned;
@@ -96,14 +96,14 @@ struct OwningHostWork {
 
 // The same kernels as lambdas that capture their data.
 
-/// The captures of a lambda.
+/// The values that a lambda captures.
 struct Captured {
     View<const int> from;
     View<int> to;
     Word a, b;
     int slow;
 };
-/// Launches Scale or Mix, on the current stream if `stream` is null.
+/// Launches Scale or Mix as a lambda. If `stream` is null, uses the current stream.
 inline void launch_capturing(const Statement& s, const StreamRef* stream, const Captured& c) {
     const auto enqueue = [&](const auto& kernel) {
         if (stream != nullptr) launch(*stream, kernel, dim(c.to.size()));
@@ -113,7 +113,7 @@ inline void launch_capturing(const Statement& s, const StreamRef* stream, const 
         enqueue([c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); });
     else enqueue([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
 }
-/// Makes a node of Scale or Mix after another node, if that is one.
+/// Makes a node that runs Scale or Mix. It follows `first`, unless that is empty.
 inline GraphNode capturing_node(const Statement& s, Device device, const Captured& c,
                                 const GraphNode& first) {
     const auto make = [&](const auto& kernel) -> GraphNode {
@@ -126,7 +126,7 @@ inline GraphNode capturing_node(const Statement& s, Device device, const Capture
     return make([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
 }
 
-/// Holds a stream for a while.
+/// A host function that sleeps, to hold a stream.
 struct Sleep {
     std::chrono::milliseconds time;
     void operator()() const { std::this_thread::sleep_for(time); }

@@ -90,11 +90,11 @@ void Model::forget(int buffer) {
 void Model::wait_here(int stream) { host_.join(at(streams_, stream)); }
 void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 
-// heddle promises only that the work on the buffer has completed. In fact all work before it has
-// completed as well.
+// heddle only promises that the work on the buffer is complete. In practice, all work before it is
+// complete, too.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
-        // Work that did not run is not waited for, nor is the work before it on its stream.
+        // If work did not run, it is not waited for. Then earlier work of its stream is not either.
         if (p.in_body && strictness_ == Strictness::promised) return;
         host_.know(p);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));
@@ -109,7 +109,7 @@ void Model::copy_across(int statement, int stream, int other, int from, int to) 
     wait(other, stream);
 }
 
-// Models a host access of the pageable array, after a wait for its users.
+// Models that the host accesses the pageable array after it has waited for the array's users.
 void Model::copy_here(int statement, int stream, int from, int to) {
     const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
     look(up ? from : to);
@@ -119,7 +119,7 @@ void Model::copy_here(int statement, int stream, int from, int to) {
     if (!up) forget(to);
 }
 
-// Models a wait for all users of its arrays.
+// Models a wait for all users of the arrays of the work.
 void Model::by_data(int statement, int stream, int order, const Block& work) {
     at(streams_, order) = at(streams_, stream);
     at(streams_, order).set(order, at(given_, order));
@@ -144,8 +144,8 @@ std::optional<Race> Model::check(const Program& program, Mode mode, Strictness s
     return model.race_;
 }
 
-/// Orders all streams after the work of the persistent streams, in a capture after the work of all
-/// its participants.
+/// Orders all streams after the work of all streams that persist. In a capture, orders them after
+/// the work of all participants.
 void Model::barrier(int root) {
     for (std::size_t i = 0; i < streams_.size(); ++i)
         if (captures(mode_) || program_.streams[i].role == StreamRole::base)
@@ -153,7 +153,7 @@ void Model::barrier(int root) {
     for (Clock& clock : streams_) clock.join(at(streams_, root));
 }
 
-/// Models the flush of a batch: its participants' later work is ordered after all of it.
+/// Models the flush of a batch: later work of its participants is ordered after the whole batch.
 void Model::sent() {
     if (mode_ == Mode::batch && strictness_ == Strictness::whatever) barrier(root_);
 }
@@ -208,8 +208,8 @@ void Model::condition(const Statement& s, int round) {
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
     const std::vector<unsigned> given = given_;
-    // Only one body runs. For it and for later work, the operations of the other bodies count as
-    // done.
+    // Only one of the bodies runs. Both for it and for later work, operations of the other bodies
+    // count as complete.
     const auto know_bodies = [&] {
         for (std::size_t t = 0; t < given_.size(); ++t)
             if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
@@ -225,8 +225,8 @@ void Model::condition(const Statement& s, int round) {
         else
             for (std::size_t i = 0; i < end.size(); ++i) end[i].meet(streams_[i]);
     }
-    // The stream's later work is ordered after all its earlier work, and after the streams of the
-    // body that ran.
+    // Later work of the stream is ordered after all of its earlier work. It is also ordered after
+    // the streams of the body that ran.
     streams_ = end;
     know_bodies();
     at(current_, device_of(s.stream)) = before;
@@ -330,7 +330,7 @@ void Model::statement(const Statement& s, int round) {
         for (const Statement& step : at(program_.graphs, s.event).body)
             if (is_work(step.what)) access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
-        if (!in_capture_) sent();  // the flushed batch includes the work that holds the stream
+        if (!in_capture_) sent();  // the flush submits the work that holds the stream
         break;
     case What::captured:
         if (!in_capture_) sent();

@@ -1,4 +1,4 @@
-// The happens-before model: a vector clock for each stream, each event and the host.
+// A model of happens-before: a vector clock for each stream, for each event, and for the host.
 #pragma once
 
 #include "program.hpp"
@@ -8,15 +8,15 @@
 
 namespace heddle_test::programs {
 
-/// An operation of a stream, and its statement.
+/// An operation of a stream, and the statement that enqueues it.
 struct Point {
     int stream = -1;
     unsigned count = 0;
     int statement = -1;
-    bool in_body = false;  ///< part of a condition's body: it may not run
+    bool in_body = false;  ///< whether it is in a condition's body, and so may not run
 };
 
-/// A vector clock: for each stream, how many of its operations are known to be complete.
+/// A vector clock. For each stream, it has the number of operations that are known to be complete.
 class Clock {
 public:
     unsigned of(int stream) const {
@@ -25,7 +25,7 @@ public:
                    : 0;
     }
     void set(int stream, unsigned count);
-    /// Raises the count of the point's stream to at least the point's.
+    /// Raises the count for the point's stream, so that it covers the point.
     void know(const Point& point);
     void join(const Clock& other);
     void meet(const Clock& other);
@@ -34,15 +34,15 @@ private:
     std::vector<unsigned> counts_;
 };
 
-/// Two statements that access the same memory without an order.
+/// Two statements that access the same memory without any order between them.
 struct Race {
     int first = -1, second = -1;
 };
 
-/// Which orders the model counts.
+/// Which orders count in the model.
 enum class Strictness : std::uint8_t {
-    promised,  ///< the orders that heddle promises
-    whatever,  ///< those, and orders that hold in practice
+    promised,  ///< only orders that heddle promises
+    whatever,  ///< also orders that happen to exist in practice
 };
 
 class Model {
@@ -53,36 +53,36 @@ class Model {
 public:
     explicit Model(const Program& program, Strictness strictness = Strictness::promised);
 
-    /// Checks a whole program in a mode, optionally with one wait left out. Returns a race, or
-    /// nullopt if all conflicting accesses are ordered.
+    /// Checks a whole program in a mode. One wait may be left out. Returns a race. Returns nullopt
+    /// if all conflicting accesses are ordered.
     static std::optional<Race> check(const Program& program, Mode mode,
                                      Strictness strictness = Strictness::promised,
                                      WaitName left_out = {});
 
-    // Step by step, for the generator:
+    // For the generator, which adds one step after the other:
     void wait(int stream, int other) { at(streams_, stream).join(at(streams_, other)); }
     void record(int event, int stream);
     void wait_event(int stream, int event);
     bool is_recorded(int event) const { return recorded_[static_cast<std::size_t>(event)]; }
     void enter_segment();
-    /// Returns the operations that must precede a statement on this stream and are not ordered
+    /// Returns the operations that must precede a statement on this stream, but are not ordered
     /// before it.
     std::vector<Point> missing(int stream, int from, int to) const;
-    /// Adds an operation to the model, and notes a race if its order is missing.
+    /// Adds an access to the model. Records a race if an order is missing.
     void access(int statement, int stream, int from, int to);
-    void forget(int buffer);  ///< call when the buffer is freed or allocated
+    void forget(int buffer);  ///< to be called if the buffer is freed or allocated
     void wait_here(int stream);
     void wait_here_event(int event);
     void look(int buffer);
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
-    /// Models work through an order by data that is current on `stream`; `order`: its streams' id.
+    /// Models work through an order_by_data that is current on `stream`; `order` identifies it.
     void by_data(int statement, int stream, int order, const Block& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
-    /// Call it around the bodies of a condition.
+    /// Must be called before and after the bodies of a condition.
     void set_in_body(bool in_body) { in_body_ = in_body; }
-    void know_stream();  ///< call after adding a stream to the program
+    void know_stream();  ///< to be called after adding a stream to the program
 
 private:
     struct Buffer {
@@ -112,7 +112,7 @@ private:
     Mode mode_ = Mode::eager;
     WaitName left_out_;
     std::vector<Clock> streams_, events_, graphs_;
-    std::vector<bool> recorded_;  ///< whether each event was recorded in this segment
+    std::vector<bool> recorded_;  ///< by event: whether it was recorded in this segment
     std::vector<unsigned> given_;
     Clock host_, start_;
     std::vector<Buffer> buffers_;
@@ -121,11 +121,11 @@ private:
     int root_ = 0;
     bool in_capture_ = false;
     bool in_body_ = false;
-    /// The stream of the condition whose body is being modelled, or -1.
+    /// The stream of the condition whose body is currently modelled. -1 outside bodies.
     int condition_ = -1;
     bool join_ = false;
     std::vector<int> to_join_;
-    /// Work of earlier branches and leases, for each device.
+    /// By device: the work of earlier branches and leases.
     std::vector<Clock> branches_;
     std::optional<Race> race_;
 };

@@ -8,7 +8,7 @@
 namespace heddle_test::programs::nodes {
 
 View<int> Builder::view(int array, std::size_t first, std::size_t count) const {
-    // An argument may not be empty, even of a kernel of no elements.
+    // An argument may not be empty, even if the kernel has no elements.
     return const_cast<Array<int>&>(at(arrays, array))
         .view()
         .subview(first, std::max<std::size_t>(count, 1));
@@ -38,7 +38,7 @@ void set_kernel(N node, const Spec& s, bool extent_first, const A&... arguments)
     if (!extent_first) node.dim(dim(s.n));
 }
 
-/// The same as HostWork, with something to destroy.
+/// Like HostWork, but with an object that must be destroyed.
 auto host_work(const Spec& s, View<int> to, View<const int> from) {
     return OwningHostWork{{to, from, s.n, s.a, s.b, s.slow}, std::make_shared<Word>(s.a)};
 }
@@ -144,7 +144,7 @@ GraphNode Builder::make_condition(int id, const State& state,
     return ordered(if_else_node(flag, bodies[0], bodies[1]), id, first);
 }
 
-/// `flag`: counted down at the end, or -1.
+/// `flag` is the flag that the graph counts down at its end, or -1.
 Graph Builder::build(int index, const State& state, std::vector<GraphNode>* handles,
                      int flag) const {
     std::vector<GraphNode> made(program_.nodes.size());

@@ -10,8 +10,8 @@ namespace heddle_test::programs::nodes {
 
 inline std::string name_of(int node) { return "n" + std::to_string(node); }
 
-/// Finds a node of a graph, of its child graphs or of its captured graphs. Names begin with the
-/// names of the enclosing nodes.
+/// Finds a node by name in a graph, its child graphs or its captured graphs. A node's name begins
+/// with the names of the nodes around it.
 inline GraphNode find(const Graph& graph, int node) {
     const std::string name = name_of(node);
     for (const heddle::NodeInfo& one : graph.nodes())
@@ -23,11 +23,11 @@ class Builder {
 public:
     explicit Builder(const Program& p) : program_(p) {}
 
-    /// Builds the outer graph in a state. Stores handles of its nodes, by id, in `handles`.
+    /// Builds the outer graph for a state. Stores the handles of its nodes in `handles`, by id.
     Graph graph(const State& state, std::vector<GraphNode>* handles = nullptr) const {
         return build(0, state, handles);
     }
-    /// Changes a node to `spec`. `extent_first`: a kernel's extent is set before its arguments.
+    /// Changes a node to `spec`. Sets a kernel's extent before its arguments if `extent_first`.
     void change(const GraphNode& node, int id, const Spec& spec, bool extent_first) const;
     void prioritise(const GraphNode& node, int id, int priority) const;
 

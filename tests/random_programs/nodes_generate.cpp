@@ -1,4 +1,4 @@
-// Generates random graphs of nodes, and the steps that change and launch them.
+// Generates random graphs of nodes, and the steps that change and launch these graphs.
 #include "nodes_graph_maker.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ private:
     struct Slot {
         State state;
         bool is_there = false;
-        bool is_captured = false;  ///< cannot be updated with a graph that is built
+        bool is_captured = false;  ///< then no graph of built nodes can update it
     };
 
     bool chance(std::size_t percent) { return maker_.chance(percent); }
@@ -40,7 +40,7 @@ private:
     std::size_t any(std::size_t n) { return maker_.any(n); }
     template <class V> auto one_of(const V& v) { return maker_.one_of(v); }
 
-    /// Returns a random new spec for the node.
+    /// Returns a new, random spec for the node.
     Spec fresh(int id) {
         const NodeInfo& node = program_.node(id);
         static constexpr Word values[] = {0, 0x07070707, 0x00050005};
@@ -67,7 +67,7 @@ private:
         if (is_kernel(node.kind) && !node.on_cpu && chance(10)) s.priority = -any(6);
         return s;
     }
-    /// Returns a state that equals `state` for many of its nodes.
+    /// Returns a state in which many nodes are as in `state`, and the others are changed.
     State changed(State state) {
         for (std::size_t id = 0; id < state.size(); ++id) {
             if (!chance(40)) continue;
@@ -78,7 +78,7 @@ private:
         return state;
     }
 
-    // Steps.
+    // Functions that add steps.
 
     Step& add(Do what, int slot) {
         Step& s = program_.steps.emplace_back();
@@ -104,7 +104,7 @@ private:
     }
 
     /// Adds a read of an array by a stream that only waits for an event of the launch. All writes
-    /// of the array are before the node that records it.
+    /// of the array precede the node that records the event.
     void add_aside(const Step& launch) {
         const Step made = launch;
         for (const int id : program_.graph(0)) {
@@ -145,10 +145,10 @@ private:
             const Spec next = fresh(id);
             const Spec before = std::exchange(now, next);
             now.priority = before.priority;
-            // Often only `on` changes, or only the rest.
+            // Often changes only `on`, and often everything except `on`.
             if (chance(30)) now = before, now.on = may_be_disabled(node.kind) ? !now.on : now.on;
             else if (chance(30)) now.on = before.on;
-            now.flat = node.kind == Kind::copy_2d;  // there is no setter of rectangles
+            now.flat = node.kind == Kind::copy_2d;  // rectangles have no setter
             Step& s = add(Do::change, slot);
             s.node = id;
             s.spec = now;
@@ -174,7 +174,7 @@ private:
         else if (dice < 80) add_work(Do::replace);
         else if (dice < 82 && program_.events > 0) {
             add(Do::new_event, slot).event = any(program_.events);
-            for (Slot& one : slots_) one.is_captured = false;  // see the runner
+            for (Slot& one : slots_) one.is_captured = false;  // see nodes_runner.cpp
         } else if (dice < 86) {
             Step& s = add(dice < 84 ? Do::prioritise : Do::misuse, slot);
             s.node = one_of(program_.graph(0));
@@ -197,7 +197,7 @@ private:
         s.spec.a = 3;
         s.spec.b = static_cast<Word>(any(std::size_t{100000})) + 1;
         if (what != Do::replace) return;
-        for (Slot& slot : slots_) slot.is_captured = false;  // see the runner
+        for (Slot& slot : slots_) slot.is_captured = false;  // see nodes_runner.cpp
     }
 
     GraphMaker maker_;

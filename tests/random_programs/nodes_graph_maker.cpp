@@ -90,7 +90,7 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
                        node.kind == Kind::copy || node.kind == Kind::copy_2d ||
                        node.kind == Kind::memory || (node.kind == Kind::host && chance(50));
     if (is_condition(node.kind)) {
-        // Accessible by the device, which reads it.
+        // The device of the node reads these arrays, so it must be able to access them.
         for (int& from : node.froms) from = pick(true, inside, everywhere);
     }
     if (writes)
@@ -100,7 +100,7 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
         for (int& from : node.froms)
             from = pick(false, inside,
                         [&](int i) { return reached(i) && i != node.tos[0] && i != node.tos[1]; });
-    // A fill or copy stays on its kind of memory, which decides on which device it runs.
+    // A fill or copy keeps its kind of memory, because that decides which device it runs on.
     if (node.kind == Kind::fill || node.kind == Kind::copy || node.kind == Kind::copy_2d) {
         const auto same = [&](std::array<int, 2>& two) {
             if (two[0] >= 0 && two[1] >= 0 &&
@@ -131,7 +131,7 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
     return id;
 }
 
-/// Returns whether a loop around the node counts this flag down: the loop would not end.
+/// Returns whether a loop around the node counts down this flag: then others must not write it.
 bool GraphMaker::counts(int array) const {
     return std::find(counted_.begin(), counted_.end(), array) != counted_.end();
 }

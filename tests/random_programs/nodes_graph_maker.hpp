@@ -1,4 +1,4 @@
-// Makes the arrays and the nodes of random graphs: the parts that do not change later.
+// Makes the arrays and nodes of random graphs. These parts do not change later.
 #pragma once
 
 #include "nodes_program.hpp"
@@ -10,12 +10,12 @@
 
 namespace heddle_test::programs::nodes {
 
-/// The arrays that a node and its bodies may use.
+/// The arrays that may be used by a node and its bodies.
 struct Uses {
     std::set<int> writes, reads;
 };
 
-/// Nodes that use the same memory are ordered by edges, even if a later change causes that use.
+/// If nodes use the same memory, edges order them. This includes uses that a later change causes.
 /// Everything else is random.
 class GraphMaker {
 public:
@@ -28,7 +28,7 @@ public:
 
     /// Adds all arrays.
     void lay_out();
-    /// Adds a graph of `count` nodes, with the graphs within them. Returns its index.
+    /// Adds a graph with `count` nodes, and the graphs inside these nodes. Returns its index.
     int add_graph(int count, int depth, Inside inside);
     Uses uses_of(int id) const;
     Program& program() { return program_; }
@@ -39,7 +39,7 @@ public:
     template <class V> auto one_of(const V& v) { return v[random_.below(v.size())]; }
     bool is_cuda() const { return program_.device.is_cuda(); }
 
-    /// Returns an array that fits, or -1.
+    /// Returns a random array that fits. Returns -1 if none does.
     int pick(bool flag, Inside inside, auto&& fits) {
         std::vector<int> good;
         for (std::size_t i = 0; i < program_.arrays.size(); ++i) {

@@ -35,7 +35,7 @@ private:
     void take(const Step& s) {
         State& slot = at(slots_, s.slot);
         const bool needs_graph = s.what != Do::build && s.what <= Do::batch;
-        if (needs_graph && slot.empty()) return;  // left out while shrinking
+        if (needs_graph && slot.empty()) return;  // the program was shrunk, and the step is missing
         switch (s.what) {
         case Do::change: at(slot, s.node) = s.spec; break;
         case Do::update:

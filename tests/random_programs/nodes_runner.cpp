@@ -31,14 +31,14 @@ private:
     struct Slot {
         Graph graph;
         State state;
-        std::vector<GraphNode> handles;  ///< of nodes of the outer graph, if it was built here
+        std::vector<GraphNode> handles;  ///< handles of the outer graph, if built here
         bool is_captured = false;
     };
 
     Stream& stream(int i) { return at(streams_, i); }
     Array<int>& array(int i) { return at(builder_.arrays, i); }
 
-    /// Orders a stream after all work so far.
+    /// Orders a stream after all earlier work.
     void follow(int i) {
         for (const int other : open_) stream(i).wait_stream(stream(other));
         open_ = {i};
@@ -78,7 +78,7 @@ private:
         case Do::new_event: return new_event(s);
         default: break;
         }
-        if (!slot.graph) return;  // left out while shrinking
+        if (!slot.graph) return;  // the program was shrunk, and the step is missing
         switch (s.what) {
         case Do::change:
             at(slot.state, s.node) = kept(slot, s.node, s.spec);
@@ -239,8 +239,8 @@ private:
     std::vector<Stream> streams_;
     Builder builder_;
     std::vector<Slot> slots_;
-    std::vector<int> open_{0};  ///< the next step's work follows these streams
-    int last_launched_ = -1;    ///< the slot, if its launch was the last thing done
+    std::vector<int> open_{0};  ///< the streams that the next step's work follows
+    int last_launched_ = -1;    ///< the slot that the last step launched; -1 if it launched none
     Results seen_;
 };
 

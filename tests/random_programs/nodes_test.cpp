@@ -1,5 +1,5 @@
-// Random graphs of nodes, changed between launches, have the same results as running their nodes in
-// sequence. The environment variables of random_programs_test.cpp apply too; the mode is `nodes`.
+// Random graphs of nodes that change between launches. The results must be those of the nodes in
+// sequence. The environment variables of random_programs_test.cpp apply, too. The mode is `nodes`.
 #include "environment.hpp"
 #include "nodes_program.hpp"
 #include "support.hpp"
@@ -15,9 +15,9 @@ namespace {
 
 std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode nodes"; }
 
-/// Returns the error, with a program made as small as possible within some seconds.
+/// Returns the error. Within some seconds, makes the program as small as possible.
 std::string report(const Program& program, const std::string& why) {
-    // Printed at once, because the process may crash while the program is being shrunk.
+    // Prints it at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;
@@ -40,7 +40,7 @@ std::string report(const Program& program, const std::string& why) {
 
 TEST_CASE("random graphs of nodes that change come to what they say", "[random]") {
     if (!is_mode_wanted("nodes")) return;
-    // Alone it has all the time.
+    // If it runs alone, it has all the time.
     const double part = environment("HEDDLE_RANDOM_MODES") == "nodes" ? 1 : 0.15;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;

@@ -1,4 +1,4 @@
-// Random graphs of nodes as text, and shrinking them.
+// Converts random graphs of nodes to text, and shrinks them.
 #include "nodes_program.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void write_graph(const Program& p, int index, const State& state, std::size_t de
     }
 }
 
-/// Removes a node's work and edges. Its successors are then ordered after its predecessors.
+/// Removes a node's work and edges. Its predecessors then directly precede its successors.
 void remove_node(Program& p, int id) {
     NodeInfo& gone = at(p.nodes, id);
     for (NodeInfo& node : p.nodes) {

@@ -32,7 +32,7 @@ Pests::~Pests() {
     if (before_ != nullptr) set_report_hook(*before_);
 }
 
-/// Leaves the scope that another thread has entered, if any, and enters one for another to leave.
+/// Leaves the scope that another thread has entered, if any. Enters one that another will leave.
 void Pests::move_scope(StreamRef stream, bool waits_on_exit) {
     delete moved_.exchange(nullptr);
     auto scope = std::make_unique<ScopedStream>(
@@ -55,7 +55,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             case 0:
             case 1: (void)stream.is_complete(); break;
             case 2: stream.synchronize(); break;
-            // Each thread uses its own event: two threads may not record and query the same one.
+            // Each thread has its own event: two threads must not record and query the same one.
             case 3: (void)event.is_complete(); break;
             case 4: event.synchronize(); break;
             case 5:
@@ -78,7 +78,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
                 break;
             default: std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
             }
-        } catch (const Error&) {  // captured streams cannot be queried
+        } catch (const Error&) {  // a captured stream cannot be queried
         }
     }
 }

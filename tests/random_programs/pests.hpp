@@ -1,4 +1,4 @@
-// Threads that query, wait, enqueue and leave each other's scopes at random while a program runs.
+// Threads that query, wait, enqueue and leave each other's scopes, at random, while a program runs.
 #pragma once
 
 #include "program.hpp"
@@ -10,18 +10,18 @@
 
 namespace heddle_test::programs {
 
-/// The objects that the threads may use. They exist for the whole program. The arrays are never
+/// Objects that the threads may use. They exist as long as the program runs. The arrays are never
 /// written.
 struct PestsView {
     std::vector<StreamRef> streams;
     std::vector<const Array<int>*> constants;
-    /// Whether the threads' own streams wait for the program's. False in a capture, which they
-    /// would join.
+    /// Whether the threads' own streams wait for the program's streams. If these are captured, this
+    /// must be false, because the waiting streams would join the capture.
     bool wait_on_streams = true;
     bool whole_devices = true;
-    /// Whether the threads enqueue work without effect. In a capture that would be a node.
+    /// Whether the threads enqueue work without effect. Captured streams would record it as a node.
     bool enqueues = true;
-    /// Whether the threads leave each other's scopes, as coroutines do that move.
+    /// Whether the threads leave each other's scopes, like coroutines that move to another thread.
     bool moves_scopes = true;
 };
 
@@ -37,7 +37,7 @@ private:
     void move_scope(StreamRef stream, bool waits_on_exit);
 
     std::atomic<bool> stop_{false};
-    std::atomic<ScopedStream*> moved_{nullptr};  ///< the next thread leaves it
+    std::atomic<ScopedStream*> moved_{nullptr};  ///< a scope that the next thread will leave
     std::shared_ptr<const ReportHook> before_;
     std::vector<std::thread> threads_;
 };

@@ -13,23 +13,23 @@ namespace heddle_test::programs {
 
 using namespace heddle;
 
-/// Elements are ints, like conditions. Arithmetic uses unsigned numbers, which wrap around.
+/// Elements are ints, and so are conditions. Arithmetic uses unsigned numbers, which wrap around.
 using Word = std::uint32_t;
 
 enum class Place : std::uint8_t { device, pinned, pageable };
 
 struct BufferInfo {
     Place place = Place::device;
-    int device = 0;  ///< index into Program::devices; no meaning for pinned memory
+    int device = 0;  ///< index in Program::devices; unused for pinned memory
     std::size_t size = 0;
     bool constant = false;  ///< never written, so that other threads may read it at any time
-    bool flag = false;      ///< a single int, for conditions
-    bool local = false;     ///< allocated and freed by one statement
+    bool flag = false;      ///< whether it is a single int, for conditions
+    bool local = false;     ///< whether one statement allocates and frees it
 };
 
 enum class StreamRole : std::uint8_t {
-    base,  ///< exists for the whole program
-    /// Created by a statement and destroyed at its end, with work pending or not.
+    base,  ///< exists as long as the program runs
+    /// Exists during one statement. May be destroyed with pending work.
     temporary,
     branch,  ///< a branch of a fork_join
 };
@@ -41,51 +41,51 @@ struct StreamInfo {
 };
 
 enum class What : std::uint8_t {
-    // Work on `stream`. Writes `to` and reads `from`.
-    scale,    ///< to = to * a + b, a kernel
-    mix,      ///< to = to * a + from + b, a kernel
+    // Statements that enqueue work on `stream`. It writes `to` and reads `from`.
+    scale,    ///< a kernel: to = to * a + b
+    mix,      ///< a kernel: to = to * a + from + b
     fill,     ///< to = b
-    copy,     ///< to = from, for as many elements as both have
+    copy,     ///< to = from, up to the smaller size
     copy_2d,  ///< copies the first half of each row of four
-    host,     ///< a host function: to = to * a + b, plus from if there is one
-    fail,     ///< a kernel or, if `owns`, a host function that throws and writes nothing
-    // Order between streams:
-    wait_stream,  ///< stream waits for other
-    record,       ///< records event on stream
-    wait_event,   ///< stream waits for event
-    mark,         ///< stream waits for a new event of other, destroyed at once
-    set_current,  ///< set_stream(stream), which waits for the previous stream
-    /// A copy between devices without a named stream. Runs on the destination's current stream, or
-    /// on the source's if only the source is on CUDA. Ordered with both current streams.
+    host,     ///< a host function: to = to * a + b, plus `from` if set
+    fail,     ///< a kernel, or a host function if `owns`: throws, and writes nothing
+    // Statements that order streams:
+    wait_stream,  ///< `stream` waits for `other`
+    record,       ///< records `event` on `stream`
+    wait_event,   ///< `stream` waits for `event`
+    mark,         ///< `stream` waits for a new event of `other`, which is destroyed at once
+    set_current,  ///< set_stream(stream); it waits for the previous stream
+    /// A copy between devices without a named stream. It runs on the destination's current stream,
+    /// or on the source's if only the source is on CUDA. It is ordered with both.
     copy_across,
-    // Statements that contain others:
+    // Statements that contain other statements:
     scope,      ///< a ScopedStream
-    fork,       ///< a fork_join, each body a branch on streams[i]
-    temporary,  ///< a stream that exists during the body
-    local,      ///< an array that exists during the body
-    thread,     ///< runs the body on another thread, joined at once
+    fork,       ///< a fork_join; each body is a branch on one of `streams`
+    temporary,  ///< a stream that exists while the body runs
+    local,      ///< an array that exists while the body runs
+    thread,     ///< runs the body on another thread, which is joined at once
     condition,  ///< to = from % 2, then runs body 0 or 1
-    loop,       ///< to = from % 4, then runs body 0 that many times
+    loop,       ///< to = from % 4; then runs body 0 `to` times
     graph,      ///< launches Program::graphs[event]
-    /// Captures body 0, work of `stream`, and launches that once on it. While the capture is open,
-    /// body 1 runs, on streams that have no part in it, and `from` is read.
+    /// Captures body 0, which is work of `stream`, and launches the graph once on `stream`.
+    /// Meanwhile, body 1 runs on streams outside the capture, and `from` is read.
     captured,
-    // Statements that make the host wait. They appear only between segments:
-    wait_here,        ///< waits for stream
-    wait_here_event,  ///< waits for event
-    wait_here_all,    ///< waits for the device of stream
-    look,             ///< to_host(from), without a named stream
-    /// to = numbers derived from b, copied from pageable memory that is overwritten at once.
+    // Statements that make the host wait. They are only used between segments:
+    wait_here,        ///< waits for `stream`
+    wait_here_event,  ///< waits for `event`
+    wait_here_all,    ///< waits for the device of `stream`
+    look,             ///< to_host(from), which names no stream
+    /// to = numbers made from b, copied from pageable memory that is overwritten at once.
     upload,
-    download,  ///< copies from into pageable memory
-    /// to = from, where one of them is a pageable array that streams may still use.
+    download,  ///< copies `from` into pageable memory
+    /// to = from. One of the two is a pageable array that streams may still use.
     copy_here,
-    make_anew,  ///< frees to, and allocates it again on stream
-    // Statements of programs that fail only:
-    ask,    ///< queries `from` for its elements, in way `a` (asking.hpp)
-    clear,  ///< stream.clear_error() or, if `owns`, clear_errors() of its device
-    /// Body 0 through an order_by_data that is current on `stream`. All of its work writes `to`, so
-    /// that work after a failure is dropped. `other`: the order's streams.
+    make_anew,  ///< frees `to`, and allocates it again on `stream`
+    // Statements that only failing programs have:
+    ask,    ///< reads the elements of `from`, in way `a` (asking.hpp)
+    clear,  ///< stream.clear_error(); if `owns`, clear_errors() of its device
+    /// Runs body 0 through an order_by_data that is current on `stream`. All of its work writes
+    /// `to`, so work after a failure is dropped. `other` stands for the streams of the order.
     by_data,
 };
 
@@ -96,19 +96,19 @@ struct Statement {
     int from = -1, to = -1;
     int event = -1;
     Word a = 1, b = 0;
-    int slow = 0;           ///< turns of a spin loop before the work
-    bool implicit = false;  ///< the call names no stream, so it uses the current one
-    /// For host functions: has a capture that must be destroyed. For arrays: is moved into a host
-    /// function.
+    int slow = 0;           ///< iterations of a spin loop before the work
+    bool implicit = false;  ///< the call names no stream, and uses the current one
+    /// For a host function: captures an object that must be destroyed. For an array: is moved into
+    /// a host function.
     bool owns = false;
-    bool pooled = false;  ///< the stream is leased from a pool
-    /// The launch is prepared in the first round and updated in later ones.
+    bool pooled = false;  ///< whether the stream is leased from a pool
+    /// The launch is prepared in the first round, and updated in later rounds.
     bool prepared = false;
-    bool captures = false;  ///< the kernel or host function is a lambda that captures all it uses
+    bool captures = false;  ///< whether the function is a lambda that captures all that it uses
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< for scopes
-    bool optional = false;     ///< left out in every third round, if rounds may differ in shape
-    Word varies = 0;           ///< multiplied by the round, is added to b and shrinks the size
-    std::vector<int> streams;  ///< streams of the branches
+    bool optional = false;     ///< whether every third round leaves it out, if rounds may differ
+    Word varies = 0;           ///< times the round: is added to b, and reduces the size
+    std::vector<int> streams;  ///< for a fork: the streams of the branches
     std::vector<std::vector<Statement>> bodies;
 };
 
@@ -117,8 +117,8 @@ inline bool is_function(const Statement& s) {
     return s.what == What::scale || s.what == What::mix || s.what == What::host;
 }
 
-/// Returns whether the statement is a copy or a fill to which addresses within its arrays are
-/// passed, not views of them.
+/// Returns whether the statement is a copy or fill that receives addresses within its arrays
+/// instead of views.
 inline bool is_by_address(const Statement& s) {
     const bool may_be = s.what == What::fill || s.what == What::copy || s.what == What::copy_2d ||
                         s.what == What::copy_here || s.what == What::copy_across;
@@ -127,23 +127,23 @@ inline bool is_by_address(const Statement& s) {
 
 using Block = std::vector<Statement>;
 
-/// A part of a program that can be captured or batched several times, and statements that follow
-/// once.
+/// A part of a program. Its body can be captured or batched, and run several times. After the body,
+/// `after` runs once.
 struct Segment {
-    int root = 0;  ///< the captured stream; current while the body runs
+    int root = 0;  ///< the captured stream; it is current while the body runs
     bool wait_on_enter = true;
     int rounds = 1;
-    bool join = false;    ///< captures: heddle joins the streams that are left open
-    bool inside = false;  ///< batches: the waits that join the rounds are recorded too
+    bool join = false;    ///< for captures: whether heddle joins the streams that are left open
+    bool inside = false;  ///< for batches: whether the waits between rounds are recorded, too
     Block body;
     Block after;
 };
 
-/// A graph made before the program runs. Its statements run in order on the stream that it is
-/// launched on.
+/// A graph that is made before the program runs. Its statements run in order, on the stream of the
+/// launch.
 struct GraphInfo {
     int device = 0;
-    bool captured = true;  ///< if false, built from nodes
+    bool captured = true;  ///< if false, it is built from nodes
     Block body;
 };
 
@@ -152,13 +152,13 @@ struct Program {
     std::vector<Device> devices;
     std::vector<StreamInfo> streams;
     std::vector<BufferInfo> buffers;
-    std::vector<int> events;   ///< the device of each event
-    std::vector<int> current;  ///< the initial current stream of each device
+    std::vector<int> events;   ///< by event: its device
+    std::vector<int> current;  ///< by device: its current stream at the beginning
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
-    int statements = 0;  ///< number of ids in use
-    bool mixed = false;  ///< whether CPU streams take part beside CUDA streams
-    /// Whether work may fail. Which streams are poisoned is a part of the result (failures.cpp).
+    int statements = 0;  ///< how many ids are in use
+    bool mixed = false;  ///< whether CPU streams take part, in addition to CUDA streams
+    /// Whether work may fail. Then the result includes which streams are poisoned (failures.cpp).
     bool fails = false;
 };
 
@@ -171,10 +171,10 @@ inline bool captures(Mode mode) {
     return mode == Mode::capture || mode == Mode::update || mode == Mode::clone ||
            mode == Mode::nested;
 }
-/// Returns whether rounds may leave statements out: not if one graph has to fit all rounds.
+/// Returns whether rounds may leave statements out. They may not if one graph serves all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// Returns the round whose numbers are used: a graph that is launched again uses those of its
-/// capture.
+/// Returns the round whose numbers a statement uses in `round`. A graph that is launched again uses
+/// the numbers of the round in which it was captured.
 inline int round_of(Mode mode, int round) {
     return captures(mode) && mode != Mode::update ? 0 : round;
 }
@@ -184,32 +184,32 @@ inline bool is_left_out(const Statement& s, Mode mode, int round) {
 inline Word added(const Statement& s, int round) {
     return s.b + s.varies * static_cast<Word>(round);
 }
-/// Returns the number of elements that a statement works on.
+/// Returns the number of elements that a statement uses.
 std::size_t extent(const Program& p, const Statement& s, int round);
 
 inline bool is_work(What what) { return what <= What::host; }
-/// Names a wait that can be left out. Scopes have two.
+/// Identifies a wait that can be left out. A scope has two.
 struct WaitName {
     int id = -1;
     int part = 0;
     bool operator==(const WaitName&) const = default;
 };
 
-/// Returns a statement, or a program, as source text.
+/// Returns a statement, or a whole program, as source text.
 std::string text_of(const Program& p, const Statement& s);
 std::string text_of(const Program& p);
 
 struct GeneratorOptions {
     int statements = 40;
-    bool slow = true;         ///< some work is slow
-    bool temporaries = true;  ///< streams are created and destroyed
-    /// No other thread captures meanwhile, so the host may wait for whole devices.
+    bool slow = true;         ///< whether some work is slow
+    bool temporaries = true;  ///< whether streams are created and destroyed
+    /// Whether no other thread captures meanwhile. Then the host may wait for whole devices.
     bool alone = true;
-    /// Some work fails. Then nothing is captured, and nothing makes the host wait.
+    /// Whether some work fails. Then nothing is captured, and the host never waits.
     bool failures = false;
 };
-/// Returns the program of a seed, for devices of one kind. A CPU device may follow CUDA devices,
-/// and adds CPU streams. Equal devices produce the same program on every machine.
+/// Returns the program for a seed. The devices must be of one kind, except that a CPU device may
+/// follow CUDA devices to add CPU streams. Equal devices produce the same program on every machine.
 Program generate(std::uint64_t seed, const std::vector<Device>& devices,
                  GeneratorOptions options = {});
 

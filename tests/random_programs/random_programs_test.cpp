@@ -1,12 +1,12 @@
-// Random programs with a determined result: that of running their statements one after the other.
-// The result must not depend on the mode, nor on other threads that query and wait meanwhile.
+// Random programs, whose results must be those of their statements, run one after the other. They
+// must not depend on the mode, or on other threads that query and wait meanwhile.
 //
-// HEDDLE_RANDOM_SECONDS  time for all of these tests together (10)
-// HEDDLE_RANDOM_SEED     the first seed; "clock": a random one
-// HEDDLE_RANDOM_STAY     any value: runs the same programs again and again
+// HEDDLE_RANDOM_SECONDS  time for all of these tests together, in seconds (10)
+// HEDDLE_RANDOM_SEED     the first seed; "clock" selects a random one
+// HEDDLE_RANDOM_STAY     if set, runs the same programs again and again
 // HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch,nodes,by_data,fails
 //                        (the last three: nodes_test.cpp, by_data_test.cpp, failures_test.cpp)
-// HEDDLE_RANDOM_WITHOUT  temporaries: creates and destroys no streams
+// HEDDLE_RANDOM_WITHOUT  "temporaries": creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
 #include <heddle/check.hpp>
 
@@ -52,9 +52,9 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Returns the error, with a program made as small as possible within some seconds.
+/// Returns the error. Within some seconds, makes the program as small as possible.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
-    // Printed at once, because the process may crash while the program is being shrunk.
+    // Prints it at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;
@@ -74,7 +74,7 @@ std::string report(const Program& program, Mode mode, RunOptions options, const 
            text_of(small);
 }
 
-/// Runs programs for a share of the time.
+/// Runs programs for a part of the available time.
 void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
@@ -100,7 +100,7 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     say_runs(runs);
 }
 
-/// Collects the waits of a block that can be left out.
+/// Collects those waits of a block that can be left out.
 void collect_waits(const Block& block, std::vector<WaitName>& waits) {
     for (const Statement& s : block) {
         if (s.what == What::wait_stream || s.what == What::wait_event || s.what == What::mark)
@@ -116,8 +116,8 @@ struct Missed {
     Race race;
 };
 
-/// Returns each wait that leaves two conflicting statements unordered, even in practice, if it is
-/// left out.
+/// Returns each necessary wait. If it is left out, two conflicting statements have no order, not
+/// even one that happens to exist in practice.
 std::vector<Missed> needed_waits(const Program& program, Mode mode) {
     std::vector<WaitName> waits;
     for (const Segment& segment : program.segments) {
@@ -219,7 +219,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             RunOptions options{.left_out = left_out.wait, .held = left_out.race.first};
             const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
             ++programs;
-            // On a busy machine the race may not show, so retry with a longer hold.
+            // On a busy machine, the race may not show. Then the test holds the stream longer.
             bool noticed = false;
             for (options.hold_ms = 15; !noticed && options.hold_ms < 200; options.hold_ms *= 4)
                 noticed = !failure(program, mode, options).empty();
@@ -234,21 +234,21 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             std::cout << to_string(mode) << ": noticed in " << found << " of " << programs
                       << " programs" << std::endl;
         CAPTURE(to_string(mode), programs, missed);
-        // One mode runs few programs, so the bound is low. A batch also orders more than required:
-        // all participants continue after its graph.
+        // A single mode runs only a few programs, so the bound is low. A batch also orders more
+        // than required: all participants continue after its graph.
         CHECK(found * 10 >= programs * 7);
         all_programs += programs;
         all_found += found;
     }
-    // Enough programs, and not of batches alone.
+    // This bound only holds for many programs, in all modes.
     if (seconds() >= 30 && environment("HEDDLE_RANDOM_MODES").empty())
         CHECK(all_found * 10 >= all_programs * 9);
 }
 
 namespace {
 
-/// Collects the statements within conditions. If nothing is captured, the host reads the value of
-/// a condition, and waits for earlier work: more is ordered than the program requires.
+/// Collects the statements within conditions. Without a capture, the host reads a condition's value
+/// and waits for earlier work. So more is ordered than the program requires.
 void collect_conditional(const Block& block, bool is_inside, std::set<int>& ids) {
     for (const Statement& s : block) {
         if (is_inside) ids.insert(s.id);
@@ -267,7 +267,7 @@ std::set<int> conditional_statements(const Program& program) {
     return ids;
 }
 
-/// Checks the work that is enqueued during its lifetime, and counts the races.
+/// Checks the work that is enqueued while this object exists. Counts the races.
 class Checked {
 public:
     Checked() {
@@ -345,8 +345,8 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
                   << " were in order, " << unknown << " are not known to the oracle" << std::endl;
     CAPTURE(programs, missed);
     CHECK(missed == "");
-    // In the rest, one of a hundred, streams of branches that were leased again have created an
-    // order that is not guaranteed. Four more are within chance where the programs are few.
+    // In about 1 % of the programs, chance creates an order: a leased stream was a branch before.
+    // If there are only a few programs, four more may have such an order.
     CHECK(programs - found <= programs / 50 + 4);
 }
 

@@ -1,4 +1,4 @@
-// The expected result of a program: its statements, run one after the other on the host.
+// Computes a program's expected result: runs its statements on the host, one after the other.
 #pragma once
 
 #include "program.hpp"
@@ -7,28 +7,28 @@
 
 namespace heddle_test::programs {
 
-/// The result of a query of an array, or a possible result: elements, or a failure.
+/// The result of reading an array, or a possible result: either elements or a failure.
 struct Answer {
     int statement = -1;
     bool may_give = false;
     bool may_throw = false;
-    bool is_known = true;  ///< whether the elements are known
+    bool is_known = true;  ///< whether `elements` is known
     std::vector<int> elements = {};
 };
 
-/// The result of a program: every buffer that still exists at the end, and every array that the
-/// host read on the way.
+/// The result of a program: all buffers that exist at the end, and all arrays that the host has
+/// read before.
 struct Outcome {
     std::vector<std::vector<int>> buffers;
     std::vector<std::vector<int>> seen;
-    /// Programs with failures: for each stream that exists for the whole program, whether it is
-    /// poisoned at the end.
+    /// For programs with failures: whether each stream is poisoned at the end. Only streams that
+    /// exist for the whole program count.
     std::vector<bool> failed;
     std::vector<Answer> answers;
-    /// Programs with failures: arrays with unknown elements, because work that should have written
-    /// all of them was dropped.
+    /// For programs with failures: whether the elements of an array are unknown, because work was
+    /// dropped that should have written them.
     std::vector<bool> unknown;
-    /// Whether failures depend on timing, so that the rest is unknown.
+    /// Whether failures depend on timing. Then the rest is unknown.
     bool is_unsure = false;
 };
 
@@ -39,14 +39,14 @@ std::vector<int> uploaded(const Program& p, const Statement& s);
 
 inline int scaled(int x, Word a, Word b) { return static_cast<int>(static_cast<Word>(x) * a + b); }
 
-/// Does a statement's work in the buffers of `out`.
+/// Does the work of a statement in the buffers of `out`.
 void do_work(const Program& p, const Statement& s, int round, Outcome& out);
 
 Outcome expected(const Program& p, Mode mode);
-/// Returns the same for programs that fail, in modes that capture nothing (failures.cpp).
+/// Returns the result of a program that may fail, in a mode without captures (failures.cpp).
 Outcome expected_with_failures(const Program& p, Mode mode);
 
-/// Returns a description of the first difference, or an empty string.
+/// Describes the first difference. Returns an empty string if there is none.
 std::string difference(const Program& p, const Outcome& expected, const Outcome& actual);
 
 }  // namespace heddle_test::programs

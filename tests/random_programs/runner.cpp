@@ -43,7 +43,7 @@ public:
         for (const GraphInfo& info : p.graphs) graphs_.push_back(made_before(info));
     }
 
-    /// Waits for all work before the memory is freed, even if streams have failed.
+    /// Waits for all work before memory is freed. Does so even if streams have failed.
     ~Runner() {
         for (const Device d : program_.devices) {
             try {
@@ -66,7 +66,7 @@ public:
         }
         if (program_.fails) end_failed();
         for (std::size_t i = 0; i < buffers_.size(); ++i) {
-            // If work has failed, to_host() throws. All work is complete, on CPU devices.
+            // If work has failed, to_host() throws. On CPU devices, all work is complete.
             const bool is_read = !program_.fails || program_.devices[0].is_cpu();
             if (program_.buffers[i].local || !is_read) outcome_.buffers.emplace_back();
             else if (!program_.fails) outcome_.buffers.push_back(to_host(buffers_[i]));
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    /// Waits for all work, some of which has failed. Notes which streams are poisoned.
+    /// Waits for all work, some of which has failed. Stores which streams are poisoned.
     void end_failed() {
         for (const Device d : program_.devices) {
             try {
@@ -88,11 +88,11 @@ private:
         for (const auto& s : owned_)
             if (s) outcome_.failed.push_back(s->clear_error() != nullptr);
         for (const Device d : program_.devices) (void)clear_errors(d);
-        // Reads of pinned memory pass failures on to the current stream of the CPU.
+        // The CPU's current stream has inherited failures from reads of pinned memory.
         (void)clear_errors(Device("cpu:0"));
     }
 
-    /// Makes the program's current streams current on this thread.
+    /// Makes the program's current streams current on this thread, too.
     struct Currents {
         Currents(Runner& runner, const std::vector<int>& current, int device) {
             const auto enter = [&](int s) {
@@ -137,8 +137,8 @@ private:
         }
     }
 
-    /// Returns whether threads are held on their way to the program's CPU streams. Captures do
-    /// not span kinds of devices, and those streams seem to be of another kind.
+    /// Returns whether threads are delayed when they enqueue on the program's CPU streams. Never in
+    /// captures: delayed streams count as another kind of device, and a capture spans one kind.
     bool dawdles() const {
         return options_.pests > 0 && !captures(mode_) && !program_.fails && program_.seed % 3 == 1;
     }
@@ -156,7 +156,7 @@ private:
         return view;
     }
 
-    // Work.
+    // Functions for the work of statements.
 
     void hold(StreamRef stream) {
         if (stream.device().is_cpu())
@@ -164,7 +164,7 @@ private:
         else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
     }
 
-    /// Returns the first elements of an array, in the form that the statement passes.
+    /// Returns the first elements of an array, in the form in which the statement passes them.
     View<int> elements(const Statement& s, int b, std::size_t n) {
         const View<int> view = array(b).view().first(n);
         return is_by_address(s) ? View<int>(view.data(), view.size()) : view;
@@ -245,7 +245,7 @@ private:
                     else work(s, stream, 0);
             });
         }
-        // Copies within host memory belong to the current device.
+        // A copy within host memory belongs to the current device.
         const ScopedDevice here(device(info.device));
         GraphNode last;
         for (const Statement& s : info.body) {
@@ -275,9 +275,9 @@ private:
         return last.build();
     }
 
-    // Segments.
+    // Functions for segments.
 
-    /// Orders all streams after the work of all streams.
+    /// Orders every stream after the work of all streams.
     void barrier(int root) {
         for (const auto& s : owned_)
             if (s) ref(root).wait_stream(*s);
@@ -344,8 +344,8 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
-    /// Launches the graph on `root` or, every second time and if it has nodes of another GPU, on
-    /// a stream of that GPU, in its place in the order of `root`.
+    /// Launches the graph on `root`. Every second time, if it has nodes on another GPU, launches it
+    /// on a stream of that GPU instead, with waits that keep its place in the order of `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {
             return std::ranges::any_of(graph.nodes(),
@@ -388,7 +388,7 @@ private:
         barrier(s.root);
     }
 
-    // Statements.
+    // Functions for statements.
 
     void block(const Block& block, int round) {
         for (const Statement& s : block)
@@ -491,7 +491,7 @@ private:
         answer(s, [&] { return to_host(array(s.from)); });
     }
 
-    /// Returns the elements as the host itself reads them, if it can: all writers have completed.
+    /// Returns the elements as the host itself reads them, if it can. All writers have completed.
     std::vector<int> read_again(const Statement& s, std::vector<int> elements) {
         const Array<int>& x = array(s.from);
         if (x.kind() == MemoryKind::device && x.device().is_cuda()) return elements;
@@ -506,8 +506,8 @@ private:
         return elements;
     }
 
-    /// Beside GPUs, makes a new stream of the CPU current, which then queries the host's arrays. It
-    /// inherits their failures; the program's own streams do not.
+    /// In programs for GPUs, makes a new CPU stream current, on which arrays of the host are then
+    /// read. It inherits failures of their users, while the program's own streams do not.
     struct OnCpu {
         std::optional<Stream> stream;
         std::optional<ScopedStream> in;
@@ -567,7 +567,7 @@ private:
     }
 
     void capture_inside(const Statement& s, int round) {
-        // A stream that is captured already cannot be captured once more.
+        // A stream that is already being captured cannot be captured again.
         std::optional<Stream> own;
         if (ref(s.stream).is_capturing()) own.emplace(ref(s.stream).device());
         const StreamRef root = own ? StreamRef(*own) : ref(s.stream);
@@ -580,7 +580,7 @@ private:
             const Currents here(*this, current_, current_device_);
             block(s.bodies[1], round);
             if (s.from < 0 || captures(mode_)) return;
-            // On the array's device, whose current stream reads it and inherits failures.
+            // Reads on the array's device. The current stream there inherits failures.
             const OnCpu on_cpu(device(0));
             const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
             const Stream reader(device(from.place == Place::device ? from.device : 0));
@@ -696,7 +696,7 @@ private:
     const Program& program_;
     Mode mode_;
     RunOptions options_;
-    bool named_;  ///< whether every call names its stream, and waits replace scopes
+    bool named_;  ///< whether all calls name their streams, with waits instead of scopes
     Dawdling dawdling_;
     std::vector<std::optional<Stream>> owned_;
     std::vector<std::optional<StreamRef>> streams_;
@@ -705,12 +705,12 @@ private:
     std::vector<bool> recorded_;
     std::vector<Graph> graphs_;
     std::vector<std::unique_ptr<StreamPool>> pools_;  ///< one for each device
-    std::map<int, Prepared> prepared_;                ///< by statement id
-    /// The stream of the condition whose body is running, or -1.
+    std::map<int, Prepared> prepared_;                ///< by id of the statement
+    /// The stream of the condition whose body is running. -1 outside bodies.
     int condition_ = -1;
     std::vector<int> current_;
     int current_device_ = 0;
-    std::optional<Event> start_;  ///< recorded at the start of the capture
+    std::optional<Event> start_;  ///< recorded when the capture begins
     const Segment* capturing_ = nullptr;
     Outcome outcome_;
 };

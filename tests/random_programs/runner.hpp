@@ -1,4 +1,4 @@
-// Runs random programs with heddle, in every mode.
+// Runs random programs with heddle. Supports every mode.
 #pragma once
 
 #include "reference.hpp"
@@ -9,19 +9,19 @@
 namespace heddle_test::programs {
 
 struct RunOptions {
-    int pests = 0;           ///< threads that query and wait meanwhile
-    bool alone = true;       ///< no other program runs
+    int pests = 0;           ///< number of threads that query and wait meanwhile
+    bool alone = true;       ///< whether no other program runs
     WaitName left_out = {};  ///< the wait to leave out
     int hold_ms = 15;
-    /// The statement before which its stream is held for hold_ms, or -1.
+    /// The stream of this statement is held before it, for hold_ms. -1 for none.
     int held = -1;
 };
 
 /// Runs the program and returns its result. Throws heddle's exceptions.
 Outcome run(const Program& p, Mode mode, RunOptions options = {});
 
-/// Runs the program. Returns how its result differs from the expected one, or the exception's text,
-/// or an empty string.
+/// Runs the program. Returns a difference from the expected result, or the text of an exception.
+/// Returns an empty string if the result is right.
 std::string failure(const Program& p, Mode mode, RunOptions options = {});
 
 }  // namespace heddle_test::programs

@@ -6,7 +6,7 @@ namespace heddle_test::programs {
 
 namespace {
 
-/// Collects a block and all blocks nested in it, outer ones first.
+/// Collects a block and all blocks within it. An outer block precedes inner ones.
 void collect(Block& block, std::vector<Block*>& blocks) {
     blocks.push_back(&block);
     for (Statement& s : block)
@@ -54,7 +54,7 @@ private:
         return better;
     }
 
-    /// Leaves out `many` neighbouring statements at a time, from the end.
+    /// Leaves out `many` adjacent statements at a time. Begins at the end of the program.
     bool statements(std::size_t many) {
         bool better = false;
         for (std::size_t b = blocks_of(best_).size(); b-- > 0;) {

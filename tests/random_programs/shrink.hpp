@@ -7,7 +7,7 @@
 
 namespace heddle_test::programs {
 
-/// Leaves out statements while `fails` returns true for the rest and the model finds no race in it.
+/// Leaves out statements as long as `fails` returns true and the model finds no race.
 Program shrunken(Program program, Mode mode, const std::function<bool(const Program&)>& fails);
 
 }  // namespace heddle_test::programs

@@ -35,9 +35,9 @@ extern "C" void say_and_crash(int signal) {
     std::raise(signal);
 }
 
-/// Prints which streams have work pending. Asking a driver that hangs would hang, too.
+/// Prints the streams with pending work. If a driver hangs, querying it would hang, too.
 void print_streams() {
-    alarm(10);  // ends the process
+    alarm(10);  // ends the process if this hangs
     heddle::detail::for_each_stream([](heddle::detail::StreamRecord& stream) {
         if (stream.has(heddle::detail::stream_flag::dead)) return;
         std::cerr << stream.display_name() << " of " << stream.device.name() << ": ";
@@ -59,7 +59,7 @@ public:
     }
 
     std::size_t begin(const std::string& title, std::function<std::string()> text) {
-        alarm(0);  // disarms the suite's watchdog, which times whole tests
+        alarm(0);  // turns off the suite's watchdog, which limits whole tests
         const std::lock_guard lock(mutex_);
         std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
         for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
@@ -81,7 +81,7 @@ private:
 
     Watcher() {
         void* one[1];
-        // The first call loads a library, which a signal handler must not do.
+        // The first call loads a library. A signal handler must not do that, so it is called here.
         (void)backtrace(one, 1);
         std::thread([this] { look(); }).detach();
     }

@@ -7,7 +7,7 @@
 
 namespace heddle_test::programs {
 
-/// Requires a program to end within patience(1 minute). Replaces the test's watchdog.
+/// Requires that a program ends within patience(1 minute). Replaces the test's own watchdog.
 class Watch {
 public:
     Watch(const std::string& title, const std::function<std::string()>& text);

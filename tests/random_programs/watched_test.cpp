@@ -1,11 +1,11 @@
-// Programs of fourteen kinds, about which nothing false is reported: neither by the watch, nor to a
-// thread that queries without pause.
+// Programs of fourteen kinds. Neither the watch, nor a thread that queries pending work without
+// pause, may see anything that is false.
 //
-// HEDDLE_WATCHED_SECONDS  time for each kind; without it, each has one program
-// HEDDLE_WATCHED_KINDS    some of the kinds below, with commas; all by default
-// HEDDLE_WATCHED_LIMIT    of the watch, in milliseconds; by default a bound for hangs. A machine
-//                         that is busy with other things may take longer than a short one
-// HEDDLE_RANDOM_SEED      the first seed; "clock": a random one
+// HEDDLE_WATCHED_SECONDS  time for each kind; by default, runs one program of each
+// HEDDLE_WATCHED_KINDS    kinds to run, separated by commas; by default all of them
+// HEDDLE_WATCHED_LIMIT    limit of the watch, in milliseconds; by default a bound for hangs.
+//                         If the limit is short, a busy machine may cause a report
+// HEDDLE_RANDOM_SEED      the first seed; "clock" selects a random one
 //
 // By hand: HEDDLE_WATCHED_SECONDS=43 HEDDLE_WATCHED_LIMIT=500 HEDDLE_CPU_DEVICES=3
 //          heddle_tests "[.watched]"      takes ten minutes for all kinds, one after the other
@@ -121,7 +121,7 @@ std::string collectives(std::uint64_t) {
     return wrong_if(!is_right);
 }
 
-/// Work with numbers in it that look like operations of a queue.
+/// Enqueues work whose closures contain numbers that look like a queue's operations.
 template <std::size_t N> void enqueue_numbers(StreamRef s) {
     std::array<std::uint64_t, N> numbers;
     constexpr std::uint64_t three[] = {0x0000160400000020, 0, (std::uint64_t{2} << 32) | 24};
@@ -175,7 +175,7 @@ static_assert(std::size(kinds) == 14);
 
 // The observer -----------------------------------------------------------------------------------
 
-/// False reports.
+/// Collects false reports.
 class Told {
 public:
     void add(const std::string& text) {
@@ -193,7 +193,7 @@ private:
     std::string texts_;
 };
 
-/// Returns whether no program here can have this cause, at any moment.
+/// Returns whether no program in this file can ever have this cause.
 bool is_never_so(const PendingCause& cause) {
     return cause.kind == CauseKind::cycle || cause.kind == CauseKind::nothing_reaches ||
            cause.kind == CauseKind::process_is_gone;
@@ -235,7 +235,7 @@ bool is_kind_wanted(std::string_view kind) {
     return wanted == ",," || wanted.find("," + std::string(kind) + ",") != std::string::npos;
 }
 
-/// Runs programs of the kind, beside a thread that queries and a watch.
+/// Runs programs of one kind. Meanwhile, a watch runs, and a thread queries without pause.
 void run_kind(const Kind& kind, double seconds) {
     Told told;
     const auto end = Time::now() + std::chrono::duration<double>(seconds);
@@ -269,14 +269,14 @@ void run_kind(const Kind& kind, double seconds) {
 
 TEST_CASE("child: programs of fourteen kinds beside looks", "[.watched]") {
     const std::string text = environment("HEDDLE_WATCHED_SECONDS");
-    const ReportHook before = set_report_hook([](const Error&) {});  // failures are meant
+    const ReportHook before = set_report_hook([](const Error&) {});  // these failures are intended
     for (const Kind& kind : kinds)
         if (is_kind_wanted(kind.name)) run_kind(kind, text.empty() ? 0 : std::stod(text));
     set_report_hook(before);
 }
 
-// In a process of its own: other tests hand native handles out, and the work on such streams is
-// unknown.
+// Needs a process of its own. Other tests expose native handles, and the work of such streams is
+// unknown to heddle.
 TEST_CASE("nothing is told that is not so of programs of fourteen kinds", "[watch]") {
     const ChildResult child =
         run_test_case("child: programs of fourteen kinds beside looks",

@@ -1,4 +1,4 @@
-// Captures inside batches: the batch around a capture knows the work of streams that have left.
+// Captures within batches: the batch still covers the work of streams that have left it.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t n = 1000;
 
-/// A batch on `here.stream`, in which another stream takes part. A capture of the batch's first
-/// stream is open. By way of the other stream a third one joins the batch, sets `x` to 7, and is
+/// A batch on `here.stream`, with another stream in it. The batch's first stream is being captured.
+/// A third stream waits for the other stream, and so joins the batch. It sets `x` to 7, and is then
 /// destroyed.
 struct CaptureInBatch {
     Stream here{test_device()}, side{test_device()}, other{test_device()};

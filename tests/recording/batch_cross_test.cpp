@@ -1,5 +1,5 @@
-// Batches whose streams wait for the other kind of device: recorded work is sent, and the wait is
-// that of the same calls without a batch.
+// Batches whose streams wait for another kind of device. The recorded work is submitted first. The
+// wait is the same as without a batch.
 #include "support.hpp"
 
 #include <functional>
@@ -24,7 +24,7 @@ const Way ways[] = {
      [](StreamRef waiter, StreamRef other) { wait_external(waiter, other.record_event()); }},
 };
 
-/// The device whose streams wait, and the one that they wait for.
+/// The kind of device whose streams wait, and the kind of the awaited streams.
 struct Kinds {
     Device here, there;
 };
@@ -87,7 +87,7 @@ TEST_CASE("a stream that has joined a batch waits for the other kind of device",
                 seen.note(joined, "after");
                 seen.note(first, "meanwhile");
             }
-            first.synchronize();  // would not return if the first stream waited too
+            first.synchronize();  // would block if the first stream waited, too
             CHECK(seen.seen() == Strings{"before", "meanwhile"});
             gate.open();
             joined.synchronize();
@@ -111,7 +111,7 @@ TEST_CASE("what a batch has recorded is waited for by the other kind of device",
                 way.wait(waiter, other);
                 seen.note(waiter, "after");
             }
-            waiter.synchronize();  // would not return if the other batch had not been sent
+            waiter.synchronize();  // would block if the other batch had not been submitted
             CHECK(seen.seen() == Strings{"other", "after"});
         }
 }

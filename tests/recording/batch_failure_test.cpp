@@ -1,4 +1,4 @@
-// Failures in batches: they poison the streams that they would have poisoned without the batch.
+// Failures in batches: they poison the same streams as the same work without a batch.
 #include "support.hpp"
 
 #include <atomic>
@@ -7,8 +7,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// A batch whose first stream `s` has two others beside it, `p` and `q`. They do not wait for work
-/// is enqueued on `s` after `begin`.
+/// A batch with the first stream `s` and two others, `p` and `q`. `p` and `q` do not wait for work
+/// that is enqueued on `s` after `begin`.
 struct Three {
     Stream s{test_device(), {.name = "s"}}, p{test_device(), {.name = "p"}},
         q{test_device(), {.name = "q"}};
@@ -22,7 +22,7 @@ struct Three {
     static void fail(StreamRef on, const char* why) {
         launch_host(on, [why] { throw Boom(why); });
     }
-    /// Waits for all. Returns the names of failed streams, and clears their failures.
+    /// Waits for all streams. Returns the names of those that failed, and clears their failures.
     std::string failed() {
         std::string names;
         for (StreamRef one : {StreamRef(s), StreamRef(p), StreamRef(q)})
@@ -47,7 +47,7 @@ TEST_CASE("a failure in a batch poisons no stream that does not come after it") 
             it.q.wait_event(before);
             it.count(it.q);
         }
-        // On CUDA the three are connected by the first host function.
+        // On CUDA, the first host function connects the three streams.
         const std::string failed = it.failed();
         if (test_device().is_cuda()) {
             CHECK(failed == "spq");
@@ -125,7 +125,7 @@ TEST_CASE("a failure that is cleared while its batch is open fails nothing that 
         may_fail.wait(false);
         throw Boom("p failed");
     });
-    in.send();  // p has not failed yet, so it stays in the batch
+    in.send();  // p has not failed so far, so it stays in the batch
     may_fail = true;
     may_fail.notify_all();
     if (clears_all) CHECK(clear_errors(test_device()).size() == 1);
@@ -165,7 +165,7 @@ TEST_CASE("an array has the failure of what ended before its batch was sent") {
     const Stream reader(test_device());
     const ScopedStream current(reader, {.wait_on_enter = false});
     CHECK_THROWS_AS(to_host(x), WorkFailed);
-    // On CUDA all work that is connected with a host function fails with it.
+    // On CUDA, all work that is connected with a host function fails if the function fails.
     if (test_device().is_cpu()) CHECK(it.failed() == (is_branch ? "p" : ""));
     (void)clear_errors(test_device());
 }

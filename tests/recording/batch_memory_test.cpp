@@ -1,5 +1,5 @@
-// Memory that is allocated in a batch: the batch's first stream allocates it, at once and in its
-// own order, also for the other streams of the batch.
+// Memory that is allocated in a batch. The batch's first stream allocates it immediately, and in
+// the order of its own work. It does so for the batch's other streams, too.
 #include "core/stream/recorded_calls.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -10,10 +10,10 @@ using namespace heddle_test;
 
 namespace {
 
-// In ints. Other tests allocate no arrays of this class.
+// A number of ints. Other tests allocate no arrays of this size class.
 constexpr std::size_t n = 43'210;
 
-/// A batch with a second stream, which has sent its recorded work.
+/// A batch with a second stream. The work recorded so far has been submitted.
 struct Joined {
     Stream first{test_device()}, second{test_device()}, outside{test_device()};
     Batch batch{{.on_cpu = true}};
@@ -24,15 +24,15 @@ struct Joined {
         launch_host(second, [] {});
         in.send();
     }
-    /// Allocates memory for the second stream. On CPU devices that is not work, and is declared as
-    /// work.
+    /// Allocates memory for the second stream. On CPU devices, an allocation is no work, so this
+    /// also declares it as work.
     Array<int> allocate() {
         Array<int> x = empty<int>(second, n);
         if (test_device().is_cpu())
             detail::order_after_allocation(record(second), record(first), {});
         return x;
     }
-    /// Waits on another thread: a stream of this one would join the batch.
+    /// Waits on another thread. On this thread, the waiting stream would join the batch.
     void wait_outside(StreamRef waited_for) {
         std::thread([&] { outside.wait_stream(waited_for); }).join();
     }
@@ -48,7 +48,7 @@ TEST_CASE("who waits for a stream in a batch comes after the memory that it has 
     Joined on;
     REQUIRE(on.sent() == 1);
     on.wait_outside(on.second);
-    CHECK(on.sent() == 1);  // there is nothing to send
+    CHECK(on.sent() == 1);  // there was nothing to submit
     const Array<int> x = on.allocate();
     on.wait_outside(on.second);
     CHECK(on.sent() == 2);
@@ -73,7 +73,7 @@ TEST_CASE("work behind an allocation in a batch is sent as if there were none") 
     Array<int> x = on.allocate();
     fill(on.second, x, 5);
     on.in.send();
-    CHECK(on.batch.last().operations == 2);  // the host function, and the fill
+    CHECK(on.batch.last().operations == 2);  // these are the host function and the fill
     on.wait_outside(on.second);
     CHECK(on.sent() == 2);
     CHECK(to_host(on.outside, x) == Ints(n, 5));

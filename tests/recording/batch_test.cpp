@@ -1,4 +1,4 @@
-// Batches: the order of eager code, reuse of graphs, and everything that flushes a batch early.
+// Batches: they keep the order of eager code, reuse graphs, and are flushed by some calls.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -189,7 +189,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
         seen.note(busy, "busy");
         launch_host([&] { seen.add("second"); });
     });
-    here.stream.synchronize();  // does not depend on the gate
+    here.stream.synchronize();  // the gate does not hold it
     CHECK(seen.seen() == Strings{"first", "second"});
     gate.open();
     busy.synchronize();
@@ -359,7 +359,7 @@ TEST_CASE("another thread that asks whether a stream of an open batch is complet
         is_complete = eventually(
             [&] { return asks_event ? event.is_complete() : here.stream.is_complete(); });
     }).join();
-    CHECK(is_complete);  // while the scope is open
+    CHECK(is_complete);  // the scope is still open
     CHECK(ran.is_set());
 }
 
@@ -499,7 +499,7 @@ TEST_CASE("an event recorded in a batch and then elsewhere means the newest reco
         here.stream.record_event(event);
         other.record_event(event);
     });
-    event.synchronize();  // returns while the batch is held
+    event.synchronize();  // returns although the batch is held
     CHECK(event.is_complete());
     gate.open();
 }
@@ -516,7 +516,7 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
     reader.wait_stream(here.stream);
     Gate gate;
     gate.hold(reader);
-    launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // must still read the 7
+    launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // must read 7, the old value
     Flag ran;
     Batch step = recorded();
     step([&] {

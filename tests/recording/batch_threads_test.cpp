@@ -1,4 +1,4 @@
-// Batches while other threads query, wait for and enqueue on the same streams: recorded work keeps
+// Batches, while other threads query, wait for and enqueue on the same streams. Recorded work keeps
 // the order of eager code.
 #include "kernels.hpp"
 #include "support.hpp"
@@ -15,7 +15,7 @@ namespace {
 /// Returns a batch that records on CPU devices, too.
 Batch recorded() { return Batch({.on_cpu = true}); }
 
-/// Calls a function repeatedly on a separate thread until the object is destroyed.
+/// Calls a function again and again on its own thread, until the object is destroyed.
 template <class F> class Meanwhile {
 public:
     explicit Meanwhile(F function)
@@ -175,11 +175,11 @@ TEST_CASE("memory that only a branch of a batch used is freed when the batch has
     Array<int> seen = zeros<int>(n), kept;
     Batch step = recorded();
     step([&] {
-        Array<int> x = pinned<int>(n);  // host memory has no users when allocated
+        Array<int> x = pinned<int>(n);  // newly allocated host memory has no users
         std::fill(x.begin(), x.end(), 7);
         fork_join([&] { copy(current_stream(), seen, x); });
         x.reset();
-        kept = pinned<int>(n);  // would get the memory of x if that were freed early
+        kept = pinned<int>(n);  // if x were freed early, this would get its memory
         std::fill(kept.begin(), kept.end(), 99);
     });
     CHECK(to_host(seen) == Ints(n, 7));
@@ -267,8 +267,8 @@ TEST_CASE(
     if (&detail::Access::state(second) != record)
         HEDDLE_SKIP("the record did not become another stream");
     Gate gate;
-    gate.hold(second);                      // one submission, like the wait of `first`
-    launch(second, Store{}, dim(1), 7, x);  // another submission
+    gate.hold(second);                      // one submission, as many as the wait of `first`
+    launch(second, Store{}, dim(1), 7, x);  // a second submission
     {
         const ScopedBatch batch(step, origin);
         second.wait_stream(origin);

@@ -1,6 +1,6 @@
-// Threads that are held between their query of a stream's flags and their enqueue, while a batch
-// takes that stream in: docs/adr/0060. The backend of the streams is replaced by one that holds
-// them there.
+// Threads that have read a stream's flags but not enqueued yet, while a batch takes in that
+// stream (docs/adr/0060). The streams use another backend, which holds the threads at that
+// point.
 #include "core/recording/recorder.hpp"
 #include "core/stream/submission.hpp"
 #include "stream/holding_backend.hpp"
@@ -14,11 +14,11 @@ using namespace heddle_test;
 
 namespace {
 
-/// Enqueues host functions as backends do whose native calls share no lock with heddle: the queue
-/// accepts them without a look at the stream's flags.
+/// Enqueues host functions like a backend whose native calls share no lock with heddle. Its queue
+/// accepts work without a look at the stream's flags.
 class Announcing final : public HoldingBackend {
 public:
-    Call on_its_way;  ///< announced, and checked; only the native call remains
+    Call on_its_way;  ///< called between the check of the flags and the native call
 
     void enqueue(detail::StreamRecord& stream, const detail::OpType& type, void* self,
                  std::size_t count, const SourceLocation& where) override {
@@ -60,7 +60,7 @@ TEST_CASE("a launch that a thread has not yet enqueued comes after the work of a
             seen.note(side, "recorded");
             stop.go.set();
             second.join();
-            CHECK_FALSE(is_recorded(side));  // the launch has sent the batch, and the stream is out
+            CHECK_FALSE(is_recorded(side));  // the launch flushed the batch, and the stream left
             CHECK(step.last().graphs == 1);
         }
         side.synchronize();
@@ -92,7 +92,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
         Batch step({.on_cpu = true});
         const ScopedBatch batch(step, origin);
         seen.note(origin, "origin");
-        side.wait_stream(origin);  // not part of the batch: a wait
+        side.wait_stream(origin);  // does not join the batch, but enqueues a wait
         CHECK_FALSE(is_recorded(side));
         gate.hold(side);
         seen.note(side, "side");
@@ -102,7 +102,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     second.join();
     origin.synchronize();
     settle(cpu_device());
-    CHECK(seen.seen() == Strings{"origin"});  // both are on the stream itself, behind the gate
+    CHECK(seen.seen() == Strings{"origin"});  // both operations of `side` wait for the gate
     gate.open();
     side.synchronize();
     CHECK(seen.seen() == Strings{"origin", "side", "launched"});
@@ -152,7 +152,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
         REQUIRE(is_recorded(side));
         seen.note(side, "recorded");
         detail::Recorder& recorder = *detail::record_of(side).recorder.load();
-        backend.in_instantiate = [&] {  // the batch has queried its streams, and not launched
+        backend.in_instantiate = [&] {  // the batch has read its streams' flags, but not launched
             stop.go.set();
             CHECK(eventually([&] { return waits.is_set() || recorder.lock.is_awaited(); }));
         };

@@ -11,7 +11,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// Captures `body` and launches the graph, or calls `body` directly.
+/// Captures `body` and launches the graph. If `captured` is false, just calls `body`.
 void run(bool captured, StreamRef stream, const std::function<void()>& body) {
     if (!captured) return body();
     Graph graph = capture(stream, body);
@@ -255,7 +255,7 @@ TEST_CASE("a graph with conditions is destroyed without waiting for other stream
             capture(s, [&] { capture_if(s, value, [&] { launch(s, Add{}, dim(10), x, 1); }); });
         graph.launch(s);
         s.synchronize();
-        graph.launch(s);  // the graph is destroyed while this launch may be running
+        graph.launch(s);  // the graph is destroyed, although this launch may still be running
     }
     CHECK(to_host(s, x) == Ints(10, 2));
     gate.open();

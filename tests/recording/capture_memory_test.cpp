@@ -1,4 +1,4 @@
-// Arrays that are allocated and freed in captures.
+// Arrays that are allocated, and maybe freed, while a stream is captured.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -22,7 +22,7 @@ TEST_CASE("an array made in a capture belongs to the graph, and is usable after 
     graph.launch();
     CHECK(to_host(made) == Ints(100, 7));
     graph.reset();
-    launch(Add{}, dim(100), made, 1);  // the array outlives the graph
+    launch(Add{}, dim(100), made, 1);  // the array may outlive the graph
     CHECK(to_host(made) == Ints(100, 8));
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("memory given up in a capture is used again where that adds no order, 
             launch(AddTo{}, dim(1000), temporary, out);
         }
         {
-            Array<int> temporary = full<int>(b, 1000, 2);  // may run in parallel with the first
+            Array<int> temporary = full<int>(b, 1000, 2);  // may run beside the work on stream a
             beside = temporary.data();
         }
         Array<int> temporary = full<int>(1000, 3);

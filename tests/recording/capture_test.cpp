@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Returns whether the stream runs new work.
+/// Returns whether the stream still runs new work.
 bool works(StreamRef stream) {
     Flag ran;
     launch_host(stream, [ran] { ran.set(); });
@@ -95,7 +95,7 @@ TEST_CASE("another stream takes part by waiting, and has to be waited for") {
         b.wait_stream(a);
         CHECK(b.is_capturing());
         launch(b, AddTo{}, dim(20), x, y);
-        launch(a, AddTo{}, dim(20), x, z);  // parallel to the launch on b
+        launch(a, AddTo{}, dim(20), x, z);  // may run while the launch on b runs
         a.wait_stream(b);
         launch(a, AddTo{}, dim(20), y, z);
     });
@@ -130,7 +130,7 @@ TEST_CASE("a stream that does not come back is an error that names it, unless it
     CHECK(to_host(x) == Ints(20, 2));
 }
 
-// Four styles of the same diamond.
+// The same four operations (a diamond), captured in four styles.
 namespace {
 void check_diamond(const std::function<void(StreamRef, StreamRef, View<int>, View<int>, View<int>,
                                             View<int>)>& body) {

@@ -1,4 +1,4 @@
-// Captures and batches that recorded nothing, while other streams received work, report it.
+// If a capture or batch recorded nothing, but other streams received work, a report says so.
 #include <thread>
 
 #include "kernel_launches.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("what comes before and after the scope of an empty capture does not co
     fill(other, x, 1);
     Graph none = capture(s, [] {});
     fill(other, x, 2);
-    none = capture(s, [&] { launch(other, Add{}, dim(0), x, 1); });  // enqueues nothing
+    none = capture(s, [&] { launch(other, Add{}, dim(0), x, 1); });  // launches no work
     CHECK(reports.count() == 0);
     other.synchronize();
 }

@@ -1,4 +1,4 @@
-// Batches record in tapes that are reused. A tape must not be reused before its work has run.
+// Batches reuse the tapes in which they record, but not before the work of a tape has run.
 #include "support.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Plain bytes, more than a graph copies to a place of its own.
+/// Plain bytes. There are too many of them for a graph to copy them elsewhere.
 struct Large {
     std::array<int, 200> values;
     explicit Large(int value) { values.fill(value); }
@@ -20,7 +20,7 @@ struct Large {
     }
 };
 
-/// A stream, and the values that its host functions found, in the order in which they ran.
+/// A stream, and the values that its host functions read, in the order in which they ran.
 struct Noted {
     Stream s{test_device()};
     Ints given, found;
@@ -31,7 +31,7 @@ struct Noted {
             const int first = large.values.front();
             found.push_back(large.is(first) ? first : -1);
         });
-        // Not trivially copyable: this one has a destructor.
+        // This function has a destructor, so it is not trivially copyable.
         launch_host(s, [this, shared = std::make_shared<Large>(value)] {
             const int first = shared->values.front();
             found.push_back(shared->is(first) ? first : -1);
@@ -49,8 +49,8 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     Gate gate;
     gate.hold(noted.s);
     for (int i = 0; i < 100; ++i) {
-        // The kept batch changes its graph's arguments each time. The other batch is destroyed,
-        // and its tape with it, before its work can run.
+        // The kept batch changes the arguments of its graph each time. The other batch and its tape
+        // are destroyed before its work can run.
         ScopedBatch in(kept, noted.s);
         noted.enqueue(i);
         in.end();

@@ -1,5 +1,5 @@
-// Completions, of which CPU events and waits between CPU and CUDA streams are made
-// (src/core/seam/completion.hpp).
+// Completions (src/core/seam/completion.hpp). CPU events, and waits between CPU and CUDA streams,
+// are made of them.
 #include "core/seam/completion.hpp"
 #include "support.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("a completion lives as long as there is a reference to it") {
     const CompletionRef third = std::move(first);
     CHECK_FALSE(static_cast<bool>(first));
     second = CompletionRef();
-    // No new completion may be the same one while `third` refers to it.
+    // While `third` refers to its completion, no new completion may reuse it.
     std::vector<CompletionRef> others;
     for (int i = 0; i < 100; ++i) {
         others.push_back(make_completion());

@@ -1,4 +1,4 @@
-// A CPU device and a GPU: each waits for the other, neither blocks the caller.
+// A CPU device and a GPU: their streams wait for each other, and the calling thread is not blocked.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -24,7 +24,7 @@ TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
         std::fill(staging.data(), staging.data() + 100, 5);
     });
     cuda.wait_stream(cpu);
-    copy(cuda, x, staging);  // returns without blocking
+    copy(cuda, x, staging);  // returns at once
     CHECK_FALSE(cuda.is_complete());
     release.set();
     CHECK(to_host(cuda, x) == std::vector<int>(100, 5));
@@ -169,7 +169,7 @@ TEST_CASE("memory out of a kernel's reach is refused before the launch", "[cross
     CHECK_THAT(error->what(), contains("cpu:0"));
     CHECK_THAT(error->what(), contains("cuda:0"));
     Array<int> locked = pinned<int>(10);
-    launch(cuda, Iota{}, dim(10), locked);  // pinned memory is in reach of both
+    launch(cuda, Iota{}, dim(10), locked);  // both devices can access pinned memory
     cuda.synchronize();
     CHECK(locked[9] == 9);
     launch(cpu, Add{}, dim(10), locked, 1);
@@ -185,7 +185,7 @@ TEST_CASE("arrays are copied between a CPU device and a GPU", "[cross]") {
     const ScopedStream in_cpu{cpu}, in_cuda{cuda};
     Array<int> here = empty<int>(cpu, n), there = empty<int>(cuda, n), back = zeros<int>(cpu, n);
     launch(cpu, Iota{}, dim(n), here);
-    copy(there, here);  // ordered after the work on the CPU stream
+    copy(there, here);  // follows the CPU stream's work
     launch(cuda, Add{}, dim(n), there, 1);
     copy(back, there);
     const std::vector<int> result = to_host(cpu, back);

@@ -1,4 +1,4 @@
-// Event options: timing, blocking host waits, sharing between processes; and rejected calls.
+// Options of events: timing, blocking waits by the host, sharing between processes, invalid calls.
 #include "support.hpp"
 
 using namespace heddle_test;

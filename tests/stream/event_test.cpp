@@ -1,4 +1,4 @@
-// Events: effects of a record on waits and on the host.
+// Events: how a record affects waits by streams and by the host.
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -51,7 +51,7 @@ TEST_CASE("what a stream is given after an event does not hold the event up") {
     const Event event = s.record_event();
     gate.hold(s);
     launch_host(s, [] {});
-    event.synchronize();  // would not return if it waited for the whole stream
+    event.synchronize();  // would block if it waited for the whole stream
     CHECK(event.is_complete());
     CHECK_FALSE(s.is_complete());
 }
@@ -102,7 +102,7 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
     event.record(a);
     b.wait_event(event);
     seen.note(b, "b");
-    event.record(c);  // c is idle
+    event.record(c);  // c has no pending work
     event.synchronize();
     CHECK(event.is_complete());
     settle(test_device());
@@ -125,7 +125,7 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
     launch_host(a, [] {});
     event.record(a);
     launch_host(b, [] {});
-    b.synchronize();  // would not return if it waited for the second record
+    b.synchronize();  // would block if it waited for the second record
     CHECK_FALSE(event.is_complete());
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("many streams may wait for one event") {
     const Event event = source.record_event();
     std::vector<Stream> waiting;
     const int streams = static_cast<int>(
-        repetitions(64, 6));  // more held streams than hardware queues would block the host
+        repetitions(64, 6));  // with more held streams than hardware queues, the host would block
     for (int i = 0; i < streams; ++i) {
         waiting.emplace_back(test_device());
         waiting.back().wait_event(event);
@@ -178,7 +178,7 @@ TEST_CASE("a stream may wait for many events") {
     std::vector<Stream> sources;
     const Stream s(test_device());
     const int streams = static_cast<int>(
-        repetitions(64, 6));  // more held streams than hardware queues would block the host
+        repetitions(64, 6));  // with more held streams than hardware queues, the host would block
     for (int i = 0; i < streams; ++i) {
         sources.emplace_back(test_device());
         gate.hold(sources.back());
@@ -202,7 +202,7 @@ TEST_CASE("an event may be destroyed with its record and waits on it pending") {
         const Event event = a.record_event();
         b.wait_event(event);
     }
-    // New events may reuse the state of the destroyed one.
+    // A new event may reuse the state of the destroyed event.
     const Stream idle(test_device());
     std::vector<Event> later;
     for (int i = 0; i < 20; ++i) later.push_back(idle.record_event());

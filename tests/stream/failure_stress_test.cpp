@@ -1,4 +1,4 @@
-// Failures everywhere: exceptions at random places and exhausted memory. heddle must keep working.
+// Exceptions at random places, and exhausted memory. heddle must keep working.
 #include "kernel_launches.hpp"
 #include "random.hpp"
 #include "support.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("what host functions carry is destroyed once, whatever fails, from man
 }
 
 TEST_CASE("memory that runs out in the middle of everything leaves everything usable") {
-    (void)error_of([] { synchronize(); });  // throws failures that earlier tests left
+    (void)error_of([] { synchronize(); });  // throws failures from earlier tests
     const Reports reports;
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
@@ -125,7 +125,7 @@ TEST_CASE("memory that runs out in the middle of everything leaves everything us
             const Stream outer(test_device()), inner(test_device());
             Array<int> x = full<int>(outer, 1000, 0);
             int expected = 0;
-            // AddressSanitizer writes a line for each allocation that fails.
+            // Fewer repetitions: AddressSanitizer prints a line for each allocation that fails.
             for (std::size_t i = 0; i < repetitions(HEDDLE_TEST_SANITIZED ? 20 : 200, 10); ++i) {
                 const ScopedStream in{outer};
                 const auto error = error_of([&] {

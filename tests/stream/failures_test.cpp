@@ -1,4 +1,4 @@
-// Failures: how they are listed, cleared and reported (exactly once), and on_completion().
+// How failures are listed, cleared and reported (exactly once). Also tests on_completion().
 #include "support.hpp"
 
 #include "core/stream/registry.hpp"
@@ -24,10 +24,10 @@ const PoisonedStream* find(const std::vector<PoisonedStream>& all, StreamRef str
     return found != all.end() ? &*found : nullptr;
 }
 
-/// Waits until pending reports have reached the hook, and clears failures that earlier cases left.
+/// Waits for pending calls of the report hook. Clears failures that earlier cases left.
 void let_all_be_told() { (void)clear_errors(); }
 
-/// Collects the reports of this case only.
+/// Collects only the reports of this test case.
 struct OwnReports {
     OwnReports() { let_all_be_told(); }
     Strings causes() const {
@@ -218,7 +218,7 @@ TEST_CASE("a failure that somebody was told of does not go to the report hook") 
     {
         const Stream s(test_device());
         poison(s);
-        // heddle knows of the failure shortly before the driver reports the stream as complete.
+        // heddle detects the failure just before the driver reports the stream as complete.
         CHECK_THROWS_AS(eventually([&] { return s.is_complete(); }), WorkFailed);
     }
     {
@@ -432,7 +432,7 @@ TEST_CASE("a captured on_completion is called by every launch") {
     graph.launch(s);
     CHECK_THROWS_AS(s.synchronize(), WorkFailed);
     CHECK(bad == 1);
-    graph.launch(s);  // is dropped
+    graph.launch(s);  // this launch is dropped
     CHECK_THROWS_AS(s.synchronize(), WorkFailed);
     CHECK(bad == 2);
     CHECK(good == 2);

@@ -1,4 +1,4 @@
-// Threads that are held between core's queries and the backend's action.
+// Threads that are held after core has queried the state, and before the backend acts.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -13,8 +13,8 @@
 
 namespace heddle_test {
 
-/// The CPU backend for some streams, with calls that can hold a thread. Each of them is after core
-/// has queried the stream's flags, and before anything is enqueued.
+/// A CPU backend for some streams. Some of its calls can hold a thread. This is after core has
+/// queried the stream's flags, and before anything is enqueued.
 class HoldingBackend : public detail::cpu::CpuBackend {
 public:
     using Call = std::function<void()>;
@@ -27,7 +27,7 @@ public:
         for (const StreamRef stream : streams_)
             detail::record_of(stream).backend = &detail::cpu_backend();
     }
-    /// Replaces the stream's backend until the end.
+    /// Replaces the stream's backend as long as this object exists.
     void take(StreamRef stream) {
         detail::record_of(stream).backend = this;
         streams_.push_back(stream);
@@ -55,7 +55,7 @@ public:
     }
 
 protected:
-    /// Calls it once, on the first thread that arrives.
+    /// Calls the function once, on the first thread that arrives.
     static void call(Call& function) {
         if (const Call one = std::exchange(function, nullptr)) one();
     }
@@ -64,7 +64,7 @@ private:
     std::vector<StreamRef> streams_;
 };
 
-/// A place that holds a thread: it signals the thread's arrival, and waits until it is released.
+/// Holds a thread at some place: the thread signals its arrival, and waits until it is released.
 struct StopPoint {
     Flag reached, go;
     void stop() const {

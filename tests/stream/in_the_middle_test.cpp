@@ -1,5 +1,5 @@
-// Queries, waits, enqueues and destruction while another thread is in the middle of a call: table
-// of docs/internals.md. For batches that take a stream in, see batch_window_test.cpp.
+// Queries, waits, enqueues and destruction while another thread is within a call (see the table in
+// docs/internals.md). batch_window_test.cpp tests batches that take in a stream.
 #include "core/recording/recorder.hpp"
 #include "kernel_launches.hpp"
 #include "stream/holding_backend.hpp"
@@ -205,7 +205,7 @@ TEST_CASE(
             batch = std::make_unique<ScopedBatch>(step, s);
             launch_host(s, [] {});
         });
-        for (int i = 0; i < 10; ++i)  // one of them may have the same id
+        for (int i = 0; i < 10; ++i)  // one of these may get the same id
             on_another_thread([&] {
                 other.wait_stream(s);
                 CHECK_FALSE(detail::record_of(other).has(detail::stream_flag::recording));
@@ -213,7 +213,7 @@ TEST_CASE(
         batch.reset();
     }
     SECTION("capture") {
-        const Reports reports;  // the scope of the capture is left elsewhere
+        const Reports reports;  // collects the report that another thread leaves the scope
         on_another_thread([&] { captured = std::make_unique<ScopedCapture>(s); });
         for (int i = 0; i < 10; ++i)
             on_another_thread(

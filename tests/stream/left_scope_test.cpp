@@ -1,5 +1,5 @@
-// Scopes that are left on another thread than they were entered on, as by coroutines that move:
-// their own thread closes them (docs/adr/0060).
+// Scopes that one thread enters and another leaves, as by coroutines that move between threads. The
+// thread that entered a scope closes it (docs/adr/0060).
 #include "support.hpp"
 
 #ifdef __cpp_impl_coroutine
@@ -22,7 +22,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// A thread that runs one function after another, and returns when each has run.
+/// A thread that runs functions one after the other. A call returns when its function has run.
 class Worker {
 public:
     Worker() : thread_([this] { run(); }) {}
@@ -57,7 +57,7 @@ private:
     std::thread thread_;
 };
 
-/// The scope in a suspended coroutine's frame.
+/// A scope within the frame of a suspended coroutine.
 using Frame = std::unique_ptr<ScopedStream>;
 
 Frame hold_scope(StreamRef stream, ScopeOptions options = {.wait_on_enter = false},
@@ -65,7 +65,7 @@ Frame hold_scope(StreamRef stream, ScopeOptions options = {.wait_on_enter = fals
     return std::make_unique<ScopedStream>(stream, options, where);
 }
 
-/// Resumes the coroutine, which leaves the scope.
+/// Resumes the coroutine, so that it leaves the scope.
 void finish(Frame& frame) { frame.reset(); }
 
 }  // namespace
@@ -88,7 +88,7 @@ struct Coroutine {
 Coroutine suspended_in_scope(StreamRef stream, Array<int>& x) {
     const ScopedStream in(stream);
     co_await std::suspend_always{};
-    fill(stream, x, 1);  // names its stream: the coroutine's thread makes no difference
+    fill(stream, x, 1);  // names its stream, so the coroutine's thread does not matter
 }
 }  // namespace
 
@@ -130,11 +130,11 @@ TEST_CASE("a scope that a coroutine leaves on another thread ends where it was e
         SECTION("current_device") { CHECK(current_device() == device); }
         SECTION("ScopedStream") {
             {
-                const ScopedStream in(b);  // after the current one: not after a
+                const ScopedStream in(b);  // follows the current scope, so not a
             }
             CHECK(current_stream(test_device()) == before);
         }
-        SECTION("set_stream") {  // permanent: no scope is open
+        SECTION("set_stream") {  // persists, because no scope is open
             set_stream(b, {.wait = false});
             CHECK(current_stream(test_device()) == b);
             set_stream(before, {.wait = false});
@@ -239,7 +239,7 @@ TEST_CASE("a scope that is left after its thread has ended is reported, and no l
     constexpr int threads = 20;
     for (int i = 0; i < threads; ++i) {
         std::thread([&] { tasks.push_back(hold_scope(a)); }).join();
-        // This one's state may reuse the memory of the first one's.
+        // The state of this scope may reuse the first one's memory.
         std::thread([&] {
             const ScopedStream in(b, {.wait_on_enter = false});
             finish(tasks.back());
@@ -312,7 +312,7 @@ TEST_CASE("many scopes are left elsewhere while their thread enters and leaves o
         const StreamRef before = current_stream(test_device());
         std::size_t given = 0;
         for (std::size_t i = 0; i < rounds; ++i) {
-            // While a newer one is open, an older one that is closed still counts as one of 128.
+            // An older, closed scope counts towards the limit of 128 while a newer one is open.
             if (given % 60 != 0 || given == finished) {
                 Frame task = hold_scope(a);
                 const std::lock_guard lock(mutex);

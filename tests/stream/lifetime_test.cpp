@@ -1,4 +1,4 @@
-// Lifetime: streams and arrays destroyed with work pending, frees that wait, stale references.
+// Lifetimes: streams and arrays destroyed with pending work, frees that wait, stale references.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace heddle_test {
 
-/// Reads through a raw pointer, which heddle does not track.
+/// Reads by a raw pointer, which heddle does not see.
 struct AddRaw {
     HEDDLE_FN void operator()(std::size_t i, const int* x, View<int> y) const { y[i] += x[i]; }
 };
@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::size_t n = 50'000;
 
-/// Allocates and writes arrays of the freed size, on a stream that is not held.
+/// Allocates arrays of the freed size, on a stream that is not held, and writes to them.
 void overwrite_what_is_free(StreamRef s) {
     std::vector<Array<int>> arrays;
     for (int i = 0; i < 4; ++i) arrays.push_back(full<int>(s, n, -1));
     s.synchronize();
 }
 
-/// Returns how many streams of a GPU do not share a hardware queue with another one.
+/// Returns how many streams of a GPU can have a hardware queue of their own.
 int hardware_queues() {
     const char* const text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     return text != nullptr ? std::atoi(text) : 8;
@@ -44,7 +44,7 @@ TEST_CASE("destroying a stream does not block and loses no work") {
         const Stream s(test_device());
         gate.hold(s);
         for (int i = 0; i < 10; ++i) seen.note(s, std::to_string(i));
-    }  // would not return if it waited
+    }  // would block here if it waited
     CHECK(seen.seen().empty());
     gate.open();
     CHECK(eventually([&] { return seen.seen().size() == 10; }));
@@ -99,7 +99,7 @@ TEST_CASE("new streams do not run behind the work of destroyed ones") {
         const Stream fresh(test_device());
         CHECK(fresh.is_complete());
         launch_host(fresh, [] {});
-        fresh.synchronize();  // would not return if it were the destroyed one
+        fresh.synchronize();  // would block if it were the destroyed stream
     }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("an array that is freed while its own stream still has work on it keep
         held.synchronize();
         gate.hold(held);
         launch(held, AddTo{}, dim(n), x, result);
-    }  // freeing x does not block the host
+    }  // does not block the host to free x
     overwrite_what_is_free(other);
     gate.open();
     CHECK(to_host(held, result) == std::vector<int>(n, 5));
@@ -171,7 +171,7 @@ TEST_CASE("an array that many streams use is freed after all of them") {
         results.push_back(zeros<int>(users.back(), n));
         users.back().synchronize();
     }
-    // In each round, a different stream is the only one that has yet to use the array.
+    // In each round, another stream is the only one that has not used the array yet.
     for (std::size_t slow = 0; slow < users.size(); ++slow) {
         Gate gate;
         {
@@ -295,7 +295,7 @@ TEST_CASE("freed memory is used again: allocating and freeing without end does n
     const Stream s(test_device());
     const std::size_t size = std::size_t{64} << 20;
     const std::size_t rounds =
-        repetitions(400, 4000);  // in total 25 GB or more on a CPU device, 250 GB on a GPU
+        repetitions(400, 4000);  // in total, at least 25 GB on a CPU device and 250 GB on a GPU
     for (std::size_t i = 0; i < rounds; ++i) {
         const Array<char> x = empty<char>(s, size);
         fill(s, View<char>(const_cast<char*>(x.data()), 1), 'x');

@@ -61,7 +61,7 @@ TEST_CASE("a stream scope of another device waits on the stream it replaces ther
     settle(test_devices()[1]);
     CHECK(seen.seen().empty());
     there.open();
-    b.synchronize();  // would not return if it waited for a
+    b.synchronize();  // would block if it waited for a
     CHECK(seen.seen() == Strings{"before", "b"});
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("synchronising one device does not wait for the other", "[multi]") {
     gate.hold(a);
     launch_host(a, [] {});
     launch_host(b, [&] { ran = true; });
-    synchronize_device(test_devices()[1]);  // would not return if it waited for a
+    synchronize_device(test_devices()[1]);  // would block if it waited for a
     CHECK(ran);
     CHECK_FALSE(a.is_complete());
 }
@@ -183,7 +183,7 @@ TEST_CASE("a ring through all devices runs in order", "[multi]") {
         launch(streams[from], Add{}, dim(n), arrays[from], 1);
         streams[to].wait_stream(streams[from]);
         copy(streams[to], arrays[to], arrays[from]);
-        streams[from].wait_stream(streams[to]);  // no write to the source during the copy
+        streams[from].wait_stream(streams[to]);  // no write to the source while it is copied
     }
     const std::size_t last = 20 % all.size();
     CHECK(to_host(streams[last], arrays[last]) == std::vector<int>(n, 20));
@@ -204,7 +204,7 @@ TEST_CASE("a capture goes on to another device's stream that waits, and copies b
         b.wait_stream(a);
         copy(b, y, x);
         launch(b, Multiply{}, dim(100), y, 10);
-        launch(a, Add{}, dim(100), z, 1);  // parallel to the two on b
+        launch(a, Add{}, dim(100), z, 1);  // may run while the two on b run
         a.wait_stream(b);
         copy(a, back, y);
     });

@@ -1,4 +1,4 @@
-// An allocation is work of its stream, on GPUs: other users of the memory wait for it.
+// On GPUs, an allocation is work of its stream. Other streams that use the memory wait for it.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-// In ints. Other tests allocate no arrays of this class.
+// A number of ints. Other tests allocate no arrays of this size class.
 constexpr std::size_t n = 54'321;
 
 }  // namespace
@@ -28,7 +28,7 @@ TEST_CASE("a wait is needed for a stream that was never given anything but memor
 
 TEST_CASE("a scope waits for the memory that the stream around it has got") {
     const Stream a(test_device()), b(test_device());
-    const ScopedStream in(a, {.wait_on_enter = false});  // that would be work of its own
+    const ScopedStream in(a, {.wait_on_enter = false});  // a wait would be work itself
     const Array<int> x = empty<int>(n);
     CHECK(waits_of([&] { const ScopedStream inner{b}; }) == wait_for_new_memory());
 }
@@ -80,8 +80,8 @@ TEST_CASE("a branch of fork_join that has only got memory is joined") {
         const ScopedStream in(base, {.wait_on_enter = false});
         return waits_of([&] { fork_join(branch, [] {}); }).inserted;
     };
-    // Two waits for the fork. The base joins empty branches only if it has not waited for earlier
-    // work of their streams, such as the fork before this one.
+    // The fork makes two waits. The base joins a branch without work only if it has not waited for
+    // earlier work of the branch's stream. Such work is, for example, a previous fork.
     std::uint64_t all = 0;
     for (int i = 0; i < 3 && all != 4; ++i) all = waits_with([] {});
     REQUIRE(all == 4);
@@ -119,7 +119,7 @@ TEST_CASE("by data: an order begins after the memory that the current stream has
     const ScopedStream in(s, {.wait_on_enter = false});
     const Array<int> x = empty<int>(n);
     const Waits begun = waits_of([] { const order_by_data order(test_device(), {.streams = 2}); });
-    // The end of an order without operations waits for nothing.
+    // If an order has no operations, its end makes no wait.
     CHECK((begun.inserted != 0) == test_device().is_cuda());
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("by data: what an order has allocated on one stream is waited for on a
         order_by_data order(test_device(),
                             {.streams = 2, .waits = waits, .spread = DataSpread::always});
         Array<int> x = empty<int>(order, n), y = empty<int>(order, n);
-        // One of the two is on the other stream.
+        // One of the two arrays is on the other stream.
         const Waits used = waits_of([&] { order.task({writes(x), writes(y)}, [](StreamRef) {}); });
         if (test_device().is_cuda()) CHECK(used.inserted == 1);
     }

@@ -1,4 +1,4 @@
-// wait_stream: the order that it creates, when it is elided, and when it must not be.
+// wait_stream(): the order that it creates, and when it is elided or must not be.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -30,7 +30,7 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
     gate.hold(b);
     launch_host(b, [] {});
     launch_host(a, [] {});
-    a.synchronize();  // would not return if it waited for all of b
+    a.synchronize();  // would block if it waited for all work of b
     CHECK_FALSE(b.is_complete());
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
     launch_host(d, [] {});
     c.wait_stream(d);
     launch_host(d, [] {});
-    d.synchronize();  // being waited for does not delay it
+    d.synchronize();  // d is not delayed if others wait for it
     CHECK(d.is_complete());
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("order goes through chains of waits") {
     gate.hold(a);
     seen.note(a, "a");
     b.wait_stream(a);
-    c.wait_stream(b);  // only the wait was enqueued on b
+    c.wait_stream(b);  // b only has a wait, and no work
     seen.note(c, "c");
     settle(test_device());
     CHECK(seen.seen().empty());
@@ -127,7 +127,7 @@ TEST_CASE("a second wait on a stream that was given nothing since is elided") {
     launch_host(b, [] {});
     a.wait_stream(b);
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
-    launch_host(a, [] {});  // the waiter's own work changes nothing
+    launch_host(a, [] {});  // work of the waiting stream makes no difference
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
 }
 
@@ -169,10 +169,10 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { launch(b, Add{}, dim(100), x, 1); }) == inserted);
     Graph graph = capture(b, [&] { fill(b, x, 2); });
     CHECK(waits_after([&] { graph.launch(b); }) == inserted);
-    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record isn't work
+    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
     Array<int> fresh;
     CHECK(waits_after([&] { fresh = empty<int>(b, 54'321); }) == wait_for_new_memory());
-    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no caller can use it any more
+    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no call can use it afterwards
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
@@ -209,7 +209,7 @@ TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream")
         const Stream b(test_device());
         launch_host(b, [] {});
         not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
-        b.synchronize();  // so that its record may be reused at once
+        b.synchronize();  // so that its record can be reused at once
     }
     CHECK(not_inserted == 0);
 }
@@ -234,7 +234,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
     const Stream a(test_device());
     std::vector<Stream> others;
     for (int i = 0; i < 40; ++i)
-        others.emplace_back(test_device());  // before any is held (see reserve_streams())
+        others.emplace_back(test_device());  // before any stream is held (see reserve_streams())
     for (const Stream& s : others) {
         gate.hold(s);
         launch_host(s, [] {});

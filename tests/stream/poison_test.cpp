@@ -1,4 +1,4 @@
-// Failed work: dropped work, the calls that throw the failure, recovery.
+// Failed work: later work is dropped, certain calls throw the failure, and streams can recover.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -112,7 +112,7 @@ TEST_CASE("every synchronisation on a poisoned stream throws its failure") {
     CHECK_THROWS_AS(synchronize(), WorkFailed);
     Array<int> x = zeros<int>(default_stream(test_device()), 4);
     CHECK_THROWS_AS(to_host(s, x), WorkFailed);
-    before.synchronize();  // work completed before the failure stays complete
+    before.synchronize();  // the failure does not affect work that was complete
     CHECK(before.is_complete());
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("entering without waiting orders nothing") {
         const ScopedStream in{inner, {.wait_on_enter = false}};
         seen.note(current_stream(), "inner");
     }
-    inner.synchronize();  // would not return if it waited
+    inner.synchronize();  // would block if it waited
     CHECK(seen.seen() == Strings{"inner"});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("entering orders the new stream, and not the one it replaces") {
         launch_host([] {});
     }
     launch_host(outer, [] {});
-    outer.synchronize();  // leaving does not wait by default either
+    outer.synchronize();  // by default, leaving does not wait either
     CHECK_FALSE(inner.is_complete());
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("a scope whose stream dies inside it is left without harm") {
         CHECK_THROWS_AS(launch_host([] {}), UsageError);
     }
     CHECK(current_stream() == outer);
-    CHECK(reports.count() == 1);  // the wait on exit was not possible
+    CHECK(reports.count() == 1);  // the scope could not wait on exit
 }
 
 TEST_CASE("the current stream dying before a scope is entered is a usage error, not a crash") {
@@ -308,7 +308,7 @@ TEST_CASE("scopes nest deeply, or are refused clearly, and all of them are left"
 }
 
 TEST_CASE("a current stream that was destroyed is named, and left by set_stream without waiting") {
-    std::thread([] {  // a new thread: its settings end with it
+    std::thread([] {  // on a new thread, because settings end with their thread
         set_device(test_device());
         {
             const Stream brief(test_device(), {.name = "brief"});
@@ -357,6 +357,6 @@ TEST_CASE("calls with a named stream run there whatever is current, and wait for
     launch(named, Add{}, dim(100), y, 1);
     launch_host(named, [] {});
     CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
-    CHECK(to_host(named, y) == Ints(100, 2));  // returns while the gate is closed
+    CHECK(to_host(named, y) == Ints(100, 2));  // returns although the gate is closed
     CHECK_FALSE(current.is_complete());
 }

@@ -1,4 +1,4 @@
-// set_stream and set_device: changes that last until the innermost scope is left.
+// set_stream() and set_device(): their changes last until the innermost scope is left.
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -56,7 +56,7 @@ TEST_CASE("set_stream without waiting orders nothing") {
     gate.hold(a);
     set_stream(b, {.wait = false});
     launch_host([] {});
-    b.synchronize();  // would not return if it waited
+    b.synchronize();  // would block if it waited
     CHECK(b.is_complete());
 }
 

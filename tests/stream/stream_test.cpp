@@ -1,4 +1,4 @@
-// Streams: identity, lifetime of references, order of their own work, priorities.
+// Streams: identity, the lifetime of references, the order of their work, and priorities.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -85,7 +85,7 @@ TEST_CASE("move assignment gives up the stream that was there, and its work stil
 
 namespace {
 
-/// Checks that every use of an invalid stream reference is refused.
+/// Checks that all uses of an invalid stream reference throw.
 void check_unusable(StreamRef none) {
     const Device d = test_device();
     const Stream good(d);
@@ -188,10 +188,10 @@ TEST_CASE("a stream runs host functions, kernels, copies and fills in the order 
     Array<int> x = empty<int>(s, 1000), y = empty<int>(s, 1000);
     gate.hold(s);
     fill(s, x, 1);
-    launch(s, Add{}, dim(1000), x, 2);        // 3
-    copy(s, y, x);                            // 3
-    launch(s, Multiply{}, dim(1000), x, 10);  // 30
-    launch(s, AddTo{}, dim(1000), x, y);      // 33
+    launch(s, Add{}, dim(1000), x, 2);        // x is 3
+    copy(s, y, x);                            // y is 3
+    launch(s, Multiply{}, dim(1000), x, 10);  // x is 30
+    launch(s, AddTo{}, dim(1000), x, y);      // y is 33
     fill(s, x, 5);
     gate.open();
     CHECK(to_host(s, y) == std::vector<int>(1000, 33));
@@ -206,7 +206,7 @@ TEST_CASE("streams that do not wait for each other proceed on their own") {
     gate.hold(held);
     seen.note(held, "held");
     seen.note(free, "free");
-    free.synchronize();  // would not return if free were behind the gate
+    free.synchronize();  // would block if `free` were held by the gate
     CHECK(seen.seen() == Strings{"free"});
     CHECK(free.is_complete());
     CHECK_FALSE(held.is_complete());
@@ -283,7 +283,7 @@ TEST_CASE("ten thousand streams work") {
     for (std::size_t i = 0; i < n; ++i) {
         streams.emplace_back(test_device());
         if (test_device().is_cpu())
-            gate.hold(streams.back());  // on a GPU, so many held streams would block its queues
+            gate.hold(streams.back());  // on a GPU, so many held streams would occupy all queues
         launch_host(streams.back(), [&] { ++ran; });
     }
     if (test_device().is_cpu()) CHECK(ran == 0);
@@ -318,7 +318,7 @@ TEST_CASE("among ready work of a CPU device the more urgent stream goes first") 
             "a GPU's priorities are hints to its scheduler: nothing follows from them for sure");
     const Recorder seen;
     const Drained drained;
-    // All workers are kept busy. Then one is released, and takes ready work by priority.
+    // Keeps all workers busy. Then releases one, which runs ready work by priority.
     const int workers = d.info().processors;
     std::vector<Flag> release(static_cast<std::size_t>(workers));
     std::atomic<int> busy{0};

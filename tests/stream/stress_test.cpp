@@ -1,4 +1,4 @@
-// Random programs, from fixed seeds: the guarantees of scopes must hold however they are nested.
+// Random programs with fixed seeds. The guarantees of scopes must hold, however scopes are nested.
 #include "kernels.hpp"
 #include "random.hpp"
 #include "support.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 using Number = std::uint32_t;
 
-/// A single-threaded program in scopes that wait on entry and exit. Its results must be those of
-/// its statements in program order, which the model on the host computes.
+/// A program on one thread, in scopes that wait on entry and exit. Its results must be those of its
+/// statements in program order. A model on the host computes these.
 class Scenario {
 public:
     Scenario(Device device, std::uint64_t seed) : device_(device), random_(seed) {
@@ -67,7 +67,7 @@ private:
             });
             ++steps_;
             break;
-        case 6:  // replaces an array: the old one is freed with work pending
+        case 6:  // replaces an array; the old one is freed with pending work
             arrays_[a] = full<Number>(size, value);
             model_[a] = value;
             break;
@@ -83,25 +83,25 @@ private:
             break;
         }
         case 9:
-        case 10: {  // a scope on one of the program's streams, which may be current already
+        case 10: {  // enters a scope on one of the streams, perhaps the current one
             const ScopedStream in{any_stream(), both_ways};
             block(depth);
             break;
         }
-        case 11: {  // a scope on a stream that is destroyed with its work pending
+        case 11: {  // enters a scope on a stream that is destroyed with pending work
             const Stream fresh(device_);
             const ScopedStream in{fresh, both_ways};
             block(depth);
             break;
         }
-        case 12:  // leaves a scope by an exception
+        case 12:  // leaves a scope by throwing an exception
             try {
                 const ScopedStream in{any_stream(), both_ways};
                 block(depth);
                 throw Boom("out");
             } catch (const Boom&) {}
             break;
-        default:  // branches with one array each, of which one may throw
+        default:  // forks; each branch uses its own array, and one may throw
             try {
                 fork_join_n(arrays_.size(), [&](std::size_t i) {
                     launch(Add{}, dim(size), arrays_[i], value);

@@ -1,4 +1,4 @@
-// Threads: current streams and devices are per thread; all objects may be shared by threads.
+// Threads: each has its own current streams and devices. Threads may share all objects.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("threads that share a stream each keep their own order on it") {
 
 TEST_CASE("the default stream takes work from all threads") {
     const Drained drained;
-    std::size_t ran = 0;  // not atomic: a stream runs one function at a time
+    std::size_t ran = 0;  // not atomic, because a stream runs one function at a time
     const std::size_t n = repetitions(500, 100);
     on_threads(4, [&](int) {
         for (std::size_t i = 0; i < n; ++i)
@@ -148,7 +148,7 @@ TEST_CASE("a thread may wait for a stream that others keep giving work") {
             std::this_thread::yield();
         }
     });
-    // synchronize() waits for work enqueued before the call, not until the stream is idle.
+    // synchronize() waits for work that was enqueued before it, not until the stream is idle.
     for (int i = 0; i < 20; ++i) {
         const auto ran = std::make_shared<std::atomic<bool>>(false);
         launch_host(s, [ran] { *ran = true; });
@@ -166,7 +166,7 @@ TEST_CASE("per-thread streams of many threads are all different") {
     on_threads(16, [&](int t) {
         ids[static_cast<std::size_t>(t)] = Stream::per_thread(test_device()).id();
         if (++made == 16) all_made.set();
-        all_made.wait();  // keeps all threads alive at once
+        all_made.wait();  // so that all threads exist at the same time
     });
     std::sort(ids.begin(), ids.end());
     CHECK(std::unique(ids.begin(), ids.end()) == ids.end());
@@ -281,12 +281,12 @@ TEST_CASE("names of streams are read while other threads open and close streams"
                                                    .name = std::string(40, 'a')});
                 StreamPool pool(test_device(), {.max_streams = 2, .shared = 1});
                 const StreamPool::Lease lease = pool.lease();
-                // Branches' streams are kept for later forks, separately for each priority.
+                // Streams of branches are kept for later forks, separately for each priority.
                 const ScopedStream in(named, {.wait_on_enter = false});
                 if (t == 0) fork_join([] { launch_host([] {}); }, [] { launch_host([] {}); });
             }
         });
-    // So many that records of destroyed streams become other streams, with other names.
+    // Makes so many streams that records of destroyed streams are reused, with other names.
     opening.emplace_back([] {
         for (std::size_t i = 0; i < repetitions(20'000, 200); ++i)
             const Stream named(test_device(), {.name = std::string(20 + i % 40, 'b')});

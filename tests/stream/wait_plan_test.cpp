@@ -1,5 +1,5 @@
-// Decisions about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp): each rule, and each
-// pair of states.
+// Decisions about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp). Tests each rule, and each
+// pair of stream states.
 #include "core/stream/wait_plan.hpp"
 
 #include <array>
@@ -28,7 +28,7 @@ namespace {
 
 // The table ---------------------------------------------------------------------------------------
 
-/// The decision if exactly these facts are known, and if one more is.
+/// The decision if exactly these facts hold, and if one more fact holds.
 struct Row {
     WaitRuleName rule;
     WaitAction action;
@@ -67,7 +67,7 @@ const std::vector<Row>& rows() {
     return all;
 }
 
-/// The same decisions as a program, which shows the effect of each fact.
+/// The same decisions, written as a program. It shows the effect of each fact.
 WaitRuleName expected(std::uint32_t facts) {
     const auto is = [facts](std::uint32_t one) { return (facts & one) != 0; };
     if (is(fact::unusable)) return WaitRuleName::unusable;
@@ -92,8 +92,8 @@ WaitRuleName expected(std::uint32_t facts) {
 
 // Streams in each state ---------------------------------------------------------------------------
 
-/// Returns the configured answers. Other calls would use native streams, which do not exist here:
-/// deciding enqueues nothing.
+/// Returns the answers that a test has set. Its other functions would need native streams, which do
+/// not exist here. A decision does not call them, because it enqueues nothing.
 class Quiet final : public heddle::detail::cpu::CpuBackend {
 public:
     static constexpr std::uint64_t native_capture = 7;
@@ -106,7 +106,7 @@ public:
     heddle::detail::Failure failure_of(EventState&) override { return nullptr; }
 };
 
-/// A recorder that is only queried.
+/// A recorder that decisions only query.
 class Looked final : public heddle::detail::Recorder {
 public:
     Looked(std::uint64_t number, bool is_capture) : is_capture_(is_capture) {
@@ -156,7 +156,7 @@ constexpr std::string_view state_names[state_count] = {"open",
 
 constexpr std::uint64_t given = 3;
 
-/// The parts of streams and events. Recorders outlive them.
+/// The states of all streams and events of the test. The recorders outlive them.
 struct World {
     Quiet backend, other_backend;
     Looked here{1, true}, elsewhere{2, true}, batch{3, false}, gone{4, true};
@@ -224,7 +224,7 @@ char letter(WaitRuleName rule) {
 
 using Matrix = std::array<std::string, state_count>;
 
-/// Returns the decision for each waiter (rows) and target (columns).
+/// Returns the decision for each waiting stream (rows) and each target (columns).
 template <class Decide> Matrix decide_all(std::size_t columns, Decide&& decide) {
     Matrix all;
     for (std::size_t waiter = 0; waiter < state_count; ++waiter)
@@ -264,9 +264,9 @@ Matrix decide_uses(Recorders recorders, bool is_covered) {
     });
 }
 
-/// Events, in this order: never recorded; recorded by the waiter; the same, but its handle was
-/// handed out; by another stream; by one of another kind; in a capture that is open; in one that
-/// has ended; in a native capture.
+/// The events, in this order: never recorded; recorded by the waiting stream; the same with its
+/// handle exposed; recorded by another stream; by a stream of another kind; in an open capture; in
+/// a capture that has ended; in a native capture.
 constexpr std::size_t event_count = 8;
 
 Matrix decide_events(Recorders recorders, bool is_idle) {
@@ -300,13 +300,13 @@ TEST_CASE("each rule about waits decides what it says", "[stream][wait_plan]") {
         const auto verdict = heddle::detail::verdict_on(row.facts);
         CHECK(verdict.rule == row.rule);
         CHECK(verdict.action == row.action);
-        // One fact more turns a wait that is elided by counting into a needed one.
+        // A wait that is elided because it is counted becomes necessary with one more fact.
         for (const std::uint32_t one : row.unless) {
             CHECK(heddle::detail::verdict_on(row.facts | one).rule == WaitRuleName::needed);
             CHECK(heddle::detail::verdict_on(row.facts | one | fact::other_kind).rule ==
                   WaitRuleName::across_kinds);
         }
-        // Without the facts that a rule needs, it does not apply.
+        // A rule does not apply without its facts.
         if (row.facts != 0) CHECK(heddle::detail::verdict_on(0).rule != row.rule);
     }
 }
@@ -319,8 +319,8 @@ TEST_CASE("the rules about waits decide for all that may be known", "[stream][wa
 }
 
 TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wait_plan]") {
-    // Columns: open, closed, poisoned, lost, captured here, captured elsewhere, in a batch, handed
-    // out, captured natively, of another kind, of the parent.
+    // The columns are: open, closed, poisoned, lost, captured here, captured elsewhere, in a batch,
+    // handle exposed, captured natively, of another kind, of the parent process.
     SECTION("before the recorders are asked") {
         check_rows(decide_streams(Recorders::to_ask, false, false),
                    {
@@ -329,12 +329,12 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "NUNNrrrNNAU",  // poisoned
                        "LULLrrrLLLU",  // lost
                        "rUrrrrrrrrU",  // captured here
-                       "rUrrrrrrrrU",  // and elsewhere
+                       "rUrrrrrrrrU",  // captured elsewhere
                        "rUrrrrrrrrU",  // in a batch
-                       "NUNNrrrNNAU",  // handed out
-                       "OUOOrrrONOU",  // natively
-                       "AUAArrrAANU",  // another kind
-                       "UUUUUUUUUUU",  // the parent's
+                       "NUNNrrrNNAU",  // handle exposed
+                       "OUOOrrrONOU",  // captured natively
+                       "AUAArrrAANU",  // of another kind
+                       "UUUUUUUUUUU",  // of the parent
                    });
     }
     SECTION("when the recorders have declined") {
@@ -345,12 +345,12 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "NUNNNNNNNAU",  // poisoned
                        "LULLLLLLLLU",  // lost
                        "OUOONEOOEOU",  // captured here
-                       "OUOOENOOEOU",  // and elsewhere
+                       "OUOOENOOEOU",  // captured elsewhere
                        "NUNNNNNNNAU",  // in a batch
-                       "NUNNNNNNNAU",  // handed out
-                       "OUOOEEOONOU",  // natively
-                       "AUAAAAAAANU",  // another kind
-                       "UUUUUUUUUUU",  // the parent's
+                       "NUNNNNNNNAU",  // handle exposed
+                       "OUOOEEOONOU",  // captured natively
+                       "AUAAAAAAANU",  // of another kind
+                       "UUUUUUUUUUU",  // of the parent
                    });
     }
     SECTION("the waiter has waited for all that the other was given") {
@@ -361,12 +361,12 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "cUNNrrrNNcU",  // poisoned
                        "LULLrrrLLLU",  // lost
                        "rUrrrrrrrrU",  // captured here
-                       "rUrrrrrrrrU",  // and elsewhere
+                       "rUrrrrrrrrU",  // captured elsewhere
                        "rUrrrrrrrrU",  // in a batch
-                       "cUNNrrrNNcU",  // handed out
-                       "OUOOrrrONOU",  // natively
-                       "cUAArrrAAcU",  // another kind
-                       "UUUUUUUUUUU",  // the parent's
+                       "cUNNrrrNNcU",  // handle exposed
+                       "OUOOrrrONOU",  // captured natively
+                       "cUAArrrAAcU",  // of another kind
+                       "UUUUUUUUUUU",  // of the parent
                    });
     }
     SECTION("the same, when the recorders have declined") {
@@ -377,12 +377,12 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "cUNNNNcNNcU",  // poisoned
                        "LULLLLLLLLU",  // lost
                        "OUOONEOOEOU",  // captured here
-                       "OUOOENOOEOU",  // and elsewhere
+                       "OUOOENOOEOU",  // captured elsewhere
                        "cUNNNNcNNcU",  // in a batch
-                       "cUNNNNcNNcU",  // handed out
-                       "OUOOEEOONOU",  // natively
-                       "cUAAAAcAAcU",  // another kind
-                       "UUUUUUUUUUU",  // the parent's
+                       "cUNNNNcNNcU",  // handle exposed
+                       "OUOOEEOONOU",  // captured natively
+                       "cUAAAAcAAcU",  // of another kind
+                       "UUUUUUUUUUU",  // of the parent
                    });
     }
     SECTION("the other stream has nothing pending") {
@@ -393,18 +393,18 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "NUNNNNNNNAU",  // poisoned
                        "LULLLLLLLLU",  // lost
                        "PUOONEOPEPU",  // captured here
-                       "PUOOENOPEPU",  // and elsewhere
+                       "PUOOENOPEPU",  // captured elsewhere
                        "NUNNNNNNNAU",  // in a batch
-                       "NUNNNNNNNAU",  // handed out
-                       "OUOOEEOONOU",  // natively
-                       "AUAAAAAAANU",  // another kind
-                       "UUUUUUUUUUU",  // the parent's
+                       "NUNNNNNNNAU",  // handle exposed
+                       "OUOOEEOONOU",  // captured natively
+                       "AUAAAAAAANU",  // of another kind
+                       "UUUUUUUUUUU",  // of the parent
                    });
     }
 }
 
 TEST_CASE("a wait for a user of memory is decided by the user's state", "[stream][wait_plan]") {
-    // One column more: the user's stream has ended, and its record is another stream's.
+    // There is one more column: the stream has ended, and another stream reuses its record.
     const auto all_but_kind = [](const std::string& same, const std::string& other_kind) {
         Matrix all;
         all.fill(same);
@@ -429,12 +429,12 @@ TEST_CASE("a wait for an event is decided for each pair of states", "[stream][wa
                                                                 "ZSNNArGN",  // poisoned
                                                                 "ZLLLLrGL",  // lost
                                                                 "Zrrrrrrr",  // captured here
-                                                                "Zrrrrrrr",  // and elsewhere
+                                                                "Zrrrrrrr",  // captured elsewhere
                                                                 "Zrrrrrrr",  // in a batch
-                                                                "ZSNNArGN",  // handed out
-                                                                "ZOOOOrGN",  // natively
-                                                                "ZSNANrGA",  // another kind
-                                                                "UUUUUUUU",  // the parent's
+                                                                "ZSNNArGN",  // handle exposed
+                                                                "ZOOOOrGN",  // captured natively
+                                                                "ZSNANrGA",  // of another kind
+                                                                "UUUUUUUU",  // of the parent
                                                             });
     }
     SECTION("when the recorders have declined") {
@@ -444,12 +444,12 @@ TEST_CASE("a wait for an event is decided for each pair of states", "[stream][wa
                                                                "ZSNNAGGN",  // poisoned
                                                                "ZLLLLGGL",  // lost
                                                                "ZOOOONGE",  // captured here
-                                                               "ZOOOOGGE",  // and elsewhere
+                                                               "ZOOOOGGE",  // captured elsewhere
                                                                "ZSNNAGGN",  // in a batch
-                                                               "ZSNNAGGN",  // handed out
-                                                               "ZOOOOGGN",  // natively
-                                                               "ZSNANGGA",  // another kind
-                                                               "UUUUUUUU",  // the parent's
+                                                               "ZSNNAGGN",  // handle exposed
+                                                               "ZOOOOGGN",  // captured natively
+                                                               "ZSNANGGA",  // of another kind
+                                                               "UUUUUUUU",  // of the parent
                                                            });
     }
     SECTION("the event has been reached") {
@@ -459,12 +459,12 @@ TEST_CASE("a wait for an event is decided for each pair of states", "[stream][wa
                                                               "ZSNNAGGN",  // poisoned
                                                               "ZLLLLGGL",  // lost
                                                               "ZPPPPNGE",  // captured here
-                                                              "ZPPPPGGE",  // and elsewhere
+                                                              "ZPPPPGGE",  // captured elsewhere
                                                               "ZSNNAGGN",  // in a batch
-                                                              "ZSNNAGGN",  // handed out
-                                                              "ZOOOOGGN",  // natively
-                                                              "ZSNANGGA",  // another kind
-                                                              "UUUUUUUU",  // the parent's
+                                                              "ZSNNAGGN",  // handle exposed
+                                                              "ZOOOOGGN",  // captured natively
+                                                              "ZSNANGGA",  // of another kind
+                                                              "UUUUUUUU",  // of the parent
                                                           });
     }
 }
@@ -504,8 +504,8 @@ TEST_CASE("an empty branch needs no wait if what came before it is covered",
     CHECK(rule(given - 1, given) == WaitRuleName::needed);
     base->waited.note(branch->id, given - 1);
     CHECK(rule(given - 1, given) == WaitRuleName::empty_branch);
-    CHECK(rule(given, given) == WaitRuleName::needed);          // not covered
-    CHECK(rule(given - 1, given - 1) == WaitRuleName::needed);  // not empty
+    CHECK(rule(given, given) == WaitRuleName::needed);          // not covered by an earlier wait
+    CHECK(rule(given - 1, given - 1) == WaitRuleName::needed);  // the stream is not empty
     for (const std::uint32_t one : {flag::handed_out, flag::fallible, flag::recording}) {
         branch->set(one);
         CHECK(rule(given - 1, given) != WaitRuleName::empty_branch);
@@ -521,5 +521,5 @@ TEST_CASE("a later wait is elided because of one that counted", "[stream][wait_p
     CHECK(counts(fact::other_kind));
     CHECK_FALSE(counts(fact::uncounted));
     CHECK_FALSE(counts(fact::captured));
-    CHECK_FALSE(heddle::detail::plan_of(0).counts());  // an event's
+    CHECK_FALSE(heddle::detail::plan_of(0).counts());  // this is a plan for an event
 }

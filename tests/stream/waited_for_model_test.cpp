@@ -1,9 +1,9 @@
-// WaitedFor on weakly ordered machines, which may not be available: in place of std::atomic it runs
-// on a model of such memory, which tries all values that each load may return.
+// Tests WaitedFor for machines with weak memory order, without such a machine. It uses a model of
+// such memory instead of std::atomic. The model tries all values that each load may return.
 //
-// The model is that of release and acquire by views. A location keeps all values it ever had. A
-// thread may load any of them except those older than the value that it knows. An acquire load of a
-// value stored with release adds the storing thread's knowledge to the loading thread's.
+// The model represents release and acquire by views. A location keeps all values that it ever had.
+// A thread may load any of them, except those older than the newest value that it knows. An acquire
+// load of a value stored with release adds the storing thread's knowledge to the loading thread's.
 #include "core/seam/waited_for.hpp"
 #include "support.hpp"
 
@@ -18,7 +18,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// For each location, the oldest of its values that may still be loaded.
+/// For each location: index of the oldest value that may still be loaded.
 using View = std::vector<std::size_t>;
 
 void join(View& to, const View& more) {
@@ -26,21 +26,21 @@ void join(View& to, const View& more) {
     for (std::size_t i = 0; i < more.size(); ++i) to[i] = std::max(to[i], more[i]);
 }
 
-/// One execution of threads that run one after the other: the earlier ones observe nothing of the
-/// later ones, and the later ones observe any part of the earlier ones' effects.
+/// One execution, in which threads run one after the other. Earlier threads observe nothing of
+/// later ones. Later threads observe any part of the effects of earlier ones.
 class Execution {
 public:
-    /// Begins another thread, which has no knowledge yet.
+    /// Begins the next thread. It has no knowledge yet.
     void begin_thread() { known_.clear(); }
     View& known() { return known_; }
     std::size_t add_location() { return locations_++; }
 
-    /// Returns one of `options` numbers, another one in each execution.
+    /// Returns a number below `options`. Each execution gets another one.
     std::size_t choose(std::size_t options) {
         if (depth_ == path_.size()) path_.push_back({0, options});
         return path_[depth_++].first;
     }
-    /// Begins the next execution. Returns false if there is none left.
+    /// Begins the next execution. Returns false if all were run.
     bool next() {
         depth_ = locations_ = 0;
         known_.clear();
@@ -86,7 +86,7 @@ private:
             join(execution->known(), values_[index].second);
         return values_[index].first;
     }
-    /// `inherited` is the knowledge that the replaced value of a read-modify-write carries.
+    /// `inherited` is the knowledge attached to the value that a read-modify-write replaces.
     void write(T value, std::memory_order order, View inherited) {
         known() = values_.size();
         if (order == std::memory_order_release || order == std::memory_order_acq_rel)
@@ -94,7 +94,7 @@ private:
         values_.emplace_back(value, std::move(inherited));
     }
 
-    std::vector<std::pair<T, View>> values_;  ///< with the knowledge that an acquire load adds
+    std::vector<std::pair<T, View>> values_;  ///< with the knowledge that acquiring it adds
     std::size_t place_;
 };
 
@@ -104,7 +104,7 @@ struct Outcomes {
     std::size_t all = 0, covered = 0;
 };
 
-/// Runs `write` on threads that it chooses and then queries on another one, in all executions.
+/// Runs `write` on threads that it selects, and queries on another one, in all executions.
 template <class Write>
 Outcomes outcomes(Write&& write, std::uint64_t stream_id, std::uint64_t submissions) {
     Execution all;
@@ -120,7 +120,7 @@ Outcomes outcomes(Write&& write, std::uint64_t stream_id, std::uint64_t submissi
     return seen;
 }
 
-// Both ids have the same slot of the table.
+// Both ids use the same slot of the table.
 constexpr std::uint64_t one = 1, other = 9, most = 1'000'000;
 
 }  // namespace

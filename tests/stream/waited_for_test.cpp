@@ -1,4 +1,4 @@
-// A stream's record of its waits (src/core/seam/records.hpp).
+// A stream's record of the waits that it has made (src/core/seam/records.hpp).
 #include "core/seam/records.hpp"
 #include "support.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("readers beside writers never see a wait that was not") {
     WaitedFor waited;
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
-    // Stream `id` is never waited for beyond id * 1000.
+    // No wait for stream `id` covers more than id * 1000 submissions.
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 2; ++t)
         threads.emplace_back([&, t] {
@@ -94,8 +94,8 @@ TEST_CASE(
     WaitedFor waited;
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
-    // Both ids have the same slot of the table. `one` is never waited for beyond 1, and `other`
-    // never beyond a million.
+    // Both ids use the same slot of the table. No wait for `one` covers more than 1 submission, and
+    // no wait for `other` more than a million.
     constexpr std::uint64_t one = 1, other = 9;
     std::vector<std::thread> readers;
     for (int t = 0; t < 3; ++t)

@@ -1,4 +1,4 @@
-// HEDDLE_TIMELINE in a program that crashes: the program ends as it would without, and soon.
+// HEDDLE_TIMELINE in a program that crashes. The program must end as without it, and soon.
 #include "virtual_case.hpp"
 
 #include <heddle/timeline.hpp>
@@ -41,14 +41,14 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Returns text in unreadable memory.
+/// Returns a text that is in unreadable memory.
 std::string_view unreadable() {
     constexpr std::size_t bytes = 4096;
     void* const none = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return {static_cast<const char*>(none), bytes};
 }
 
-/// Crashes while the recording's lock is held, because naming the array copies the name.
+/// Crashes with the recording's lock held: name_array() copies an unreadable name with the lock.
 void crash_with_lock(const Array<int>& x) { timeline::name_array(x, unreadable()); }
 
 Array<int> work_a_little() {
@@ -160,7 +160,7 @@ TEST_CASE("a recording is written though its lock is held for ever") {
 }
 
 TEST_CASE("child: is asked to end", "[.child]") {
-    (void)std::signal(SIGINT, SIG_DFL);  // Catch2 has a handler
+    (void)std::signal(SIGINT, SIG_DFL);  // replaces Catch2's handler
     const Array<int> x = work_a_little();
     (void)std::raise(SIGINT);
     _exit(3);

@@ -1,4 +1,4 @@
-// Reads Chrome's trace format back, and checks the invariants of such files.
+// Reads files in Chrome's trace format, and checks their invariants.
 #pragma once
 
 #include "catch.hpp"
@@ -32,7 +32,7 @@ inline std::string argument(const Json& event, std::string_view name) {
     return text(event["args"], name);
 }
 
-/// Returns the value in nanoseconds. The text must be microseconds with three decimals.
+/// Returns a time in nanoseconds. Its text must be microseconds with three decimals.
 inline std::int64_t ns(const Json& event, std::string_view name) {
     std::string digits = event[name].text;
     const std::size_t point = digits.find('.');
@@ -41,7 +41,7 @@ inline std::int64_t ns(const Json& event, std::string_view name) {
     return std::stoll(digits);
 }
 
-/// Returns the events of a phase, and only those of `category` unless it is empty.
+/// Returns the events of a phase. If `category` is not empty, returns only its events.
 inline std::vector<Json> events(const Json& json, std::string_view phase,
                                 std::string_view category = "") {
     std::vector<Json> found;
@@ -59,7 +59,7 @@ inline std::map<std::string, std::string> row_names(const Json& json) {
     return names;
 }
 
-/// Returns the names of the slices on the row called `row`.
+/// Returns the names of the slices on the row with the name `row`.
 inline std::vector<std::string> slices_on(const Json& json, const std::string& row) {
     const auto names = row_names(json);
     std::vector<std::string> found;
@@ -80,7 +80,7 @@ inline std::map<std::string, std::vector<Stretch>> slices_by_row(const Json& jso
     }
     return rows;
 }
-/// Returns the stretches of each row, including instants.
+/// Returns the stretches of each row. Instants count, too.
 inline std::map<std::string, std::vector<Stretch>> stretches_by_row(const Json& json) {
     std::map<std::string, std::vector<Stretch>> rows = slices_by_row(json);
     for (const Json& event : events(json, "i")) {
@@ -107,7 +107,7 @@ inline void check_that_slices_nest(const Json& json) {
 }
 
 inline void check_rows(const Json& json) {
-    std::map<std::string, std::string> processes;  // by row
+    std::map<std::string, std::string> processes;  // by row: the name of its process
     std::set<std::string> named_processes;
     for (const Json& event : events(json, "M"))
         if (event["name"].text == "process_name") named_processes.insert(event["pid"].text);
@@ -147,7 +147,7 @@ inline void check_all(const Json& json) {
     check_flows(json);
 }
 
-/// Two streams of a CUDA device. Hash on main waits for the copy on up, which ends at 50.
+/// Two streams of a CUDA device. Hash, on main, waits for the copy on up. The copy ends at 50.
 struct CopyAndHash : TraceBuilder {
     TraceIndex cuda = cuda_device(TraceClock::cupti, 900);
     TraceIndex up = stream("up", cuda), main = stream("main", cuda);

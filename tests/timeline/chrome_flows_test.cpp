@@ -22,7 +22,7 @@ TEST_CASE("a wait has an arrow from what was waited for to what waited", "[timel
     REQUIRE(to.size() == 1);
     CHECK(row_names(json).at(from[0]["tid"].text) == "up");
     CHECK(row_names(json).at(to[0]["tid"].text) == "main");
-    CHECK(from[0]["ts"].text == "49.999");  // within the copy
+    CHECK(from[0]["ts"].text == "49.999");  // still within the copy
     CHECK(to[0]["ts"].text == "52.001");
     CHECK(from[0]["name"].text == "held up");
     CHECK(from[0]["cat"].text == "wait");
@@ -61,7 +61,7 @@ TEST_CASE("a host wait whose work had ended has no arrow, which would end in no 
     const Json json = chrome_json(t.trace(0, 100'000));
     check_all(json);
     CHECK(events(json, "i").size() == 1);
-    CHECK(events(json, "f").size() == 1);  // the wait between the streams
+    CHECK(events(json, "f").size() == 1);  // of the wait between the streams
     CHECK(json["otherData"]["arrows_left_out"].text == "1");
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("an idle stretch is named by its reason and tells its cause", "[timeli
 TEST_CASE("of too many arrows those are kept that held something up longest", "[timeline]") {
     TraceBuilder t;
     const auto up = t.stream("up"), main = t.stream("main");
-    // The first wait is satisfied when it is enqueued; the others delay their kernels.
+    // The first wait was satisfied when it was enqueued. The others delay their kernels.
     Moment at = 0;
     for (const Moment held : {0, 300, 100, 200}) {
         t.copy(up, "copy").called(at, at + 10).ran(at + 20, at + 30 + held);

@@ -26,7 +26,7 @@ TEST_CASE("chrome JSON is valid and its slices nest", "[timeline]") {
 }
 
 TEST_CASE("chrome JSON's times are exact to the nanosecond", "[timeline]") {
-    constexpr Moment far = (Moment{1} << 53) + 1;  // not representable as a double
+    constexpr Moment far = (Moment{1} << 53) + 1;  // a double cannot represent it
     TraceBuilder t;
     const auto s = t.stream("main");
     t.launch(s, "near").called(0, 7).ran(1'001, 1'010);
@@ -106,7 +106,7 @@ TEST_CASE("a node in a body names its conditional node and the body", "[timeline
     t.raw().graphs[graph].nodes[1].alternative = 1;
     const auto launch = t.launch_graph(s, graph).called(0, 1).ran(5, 25);
     t.node_ran(launch, 1, 10, 15);
-    t.node_ran(launch, 1, 16, 20);  // another iteration
+    t.node_ran(launch, 1, 16, 20);  // the node's second run
     const Json json = chrome_json(t.trace(0, 30));
     check_all(json);
     const auto nodes = events(json, "X", "kernel,node");

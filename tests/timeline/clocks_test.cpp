@@ -1,4 +1,4 @@
-// Maps the times of devices to the host's clock.
+// Maps times by the clocks of devices to the host's clock.
 #include "timeline/clock/clocks.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::int64_t us = 1000, ms = 1000 * us, second = 1000 * ms;
 
-/// A device's clock, whose rate differs from that of the host's clock.
+/// A device's clock. It does not run at the same rate as the host's clock.
 struct DeviceClock {
     std::int64_t offset = 0;
     double drift = 0;
     std::int64_t resolution = 1;
-    std::int64_t set_at = 0, set_by = 0;  ///< when it was adjusted, and by how much
+    std::int64_t set_at = 0, set_by = 0;  ///< when the clock was set, and by how much
 
     std::int64_t at(std::int64_t host) const {
         const auto drifted =
@@ -29,18 +29,18 @@ struct DeviceClock {
     }
 };
 
-/// An operation: when its call began, when it ran, and when the host saw its end (0: never).
+/// When an operation was called, started, ended, and was seen by the host to have ended (0: never).
 struct Operation {
     std::int64_t called, started, ended, seen;
 };
 
 struct Program {
     std::vector<Operation> operations;
-    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;  ///< host times around each
+    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;  ///< host's times around it
 };
 
-/// Makes a program: an operation each `every` ns, started some us after its call. The host sees the
-/// end of one in ten, and each second has a bracket of 6 us.
+/// Makes a program with one operation every `every` ns. Each starts some us after its call. The
+/// host sees the end of one in ten operations. Each second has a bracket of 6 us.
 Program make_program(std::int64_t length, std::int64_t every, unsigned seed) {
     std::mt19937 random(seed);
     const auto up_to = [&](std::int64_t most) {
@@ -76,14 +76,14 @@ void add_brackets(ClockMap& map, const Program& program, const DeviceClock& cloc
     }
 }
 
-/// Returns by how much the true error of a time exceeds its error bound.
+/// Returns the true error of a mapped time minus the map's error bound.
 std::int64_t beyond_error(const ClockMap& map, const DeviceClock& clock, std::int64_t host) {
     const MappedMoment mapped = map.at(clock.at(host));
     return std::abs(mapped.host - host) - mapped.error;
 }
 
 struct Worst {
-    std::int64_t beyond = -second;  ///< the error bound
+    std::int64_t beyond = -second;  ///< relative to the error bound
     std::int64_t error = 0;
     std::uint64_t violated = 0;  ///< number of violated bounds
 };
@@ -184,11 +184,11 @@ TEST_CASE("no moment is put before its bound if bounds agree") {
         std::mt19937 random(seed);
         const DeviceClock clock{.offset = 12'345, .drift = 1e-4 - 1e-5 * (seed % 20)};
         ClockMap map;
-        std::vector<std::pair<std::int64_t, std::int64_t>> lower, upper;  // device time, host time
+        std::vector<std::pair<std::int64_t, std::int64_t>> lower, upper;  // device, host times
         const int bounds = seed % 2 == 0 ? 300 : 20;
         for (int i = 0; i < bounds; ++i) {
             const auto host = static_cast<std::int64_t>(random() % (5 * second));
-            // Some seconds have much tighter bounds than others.
+            // The bounds in some seconds are much tighter than those in others.
             const std::int64_t most = host / second % 2 == 0 ? 100 * us : us / 10;
             const std::uint64_t slack_of = random() % 3 == 0 ? 1 : static_cast<std::uint64_t>(most);
             const auto slack = static_cast<std::int64_t>(random() % slack_of);
@@ -209,7 +209,7 @@ TEST_CASE("later moments of a device are later moments of the host") {
     const DeviceClock clock{.drift = -5e-5};
     const Program program = make_program(5 * second, 5 * ms, 9);
     ClockMap map;
-    const std::int64_t origin = clock.at(-10 * us);  // the begin of the clock's first second
+    const std::int64_t origin = clock.at(-10 * us);  // where the clock's first second begins
     map.add_bracket(-13 * us, origin, -7 * us);
     add_operations(map, program, clock);
     add_brackets(map, program, clock);
@@ -219,7 +219,7 @@ TEST_CASE("later moments of a device are later moments of the host") {
         REQUIRE(map.at(device).host >= last);
         last = map.at(device).host;
     }
-    // The mapping is continuous between two seconds.
+    // Where two seconds meet, the map has no step.
     for (std::int64_t border = origin; border < 5 * second; border += second)
         CHECK(map.at(border + 1).host - map.at(border - 1).host <= 3);
 }
@@ -236,7 +236,7 @@ TEST_CASE("bounds that contradict most others are left out and counted") {
         map.not_before(clock.at(host), host + 700 * us);
         map.not_after(clock.at(host + ms), host - 20 * us);
     }
-    map.not_before(0, 40 * second);  // a time of zero
+    map.not_before(0, 40 * second);  // a device's time of 0
     map.solve();
     CHECK(map.left_out() >= 11);
     CHECK(map.left_out() <= 40);
@@ -317,7 +317,7 @@ TEST_CASE("a clock that was set back a long way is not trusted where its moments
 
 TEST_CASE("an hour of float milliseconds from events taken anew each second stays exact") {
     const DeviceClock clock{.offset = 0, .drift = -4e-5};
-    // Elapsed-time queries return floats in milliseconds, in steps of half a microsecond.
+    // cudaEventElapsedTime returns milliseconds as a float, in steps of half a microsecond.
     const auto elapsed = [&](std::int64_t from, std::int64_t to) {
         const std::int64_t steps = (clock.at(to) - clock.at(from)) / 500;
         return static_cast<float>(static_cast<double>(steps) * 0.5e-3);
@@ -326,7 +326,7 @@ TEST_CASE("an hour of float milliseconds from events taken anew each second stay
         return static_cast<std::int64_t>(std::llround(static_cast<double>(milliseconds) * 1e6));
     };
     ClockMap map(600);
-    std::vector<std::pair<std::int64_t, std::int64_t>> moments;  // device time, host time
+    std::vector<std::pair<std::int64_t, std::int64_t>> moments;  // the device's and the host's time
     std::int64_t base_host = 0, base_device = 0;
     std::mt19937 random(8);
     for (int i = 0; i < 3600; ++i) {
@@ -365,7 +365,7 @@ TEST_CASE("an order between two devices narrows the map of the one that is known
     first.solve();
     after.solve();
     const std::int64_t before = after.largest_error();
-    // An operation started on the second device 3 us after one had ended on the first device.
+    // On the second device, an operation started 3 us after one on the first device had ended.
     for (std::int64_t host = 50 * ms; host < 2 * second; host += 50 * ms)
         add_order(first, exact.at(host - 3 * us), after, vague.at(host));
     first.solve();

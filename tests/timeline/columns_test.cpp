@@ -24,7 +24,7 @@ Written written(const Numbers& values) {
     return column;
 }
 
-/// Returns numbers of all sizes, the same ones in each run.
+/// Returns numbers of all sizes. They are the same in each run.
 Numbers mixed_numbers(std::size_t count) {
     Numbers numbers;
     std::uint64_t random = 42;

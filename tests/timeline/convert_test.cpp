@@ -27,7 +27,7 @@ using detail::Trace;
 
 namespace {
 
-/// A folder with a trace in it. The destructor deletes it.
+/// A folder that contains a trace. The destructor deletes the folder.
 class Folder {
 public:
     Folder() {
@@ -58,7 +58,7 @@ public:
     void convert(const std::string& to, timeline::ConvertOptions options = {}) const {
         timeline::convert(path("run.trace"), path(to), options);
     }
-    /// Returns the message of the error.
+    /// Returns the message of the error that the conversion throws.
     std::string refusal(const std::string& from, const std::string& to,
                         timeline::ConvertOptions options = {}) const {
         try {
@@ -124,7 +124,7 @@ TEST_CASE("a file that is replaced is whole or as it was", "[timeline]") {
     CHECK(folder.text("run.json") == "old");
     folder.convert("run.json");
     CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
-    folder.convert("run.trace", {.to = 100us});  // itself
+    folder.convert("run.trace", {.to = 100us});  // writes to the file that it reads
     CHECK(folder.read("run.trace").ops.size() < folder.trace.ops.size());
     CHECK(folder.files() == 2);
 }

@@ -1,4 +1,4 @@
-// The critical path: the longest chain of operations that depended on each other.
+// The critical path: the longest chain of operations, each of which depended on the one before.
 #include "timeline/solve/solution.hpp"
 
 #include "catch.hpp"
@@ -31,7 +31,7 @@ Path operator+(Path path, const Path& more) {
     return path;
 }
 
-/// Returns the path of a launch: the host calls, and the operation starts after a while and runs.
+/// Returns the path for a launch: the host calls, then the operation waits, and then it runs.
 Path launched(TraceIndex op, Moment from, Moment called, Moment start, Moment end) {
     return {{Kind::host, op, from, called},
             {Kind::waits, op, called, start},

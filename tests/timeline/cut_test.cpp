@@ -71,7 +71,7 @@ TEST_CASE("a cut keeps the waits that hold up what runs in it", "[timeline]") {
     const auto copy = t.copy(up, "copy").called(3, 4).ran(9, 22);
     const auto record = t.record(up, 1).called(4, 5);
     const auto wait = t.wait_event(main, 1).called(5, 6);
-    t.synchronize(main).called(6, 6);  // a wait by the host: delays no operation
+    t.synchronize(main).called(6, 6);  // the host waits here, which delays no operation
     const auto hash = t.launch(main, "Hash").called(6, 7).ran(23, 29);
     t.launch(main, "later").called(7, 8).ran(40, 50);
     const Trace trace = cut(t.trace(0, 100), 20, 30);
@@ -122,7 +122,7 @@ TEST_CASE("a cut keeps a graph with the nodes that run in it", "[timeline]") {
     CHECK(trace.node_runs[0].node == 1);
     CHECK(trace.ops[0].start == 5);
     CHECK(trace.ops[0].end == 45);
-    // The graph also runs between two of its nodes.
+    // Between the runs of two of its nodes, the graph counts as running, too.
     CHECK(ids_of(cut(t.trace(0, 100), 28, 30)) == Ids{launch->id});
 }
 

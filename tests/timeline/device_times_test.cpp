@@ -1,4 +1,4 @@
-// Maps times by the clocks of CUDA devices to the host's clock.
+// Converts times by the clocks of CUDA devices to the host's clock.
 #include "timeline/record/device_times.hpp"
 
 #include <cmath>
@@ -13,12 +13,12 @@ namespace {
 
 constexpr Moment us = 1000, ms = 1000 * us;
 
-/// Returns the device's time. Its clock runs 40 ppm fast and began at another moment.
+/// Returns the time by the device's clock. It runs 40 ppm fast, and has another origin.
 std::int64_t shown_at(Moment host) {
     return host + 7'000'000'123 + std::llround(40e-6 * static_cast<double>(host));
 }
 
-/// A stream of one CUDA device, whose operations run for 20 us each, 5 us after their calls.
+/// A stream of one CUDA device. Each operation starts 5 us after its call and runs for 20 us.
 struct Made {
     Trace trace;
     std::vector<DeviceRun> runs;
@@ -42,7 +42,7 @@ struct Made {
         runs.push_back({3, op.id, with_start ? shown_at(starts.back()) : unknown_moment,
                         shown_at(ends.back())});
     }
-    /// Adds a host wait for all operations so far, which returns `late` ns after the last end.
+    /// Adds a host wait for all operations so far. It returns `late` ns after the last one ended.
     void synchronize(Moment late) {
         TraceOp op;
         op.kind = heddle::OpKind::synchronize;
@@ -102,7 +102,7 @@ TEST_CASE("a wait for earlier work says nothing of later work") {
     made.run(100 * us, true);
     made.synchronize(1 * us);
     made.trace.ops.back().other_position = 1;
-    made.run(110 * us, true);  // ends after that wait
+    made.run(110 * us, true);  // it ends after the wait returns
     made.trace.ops[1].call_end = made.ends[0] + 1 * us;
     made.give();
     CHECK(is_near(made.trace.ops[2].end, made.ends[2], made.error()));
@@ -124,10 +124,10 @@ TEST_CASE("runs of operations that were lost, and of other devices, change nothi
 
 namespace {
 
-/// Returns the time of CUPTI's clock, which all devices share.
+/// Returns the time by CUPTI's clock, which is the same for all devices.
 std::int64_t cupti_at(Moment host) { return host + 1'700'000'000'000'000'000; }
 
-/// A graph launch with two nodes, a kernel and a copy, on device 3.
+/// A graph launch on device 3. Its two nodes are a kernel and a copy.
 struct Recorded : Made {
     Recorded() {
         trace.devices[0].processors = 1;
@@ -185,10 +185,10 @@ TEST_CASE(
     Recorded made;
     made.ran(101, 150 * us, 160 * us, 1);
     made.ran(101, 120 * us, 140 * us, 0);
-    made.ran(101, 110 * us, 115 * us);        // of an unknown node
-    made.ran(101, 170 * us, 180 * us, 7);     // of a node that the graph lacks
-    made.ran(101, 161 * us, 162 * us, 1, 5);  // on a device without streams
-    made.ran(102, 210 * us, 220 * us, 0);     // not a graph
+    made.ran(101, 110 * us, 115 * us);        // the node is unknown
+    made.ran(101, 170 * us, 180 * us, 7);     // the graph has no such node
+    made.ran(101, 161 * us, 162 * us, 1, 5);  // the device has no streams
+    made.ran(102, 210 * us, 220 * us, 0);     // this operation is not a graph
     made.give();
     REQUIRE(made.trace.node_runs.size() == 3);
     CHECK(made.trace.node_runs[0].node == 0);
@@ -207,8 +207,8 @@ TEST_CASE("a device may have times of both clocks") {
     made.read_clock(0);
     made.read_clock(200 * us);
     made.ran(100, 10 * us, 30 * us);
-    made.runs.push_back({3, 102, unknown_moment, shown_at(250 * us)});  // timed by an event
-    made.runs.push_back({3, 100, unknown_moment, shown_at(50 * us)});   // its end by the host
+    made.runs.push_back({3, 102, unknown_moment, shown_at(250 * us)});  // measured by an event
+    made.runs.push_back({3, 100, unknown_moment, shown_at(50 * us)});   // the host measured its end
     made.give();
     CHECK(made.trace.devices[0].clock == TraceClock::cupti);
     CHECK(made.error() <= 4 * us);

@@ -36,11 +36,11 @@ TEST_CASE("bytes that are not UTF-8 are replaced one by one", "[timeline]") {
         CHECK(xml(bad) == "\ufffd");
         CHECK(json(bad) == "\"\ufffd\"");
     }
-    CHECK(xml("\xc0\xaf") == "\ufffd\ufffd");                      // longer than necessary
-    CHECK(xml("\xe0\x80\x80") == "\ufffd\ufffd\ufffd");            // the same
+    CHECK(xml("\xc0\xaf") == "\ufffd\ufffd");                      // a longer form than necessary
+    CHECK(xml("\xe0\x80\x80") == "\ufffd\ufffd\ufffd");            // a longer form than necessary
     CHECK(xml("\xed\xa0\x80") == "\ufffd\ufffd\ufffd");            // half of a surrogate pair
-    CHECK(xml("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");  // beyond the last character
-    CHECK(xml("\xe2\x82x") == "\ufffd\ufffdx");                    // cut off
+    CHECK(xml("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");  // above U+10FFFF
+    CHECK(xml("\xe2\x82x") == "\ufffd\ufffdx");                    // a character that is cut off
 }
 
 TEST_CASE("a JSON string can stand in a script of a page", "[timeline]") {

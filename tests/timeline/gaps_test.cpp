@@ -1,4 +1,4 @@
-// Idle stretches: each has one reason. Together with the bars they fill the row.
+// Gaps: each has one reason. Gaps and bars together fill the row.
 #include "timeline/solve/host_activity.hpp"
 #include "timeline/solve/slow_calls.hpp"
 #include "timeline/solve/solution.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Moment us = 1000;
 
-/// A stretch without a bar, for comparisons and for printing.
+/// A gap, in a form for comparing and printing.
 struct Idle {
     Moment begin, end;
     GapReason reason;
@@ -38,7 +38,7 @@ const Gap& gap_of(const Solution& solution, GapReason reason) {
     throw std::runtime_error("no gap has this reason");
 }
 
-/// A CUDA device whose launches usually take 2 us.
+/// A CUDA device, whose launches usually take 2 us.
 struct Cuda : TraceBuilder {
     TraceIndex device = cuda_device();
     TraceIndex main = stream("main", device), other = stream("other", device);
@@ -49,8 +49,8 @@ struct Cuda : TraceBuilder {
         for (int i = 0; i < 10; ++i, now += 10 * us)
             launch(main, kernel).called(now, now + 2 * us).ran(now + 3 * us, now + 10 * us);
     }
-    /// Returns the last idle stretch of a kernel's stream. The kernel starts after 60 us, while
-    /// another stream runs an operation of that kind until `end`.
+    /// Returns the last gap on a kernel's stream. The kernel starts after 60 us. Until `end`,
+    /// another stream runs an operation of kind `kind`.
     Idle idle_beside(OpKind kind, Moment end) {
         op(kind, other, "beside").called(0, 2 * us).ran(3 * us, end);
         launch(main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
@@ -131,7 +131,7 @@ TEST_CASE("a wait for work outside of the recording takes what is left of a long
     CHECK(gap_of(s, GapReason::waited).wait == wait);
     CHECK(gap_of(s, GapReason::waited).cause == no_index);
     CHECK(gap_of(s, GapReason::waited).end == t.now + 80 * us);
-    // The record of that event may be among the lost operations.
+    // If operations were lost, the event's record may be among them.
     trace.lost_ops = 1;
     CHECK_THROWS(gap_of(solve(trace), GapReason::waited));
 }
@@ -233,7 +233,7 @@ TEST_CASE("a launch takes some us, whatever else runs on a CUDA device") {
 }
 
 TEST_CASE("a CPU stream found no worker if all of them were busy") {
-    TraceBuilder t;  // 4 workers
+    TraceBuilder t;  // its device has 4 workers
     const auto main = t.stream("main");
     const auto a = t.stream("a");
     const auto graph = t.launch_graph(a, t.graph({"x", "y"})).called(0, 1).ran(2, 60);
@@ -286,7 +286,7 @@ TEST_CASE("the host's own code, waits and calls during a gap are told in words")
           "main: its own code 50.0 \u00b5s (from a.cpp:11 to a.cpp:14, in 'assembly'), "
           "synchronize 30.0 \u00b5s (a.cpp:11), 1 call 5.00 \u00b5s (the longest: launch at "
           "a.cpp:14)");
-    CHECK(host.during(s.gaps.back()).empty());  // nothing follows
+    CHECK(host.during(s.gaps.back()).empty());  // no operation follows
 }
 
 TEST_CASE("a thread's time is divided exactly between waits, calls and its own code") {
@@ -314,7 +314,7 @@ TEST_CASE("gap classes sum to the whole") {
         std::vector<Moment> idle(trace.streams.size());
         for (const Gap& gap : s.gaps) {
             REQUIRE(gap.begin < gap.end);
-            // Bars cover the time between two gaps.
+            // If gaps do not touch, bars cover the time between them.
             Moment& at = covered[gap.stream];
             while (bar != s.bars.end() && bar->stream < gap.stream) ++bar;
             for (; bar != s.bars.end() && bar->stream == gap.stream && bar->start < gap.begin;

@@ -1,5 +1,5 @@
-// The limits at which the headline changes: both sides of each, on a machine where nothing takes
-// time except the listed costs and work.
+// Limits at which the headline changes. Tests both sides of each limit, on a machine where only the
+// listed costs and the work take time.
 #include "timeline/solve/headline.hpp"
 
 #include <string>
@@ -46,7 +46,7 @@ TimedCosts with_call(Moment call) {
 }  // namespace
 
 TEST_CASE("round trips are named from a fifth of the longest chain on", "[timeline]") {
-    // 99 round trips of 100 us are a fifth if 100 kernels run for 396 us each.
+    // 99 round trips of 100 us are a fifth of the time if 100 kernels run for 396 us each.
     const Moment runs = GENERATE(395 * us, 397 * us);
     TimedTrace t(with_wake(100 * us));
     const auto s = t.stream("s");
@@ -97,7 +97,7 @@ TEST_CASE("small operations are a habit from a hundred on", "[timeline]") {
 }
 
 TEST_CASE("what the host did is what took most of its time", "[timeline]") {
-    const Moment own = GENERATE(999, 1'001);  // few calls, of 1000 ns each
+    const Moment own = GENERATE(999, 1'001);  // few calls, each of which takes 1000 ns
     TimedTrace t(with_call(1'000));
     const auto s = t.stream("s");
     for (int i = 0; i < 50; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("what the host did is what took most of its time", "[timeline]") {
 }
 
 TEST_CASE("the work is the biggest reason unless something else takes longer", "[timeline]") {
-    const Moment own = GENERATE(990 * us, 1'010 * us);  // beside 1000 us of work
+    const Moment own = GENERATE(990 * us, 1'010 * us);  // compared with 1000 us of work
     TimedTrace t(nothing);
     const auto s = t.stream("s");
     for (int i = 0; i < 50; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("the work is the biggest reason unless something else takes longer", "
 }
 
 TEST_CASE("the next reason is told from a tenth of the longest chain on", "[timeline]") {
-    const Moment own = GENERATE(110 * us, 112 * us);  // a tenth beside 1000 us: 111 us
+    const Moment own = GENERATE(110 * us, 112 * us);  // a tenth in addition to 1000 us is 111 us
     TimedTrace t(nothing);
     const auto s = t.stream("s");
     for (int i = 0; i < 50; ++i) {
@@ -140,7 +140,7 @@ TEST_CASE("the next reason is told from a tenth of the longest chain on", "[time
 }
 
 TEST_CASE("waits for too much are named from a fifth of the longest chain on", "[timeline]") {
-    const Moment more = GENERATE(570 * us, 580 * us);  // 575 of 2875 us
+    const Moment more = GENERATE(570 * us, 580 * us);  // a fifth is 575 of 2875 us
     TimedTrace t(nothing);
     const auto a = t.stream("a"), b = t.stream("b");
     for (int i = 0; i < 10; ++i) {
@@ -156,7 +156,7 @@ TEST_CASE("waits for too much are named from a fifth of the longest chain on", "
 }
 
 TEST_CASE("one stream is named if a fifth of it could run beside the rest", "[timeline]") {
-    const Moment shorter = GENERATE(99 * us, 101 * us);  // beside work of 400 us
+    const Moment shorter = GENERATE(99 * us, 101 * us);  // compared with work of 400 us
     TimedTrace t(nothing);
     const auto s = t.stream("s");
     for (int i = 0; i < 10; ++i) {
@@ -186,7 +186,7 @@ TEST_CASE("workers are late from 10 us on", "[timeline]") {
 }
 
 TEST_CASE("one stream could take as much less as there are workers for", "[timeline]") {
-    TimedTrace t(nothing);  // two workers
+    TimedTrace t(nothing);  // it has two workers
     const auto s = t.stream("s");
     for (int i = 0; i < 10; ++i)
         for (std::uint64_t chain = 1; chain <= 4; ++chain)
@@ -197,7 +197,7 @@ TEST_CASE("one stream could take as much less as there are workers for", "[timel
 }
 
 TEST_CASE("workers are too few if all are busy for half of the time", "[timeline]") {
-    // Both are busy twice within the 100 us after which the third operation begins.
+    // Two operations keep both workers busy in the 100 us before the third one begins.
     const Moment first = GENERATE(19 * us, 21 * us);
     TraceBuilder t;
     t.raw().devices[0].processors = 2;

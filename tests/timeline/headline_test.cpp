@@ -1,4 +1,4 @@
-// The summary's first sentence names the part of a slow program that can be improved.
+// The summary's first sentence names the part of a slow program that should be improved.
 #include "timeline/solve/solution.hpp"
 
 #include <sstream>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Moment us = 1000;
 
-/// Returns the summary's first sentences as one line.
+/// Returns the first sentences of the summary, on one line.
 std::string headline_of(const Trace& trace) {
     std::istringstream text(summary_of(trace, solve(trace)));
     std::string words;
@@ -26,7 +26,7 @@ bool names_a_cause(const std::string& headline) {
     return headline.find("First to mend") != std::string::npos;
 }
 
-/// Two streams whose kernels alternate, as each waits for the other one.
+/// Two streams that run kernels in turn, because each waits for the other.
 struct Turns : TraceBuilder {
     TraceIndex a = stream("a"), b = stream("b");
     Moment called = 0, now = 20 * us;
@@ -166,7 +166,7 @@ TEST_CASE("the headline counts waits while the critical path is at what they wai
             .ran(now + 94 * us, now + 100 * us);
         t.wait(main, down).called(2 * i + 1, 2 * i + 2);
     }
-    CHECK_FALSE(names_a_cause(headline_of(t.trace(0, 500 * us))));  // 10 % of the path
+    CHECK_FALSE(names_a_cause(headline_of(t.trace(0, 500 * us))));  // takes 10 % of the path
 }
 
 TEST_CASE("the headline counts waits within copies as waits") {
@@ -201,7 +201,7 @@ TEST_CASE("the headline counts repeated queries as waits") {
     Moment now = 0;
     for (int i = 0; i < 6; ++i, now += 100 * us) {
         t.launch(main, "k").called(now, now + us).ran(now + us, now + 95 * us);
-        t.blocked(main).called(now + 2 * us, now + 94 * us);  // last query before the end
+        t.blocked(main).called(now + 2 * us, now + 94 * us);  // the last query before the work ends
     }
     const Trace trace = t.trace(0, now);
     CHECK(headline_of(trace).find("The work itself is the biggest reason") == 0);

@@ -24,13 +24,13 @@ Sample tiny_sample() {
 
 namespace {
 
-/// One device of the realistic sample.
+/// The streams of one device in the realistic sample.
 struct Engine {
     TraceIndex up, main, down;
-    Moment scale;  ///< in percent: the second device is slower
+    Moment scale;  ///< in percent; the second device is slower
 };
 
-/// Copies one chunk to the device, hashes it, and copies its result back.
+/// Copies one chunk to the device, hashes it there, and copies the result back.
 void hash_chunk(SampleMaker& make, const Engine& engine, int chunk) {
     const auto scaled = [&](Moment time) { return time * engine.scale / 100 + chunk * 731 % 9000; };
     make.at_line(61).run(engine.up, OpKind::copy, "host to device", scaled(180'000), 8u << 20);
@@ -97,7 +97,7 @@ Sample realistic_sample() {
     for (int chunk = 0; chunk < 12; ++chunk) {
         const Moment chunk_begin = make.now();
         for (const Engine& engine : engines) hash_chunk(make, engine, chunk);
-        if (chunk == 4) make.pass(310'000);  // the host does other work
+        if (chunk == 4) make.pass(310'000);  // the host is busy with other work
         if (chunk == 7) make.delay_call(240'000, GapReason::loading_code);
         if (chunk == 9) make.delay_call(420'000, GapReason::queue_full);
         if (chunk % 4 == 3) all_reduce(make, engines, 7 + static_cast<std::uint64_t>(chunk));

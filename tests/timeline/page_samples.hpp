@@ -1,4 +1,4 @@
-// Made-up recordings, for tests of drawings.
+// Made-up recordings for tests of pictures.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace heddle_test {
 
-/// Returns two streams with three kernels, a copy and a wait.
+/// Returns a sample of two streams, with three kernels, a copy and a wait.
 Sample tiny_sample();
-/// Returns two devices that read, hash and reduce chunks: waits, all gaps, a graph, collectives.
+/// Returns a sample of two devices that read, hash and reduce chunks. It has all kinds of gaps.
 Sample realistic_sample();
-/// Returns `count` operations on six streams, each with a bar; and waits.
+/// Returns a sample of six streams, with `count` operations that have bars, and some waits.
 Sample large_sample(std::size_t count);
-/// Returns names, places and notes that try to break out of the page.
+/// Returns a sample whose names, places and notes contain code that must not run in the page.
 Sample hostile_sample();
 
 }  // namespace heddle_test

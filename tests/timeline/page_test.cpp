@@ -30,7 +30,7 @@ std::size_t count(std::string_view text, std::string_view part) {
     return found;
 }
 
-/// Returns the part of the page between two texts.
+/// Returns that part of the page which is between two texts.
 std::string between(const std::string& page, std::string_view begin, std::string_view end) {
     const std::size_t from = page.find(begin) + begin.size();
     return page.substr(from, page.find(end, from) - from);
@@ -88,7 +88,7 @@ TEST_CASE("names cannot break out of a page", "[timeline]") {
     for (const char* tag :
          {"<script", "</script", "<style", "</style", "<noscript", "</noscript", "<!--", "<img"})
         CHECK(count(page, tag) == count(plain, tag));
-    CHECK(count(page, "const page = {") == 1);  // a name like a placeholder is not replaced
+    CHECK(count(page, "const page = {") == 1);  // a name that looks like a placeholder stays
     CHECK_THAT(between(page, "<title>", "</title>"), contains("&lt;/script&gt;"));
 }
 

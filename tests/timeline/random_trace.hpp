@@ -1,4 +1,4 @@
-// Random traces: of possible programs, and damaged ones.
+// Random traces: those of possible programs, and damaged ones.
 #pragma once
 
 #include <random>
@@ -7,13 +7,13 @@
 
 namespace heddle_test {
 
-/// Makes traces from a seed, the same ones in each run.
+/// Makes traces from a seed. They are the same in each run.
 class RandomTrace {
 public:
     explicit RandomTrace(unsigned seed) : random_(seed) {}
 
-    /// Returns a possible recording of some streams and threads: all kinds of operations, known and
-    /// unknown starts and ends, and waits that were kept.
+    /// Returns a possible recording of some streams and threads. It has operations of all kinds,
+    /// starts and ends that are known or unknown, and waits that were obeyed.
     Trace sound() {
         add_places();
         const int operations = below(120);
@@ -24,7 +24,7 @@ public:
         return builder_.trace(0, now_ + below(100));
     }
 
-    /// Returns such a trace with random damage: invalid indices, times and positions.
+    /// Returns a possible recording with random damage: invalid indices, times and positions.
     Trace damaged() {
         Trace trace = sound();
         for (TraceOp& op : trace.ops)

@@ -1,4 +1,4 @@
-// The contents of a recording of enqueued work.
+// The contents of a recording about enqueued work.
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -34,7 +34,7 @@ std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
     return found;
 }
 
-/// Returns the text with each line break and the indent after it replaced by one space.
+/// Returns the text with each line break, and the indent after it, replaced by a space.
 std::string in_one_line(const std::string& text) {
     std::string line;
     for (const char c : text)
@@ -237,7 +237,7 @@ TEST_CASE("what an abandoned batch recorded has not run, and is recorded as aban
     CHECK(trace.node_runs.size() == 1);
     const heddle::detail::Solution solution = heddle::detail::solve(trace);
     for (const heddle::detail::Bar& bar : solution.bars) CHECK_FALSE(abandoned[bar.op]);
-    CHECK(solution.bars.size() == 2);  // the batch, and its node
+    CHECK(solution.bars.size() == 2);  // one for the batch and one for its node
 }
 
 TEST_CASE("the nodes of bodies have their times, one for each pass") {
@@ -313,7 +313,7 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
     const Trace trace = recorder.trace();
     CHECK(trace.ops.size() >= 1000);
     CHECK(trace.ops.size() < 20'000);
-    const std::uint64_t recorded = count + 2;  // the event's creation and its record
+    const std::uint64_t recorded = count + 2;  // in addition: the event's creation and its record
     CHECK(trace.lost_ops + trace.ops.size() == recorded);
     CHECK(of_kind(trace, OpKind::record).size() == 1);
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait_elided);
@@ -536,7 +536,7 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
         const TraceOp wait = of_kind(trace, OpKind::blocked)[0];
         CHECK(wait.other != no_index);
         CHECK(wait.call_begin < wait.call_end);
-        CHECK(asks());  // no wait is necessary
+        CHECK(asks());  // no wait is needed
         CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
     }
     SECTION("for the observers of that time, not for later ones") {

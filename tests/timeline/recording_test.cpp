@@ -1,4 +1,4 @@
-// Recordings in programs: the public class, and HEDDLE_TIMELINE.
+// Recordings made by programs: with the public class, and with HEDDLE_TIMELINE.
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -74,7 +74,7 @@ TEST_CASE("a recording is written in each format") {
     for (const char* text : {"a stream", "an array", "a range", "Add", "recording_test.cpp"})
         CHECK_THAT(json, contains(text));
     CHECK_THAT(content(folder.file("run.svg")), contains("<svg"));
-    // A file converted from the trace has the same contents.
+    // Converting the trace produces a file with the same contents.
     timeline::convert(folder.file("run.trace"), folder.file("again.json"));
     CHECK_THAT(content(folder.file("again.json")), contains("a stream"));
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
@@ -212,7 +212,7 @@ TEST_CASE("HEDDLE_TIMELINE writes a file when nobody catches an exception") {
                                             {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
     INFO(child.output);
     CHECK(child.status != 0);
-    CHECK_THAT(child.output, contains("nobody catches it"));  // the same as without a recording
+    CHECK_THAT(child.output, contains("nobody catches it"));  // as in a run without a recording
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("child: forks while it is recorded", "[.child]") {
     work_a_little();
     const ChildResult child = run_forked([]() -> int {
         work_a_little();
-        std::exit(0);  // would write the file again
+        std::exit(0);  // this could write the file a second time
     });
     CHECK(child.status == 0);
     work_a_little();
@@ -258,8 +258,8 @@ TEST_CASE("child: works a little while another process does", "[.child]") {
 }
 
 namespace {
-/// Returns once a process that begins now begins after the file was written, by the coarse clock of
-/// file systems. From Linux 6.13 on a file's time may be finer, and ahead of that clock.
+/// Waits until the coarse clock of file systems is past the file's time, so that new processes
+/// begin later. Since Linux 6.13, a file's time may be finer, and ahead of that clock.
 void await_later_time(const std::string& file) {
     CHECK(eventually([&] {
         struct stat found {};
@@ -280,7 +280,7 @@ TEST_CASE("processes of one run do not overwrite each other's recordings") {
     CHECK(folder.files().size() == 2);
     for (const std::string& file : folder.files())
         CHECK_THAT(timeline::summary(folder.file(file.c_str())), contains("a stream"));
-    // A later run replaces the file: its processes begin when that is there.
+    // A later run replaces the file. Its processes start after the file was written.
     await_later_time(folder.file("run.trace"));
     CHECK(run_test_case("child: works a little", {wish}).status == 0);
     CHECK(folder.files().size() == 2);

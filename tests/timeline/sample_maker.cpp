@@ -77,7 +77,7 @@ void SampleMaker::add_gap(TraceIndex stream, TraceIndex op, Moment& from, Moment
     from = to;
 }
 
-/// Adds gaps from the previous operation's end: to the call, to the end of the waits, to `start`.
+/// Adds the gaps since the previous operation: until the call, until the waits end, until `start`.
 void SampleMaker::add_gaps(TraceIndex stream, TraceIndex op, Moment start) {
     Moment from = ends_[stream].end;
     const detail::TraceOp& o = trace().ops[op];
@@ -205,7 +205,7 @@ void SampleMaker::range(std::string_view name, Moment begin) {
     trace().ranges.push_back({thread_, text(name), begin, now()});
 }
 
-/// Walks back from the operation that ended last, each time to the latest end before the start.
+/// Begins with the operation that ended last. Repeatedly steps to the latest end before its start.
 void SampleMaker::add_critical_path() {
     auto& steps = solution().critical;
     const auto& bars = solution().bars;

@@ -1,4 +1,4 @@
-// Makes up recordings and their solutions, without a device.
+// Makes recordings and their solutions up, without a device.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Sample {
     detail::Solution solution;
 };
 
-/// Enqueues made-up work, and computes when each operation would run. All times are in nanoseconds.
+/// Enqueues made-up work. Computes when each operation would run. All times are in ns.
 class SampleMaker {
 public:
     explicit SampleMaker(std::string program);
@@ -36,13 +36,13 @@ public:
     TraceIndex add_thread(std::string_view name);
     TraceIndex text(std::string_view text);
 
-    /// Sets the thread of later calls.
+    /// Selects the thread for later calls.
     SampleMaker& on_thread(TraceIndex thread) { return thread_ = thread, *this; }
     SampleMaker& at_line(std::uint32_t line) { return line_ = line, *this; }
-    /// Adds time that the thread spends on other work.
+    /// Lets time pass, in which the thread does other work.
     void pass(Moment time) { clocks_[thread_] += time; }
     Moment now() const { return clocks_[thread_]; }
-    /// Delays the next call by `time`. The gap that results has that reason.
+    /// Delays the next call by `time`. The resulting gap has the reason `reason`.
     void delay_call(Moment time, GapReason reason) { delay_ = time, delay_reason_ = reason; }
 
     /// Enqueues an operation that runs for `length`. Returns its index.
@@ -51,33 +51,33 @@ public:
     TraceIndex launch(TraceIndex stream, std::string_view name, Moment length) {
         return run(stream, OpKind::launch, name, length);
     }
-    /// Makes `stream` wait for all work enqueued on `other` so far. Returns the wait.
+    /// Makes `stream` wait for all work that was enqueued on `other` so far. Returns the wait.
     TraceIndex wait(TraceIndex stream, TraceIndex other, WaitReason reason = WaitReason::user);
     /// Makes the host wait for the stream. Returns the wait.
     TraceIndex synchronize(TraceIndex stream);
-    /// Enqueues an operation that never runs: a captured or a dropped one.
+    /// Enqueues an operation that never runs, because it is captured or dropped.
     TraceIndex call(TraceIndex stream, OpKind kind, std::string_view name,
                     OpMode mode = OpMode::run);
-    /// Launches the graph; its nodes run two at a time.
+    /// Launches the graph. Two of its nodes run at a time.
     TraceIndex launch_graph(TraceIndex stream, TraceIndex graph, Moment length);
     TraceIndex add_graph(const std::vector<std::string>& nodes);
-    /// Adds a memory access of the last operation.
+    /// Adds an access to memory to the last operation.
     void access(std::string_view name, std::uint64_t address, std::uint64_t bytes, AccessMode mode,
                 int argument);
-    /// Adds a range around the thread's work since `begin`.
+    /// Adds a named range that begins at `begin` and ends now.
     void range(std::string_view name, Moment begin);
 
     detail::Trace& trace() { return sample_.trace; }
     detail::Solution& solution() { return sample_.solution; }
     detail::TraceOp& last_op() { return sample_.trace.ops.back(); }
-    /// Computes the totals of the rows, and sorts. Call at the end. Returns the sample.
+    /// Sorts, and computes the totals of the rows. Call it last. Returns the sample.
     Sample finish();
 
 private:
     struct StreamEnd {
-        TraceIndex op = no_index;  ///< the last operation that runs
+        TraceIndex op = no_index;  ///< last operation that runs on the stream
         Moment end = 0;
-        std::vector<TraceIndex> arrows;  ///< of waits without a later operation
+        std::vector<TraceIndex> arrows;  ///< arrows whose waits have no later operation
     };
     TraceIndex enqueue(TraceIndex stream, OpKind kind, std::string_view name);
     void add_gaps(TraceIndex stream, TraceIndex op, Moment start);

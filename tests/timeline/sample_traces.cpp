@@ -13,7 +13,7 @@ using namespace heddle::detail;
 
 namespace {
 
-/// Fills the rows of a random trace, one kind after the other.
+/// Fills the tables of a random trace, one after the other.
 class TraceFiller {
 public:
     TraceFiller(Random& random, std::size_t ops) : random_(random) {
@@ -90,7 +90,7 @@ private:
         made.name = name();
         return made;
     }
-    /// Selects some of the accesses, possibly zero.
+    /// Selects some of the accesses, or none.
     void set_accesses(std::uint32_t& first, std::uint32_t& count) {
         first = static_cast<std::uint32_t>(below(trace_.accesses.size() + 1));
         count = static_cast<std::uint32_t>(below(trace_.accesses.size() - first + 1));
@@ -154,7 +154,7 @@ private:
         }
         return graph;
     }
-    /// Returns a run of a node that the launch's graph has, if the launch exists.
+    /// Returns a run of a node. If its launch exists, the launch's graph has that node.
     TraceNodeRun node_run() {
         const std::uint64_t launch = one_in(4) ? bits() : trace_.ops[below(trace_.ops.size())].id;
         const auto found = launched_.find(launch);
@@ -164,10 +164,10 @@ private:
     }
 
     Random& random_;
-    std::map<std::uint64_t, std::size_t> launched_;  ///< number of nodes, by a launch's id
+    std::map<std::uint64_t, std::size_t> launched_;  ///< by a launch's id: number of its nodes
 };
 
-/// A host that enqueues and devices that run one operation after the other.
+/// A host that enqueues, and devices that run one operation after the other.
 class Program {
 public:
     Program() {

@@ -26,7 +26,7 @@ HEDDLE_FN void burn(int us) {
 #endif
 }
 
-/// Takes `us` microseconds, and changes x.
+/// Spins for `us` microseconds, and changes x.
 struct Burn {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, int us) const {
         burn(us);
@@ -34,7 +34,7 @@ struct Burn {
     }
 };
 
-/// Takes `us` microseconds, and changes x by the values in y.
+/// Spins for `us` microseconds, and changes x by the values in y.
 struct BurnFrom {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, View<const float> y, int us) const {
         burn(us);
@@ -42,7 +42,7 @@ struct BurnFrom {
     }
 };
 
-/// Does the same by an address, so that the memory behind it is unknown.
+/// The same, but reads from an address, so the memory is unknown to heddle.
 struct BurnAt {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, const float* y, int us) const {
         burn(us);
@@ -50,7 +50,7 @@ struct BurnAt {
     }
 };
 
-/// Takes the host longer to launch than the device to run.
+/// A kernel that is so short that its launch takes the host longer.
 struct Sum {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, View<const float> a,
                               View<const float> b, View<const float> c, View<const float> d) const {
@@ -64,9 +64,9 @@ struct Increment {
 
 Stream stream(const char* name) { return Stream{test_device(), {.priority = 0, .name = name}}; }
 
-constexpr std::size_t many = 4 << 20;  ///< floats: a copy takes some milliseconds
+constexpr std::size_t many = 4 << 20;  ///< in floats; a copy takes a few milliseconds
 
-// Nothing to improve: the work itself takes the time.
+// Programs that cannot be improved: the work itself takes the time.
 
 void work_in_a_row() {
     const Stream s = stream("s");
@@ -164,7 +164,7 @@ void waits_for_memory_behind_an_address() {
     b.synchronize();
 }
 
-// Time on the host.
+// Programs that spend time on the host.
 
 void host_that_enqueues_one_by_one() {
     const Stream s = stream("s");
@@ -214,7 +214,7 @@ void host_that_computes_between_launches() {
     s.synchronize();
 }
 
-// Copies of memory.
+// Programs that copy memory.
 
 void copies_of_pageable_memory() {
     const Stream s = stream("s");
@@ -242,7 +242,7 @@ void copies_and_kernels_by_turns() {
     s.synchronize();
 }
 
-// Order between operations.
+// Programs with needless order.
 
 void waits_without_a_reason() {
     const Stream a = stream("a"), b = stream("b");
@@ -281,7 +281,7 @@ void chains_on_one_stream() {
     s.synchronize();
 }
 
-// Workers of CPU devices.
+// Programs for the workers of CPU devices.
 
 void more_streams_than_workers() {
     std::vector<Stream> streams;

@@ -1,5 +1,5 @@
-// Small programs, each slow for one known reason or for none, and the expected headline of the
-// timeline.
+// Small programs. Each is slow for one known reason, or not at all. For each, the timeline's
+// expected headline is listed.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace heddle_test {
 
-/// A program for the test device. It takes some 10 to 100 ms.
+/// A program for the device under test. It runs for 10 to 100 ms.
 struct SlowProgram {
     std::string name;
     void (*run)();
-    heddle::detail::Trace (*trace)(const TimedCosts&);  ///< of the same calls
-    std::vector<std::string> says;                      ///< parts that the headline must have
-    std::vector<std::string> does_not_say;              ///< parts that it must not have
-    int workers = 1;                                    ///< minimum on a CPU device
-    bool is_for_gpus = true;  ///< whether the headline is the same on a GPU
+    heddle::detail::Trace (*trace)(const TimedCosts&);  ///< makes a trace of the same calls
+    std::vector<std::string> says;                      ///< texts that the headline must contain
+    std::vector<std::string> does_not_say;              ///< texts that it must not contain
+    int workers = 1;                                    ///< how many a CPU device must have
+    bool is_for_gpus = true;                            ///< whether a GPU has the same headline
 };
 
 const std::vector<SlowProgram>& slow_programs();

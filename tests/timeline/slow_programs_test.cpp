@@ -1,5 +1,5 @@
-// The timeline's headline for whole programs. The suite uses their traces, on a machine with the
-// declared costs; runs by hand use the programs themselves.
+// The timeline's headline for whole programs. The suite uses their made-up traces, with declared
+// costs. If run by hand, the programs themselves run.
 #include "timeline/slow_programs.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ using heddle::detail::TraceOp;
 
 namespace {
 
-/// Runs a program. Returns its recording.
+/// Runs a program, and returns its recording.
 Trace run(const SlowProgram& program) {
     const Drained drained;
-    // Timed by events, kernels that the host enqueues slowly appear to run back to back.
+    // Uses CUPTI. With timing events, kernels that are enqueued slowly seem to run without gaps.
     heddle::detail::TimelineRecorder recorder({.cupti = true});
     program.run();
     recorder.stop();
@@ -35,7 +35,7 @@ std::string headline_of(const Trace& trace) {
     return heddle::detail::headline(trace, heddle::detail::solve(trace));
 }
 
-/// Returns whether the headline contains all required parts, and none of the forbidden ones.
+/// Returns whether the headline contains all required texts, and no forbidden one.
 bool is_right(const SlowProgram& program, const std::string& headline) {
     const auto says = [&](const std::string& part) {
         return headline.find(part) != std::string::npos;
@@ -44,17 +44,17 @@ bool is_right(const SlowProgram& program, const std::string& headline) {
            std::ranges::none_of(program.does_not_say, says);
 }
 
-/// Returns the calls of a program that affect the order of its work, one in a line. Memory is
-/// numbered by its first use.
+/// Returns those calls of a program that affect the order of its work, each on a line. Memory is
+/// numbered in the order of its first use.
 Strings calls_of(const Trace& trace) {
     constexpr const char* modes[] = {"reads", "writes", "changes", "shares"};
     std::map<std::uint64_t, std::size_t> memory;
     Strings calls;
     for (const TraceOp& op : trace.ops) {
         switch (op.kind) {
-        case OpKind::blocked:             // present only if the program called too early
-        case OpKind::query:               // with two streams, either may answer first
-        case OpKind::synchronize_begins:  // followed by its end
+        case OpKind::blocked:             // only present if the program called too early
+        case OpKind::query:               // with two streams, either may complete first
+        case OpKind::synchronize_begins:  // its end follows
         case OpKind::make_event:
         case OpKind::free: continue;
         default: break;
@@ -66,7 +66,7 @@ Strings calls_of(const Trace& trace) {
         for (std::uint32_t i = 0; i < op.accesses; ++i) {
             const TraceAccess& access = trace.accesses[op.first_access + i];
             const char* mode = modes[static_cast<std::size_t>(access.mode)];
-            // The address of host memory may differ each time.
+            // Host memory may have another address each time.
             if (access.allocation == 0) call += formatted(", {} the host's memory", mode);
             else
                 call += formatted(", {} array {}", mode,
@@ -77,7 +77,7 @@ Strings calls_of(const Trace& trace) {
     return calls;
 }
 
-/// Returns whether the device under test can show the program's reason.
+/// Returns whether the device under test can show why the program is slow.
 bool can_run(const SlowProgram& program) {
     return test_device().is_cpu() ? cpu_workers() >= program.workers : program.is_for_gpus;
 }
@@ -96,7 +96,7 @@ TEST_CASE("the headline of a program's trace names why it is slow", "[timeline]"
     }
 }
 
-// heddle_tests "[slow_calls]".
+// To run it: heddle_tests "[slow_calls]".
 TEST_CASE("a slow program makes the calls that its trace holds", "[.slow_calls]") {
     TimedCosts costs;
     if (test_device().is_cpu()) costs.workers = static_cast<std::uint32_t>(cpu_workers());
@@ -110,7 +110,7 @@ TEST_CASE("a slow program makes the calls that its trace holds", "[.slow_calls]"
     }
 }
 
-// The results depend on times, so run it by hand on an otherwise idle machine: heddle_tests
+// The result depends on times. So run it by hand, on an otherwise idle machine: heddle_tests
 // "[slow_programs]".
 TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") {
     for (const SlowProgram& program : slow_programs()) {

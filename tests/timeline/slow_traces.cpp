@@ -2,26 +2,26 @@
 
 #include "timeline/timed_trace.hpp"
 
-// Each function makes the calls of the program of its name in slow_programs.cpp.
+// Each function makes the same calls as the program with this name in slow_programs.cpp.
 namespace heddle_test::slow_traces {
 
 namespace {
 
 constexpr Moment us = 1'000, ms = 1'000 * us;
 
-/// The device's memory, by number: x is 1, y is 2.
+/// Numbers for the device's memory: x is 1, y is 2, and so on.
 constexpr std::uint64_t x = 1, y = 2, z = 3, chunk = 9;
-constexpr std::uint64_t many = 16 << 20;  ///< bytes
-constexpr Moment copying = 3 * ms;        ///< for `many` bytes
-constexpr Moment tiny = 60;               ///< a kernel that adds
+constexpr std::uint64_t many = 16 << 20;  ///< in bytes
+constexpr Moment copying = 3 * ms;        ///< time to copy `many` bytes
+constexpr Moment tiny = 60;               ///< time of a kernel that adds
 
-/// A program with one stream, whose memory is cleared first.
+/// A program with one stream. First, it clears its memory.
 struct OneStream : TimedTrace {
     TraceIndex s = stream("s");
     explicit OneStream(const TimedCosts& costs) : TimedTrace(costs) { zeros(s, x); }
 };
 
-/// A program with two streams.
+/// A program that has two streams.
 struct TwoStreams : TimedTrace {
     TraceIndex a = stream("a"), b = stream("b");
     explicit TwoStreams(const TimedCosts& costs) : TimedTrace(costs) {
@@ -185,7 +185,7 @@ Trace host_that_computes_between_launches(const TimedCosts& costs) {
 
 Trace copies_of_pageable_memory(const TimedCosts& costs) {
     OneStream t(costs);
-    t.compute(5 * ms);  // the pageable memory is cleared
+    t.compute(5 * ms);  // clears the pageable memory
     for (int i = 0; i < 8; ++i) {
         t.copy_from_pageable(t.s, copying,
                              {.writes = {x}, .reads = {TimedTrace::pageable}, .bytes = many});

@@ -1,5 +1,5 @@
-// Traces of the small programs in slow_programs.hpp, on a machine with the costs that TimedCosts
-// declares.
+// Made-up traces of the small programs in slow_programs.hpp. TimedCosts declares the costs on the
+// made-up machine.
 #pragma once
 
 #include "timeline/timed_costs.hpp"

@@ -1,4 +1,4 @@
-// Bars and arrows: when operations ran, and their dependencies.
+// Bars and arrows: when operations ran, and which operations they depended on.
 #include "timeline/solve/solution.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Returns the bar of an operation, or of its node run `run`.
+/// Returns the bar of an operation. If `run` is set, returns the bar of that node run.
 const Bar* bar_of(const Solution& solution, TraceIndex op, TraceIndex run = no_index) {
     for (const Bar& bar : solution.bars)
         if (bar.op == op && bar.run == run) return &bar;
@@ -48,7 +48,7 @@ TEST_CASE("each operation that ran has a bar from its start to its end") {
     }
     CHECK(s.bars[3].start == 25);
     CHECK(s.bars[3].end == 30);
-    CHECK(s.rows[main].operations == 6);  // an operation without times has not run
+    CHECK(s.rows[main].operations == 6);  // without times, an operation has not run
     CHECK(s.begin == 0);
     CHECK(s.end == 50);
 }
@@ -63,9 +63,9 @@ TEST_CASE("a start that was not measured is deduced from what the operation need
     const auto waited = t.launch(main, "waited").called(10, 12).ended(90);
     const auto late = t.launch(main, "late").called(95, 97).ended(99);
     const Solution s = solve(t.trace(0, 100));
-    CHECK(bar_of(s, first)->start == 2);    // the begin of its call
-    CHECK(bar_of(s, second)->start == 50);  // the end of the previous one
-    CHECK(bar_of(s, waited)->start == 80);  // the end of its wait
+    CHECK(bar_of(s, first)->start == 2);    // its call begins then
+    CHECK(bar_of(s, second)->start == 50);  // the previous operation ends then
+    CHECK(bar_of(s, waited)->start == 80);  // its wait ends then
     CHECK(bar_of(s, late)->start == 95);
     CHECK(bar_of(s, late)->start_is_deduced);
 }
@@ -113,7 +113,7 @@ TEST_CASE("operations of a batch are shown once, as nodes of its launch") {
     const auto a = t.node_ran(sent, 0, 10, 15), b = t.node_ran(sent, 1, 15, 20);
     const Solution s = solve(t.trace(0, 30));
     REQUIRE(s.bars.size() == 3);
-    CHECK(bar_of(s, sent)->start == 10);  // spans its nodes
+    CHECK(bar_of(s, sent)->start == 10);  // the batch's bar covers its nodes
     CHECK(bar_of(s, sent)->end == 20);
     CHECK(bar_of(s, sent)->lane == 0);
     CHECK(bar_of(s, sent, a)->lane == 1);
@@ -238,7 +238,7 @@ TEST_CASE("a wait for an event means the record with its generation") {
     t.record(up, 7, 2).called(3, 4);
     t.copy(up, "third").called(4, 5).ran(40, 60);
     const auto wait = t.wait_event(main, 7, 1).called(5, 6);
-    wait->other = up;  // the record is more precise
+    wait->other = up;  // the record says more exactly when
     wait->other_position = 100;
     t.launch(main, "k").called(6, 7).ran(21, 70);
     CHECK(arrow_of(solve(t.trace(0, 100)), wait)->from == first);
@@ -263,7 +263,7 @@ TEST_CASE("a wait for a wait leads to what that one waited for") {
     t.record(b, 9).called(3, 4);
     const auto wait = t.wait_event(main, 9).called(4, 5);
     t.launch(main, "k").called(5, 6).ran(52, 60);
-    const auto back = t.wait(a, b).called(6, 7);  // b has waited only for a's own work since
+    const auto back = t.wait(a, b).called(6, 7);  // b waited since then, but only for work of a
     t.launch(a, "again").called(7, 8).ran(53, 60);
     const Solution s = solve(t.trace(0, 100));
     CHECK(arrow_of(s, wait)->from == source);
@@ -374,8 +374,8 @@ TEST_CASE("an empty trace has an empty solution") {
 
 namespace {
 
-/// Finds by brute force the last end among some operations of a stream and all work that their
-/// waits are ordered after.
+/// Finds the last end by brute force. Considers some operations of a stream, and all work that
+/// their waits are ordered after.
 class Oracle {
 public:
     Oracle(const Trace& trace, const Solution& solution) : trace_(trace) {
@@ -428,7 +428,7 @@ TEST_CASE("a wait waited for what ended last of all that it is ordered after") {
             const TraceOp& wait = trace.ops[arrow.wait];
             if (wait.kind == OpKind::synchronize && wait.stream == no_index) continue;
             const Moment last = oracle.wait_ends(wait);
-            // An arrow never leads from a stream to itself; then its source ended earlier.
+            // No arrow connects a stream with itself. Then the source ended earlier.
             REQUIRE(arrow.from_end <= last);
             if (arrow.from_end != last) REQUIRE(wait.kind != OpKind::synchronize);
             compared += arrow.from_end == last;

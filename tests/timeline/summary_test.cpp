@@ -1,4 +1,4 @@
-// The printed summary, for a reader with a slow program.
+// The printed summary, which should help the author of a slow program.
 #include "timeline/solve/solution.hpp"
 
 #include <sstream>
@@ -17,7 +17,7 @@ std::string summary(const Trace& trace) { return summary_of(trace, solve(trace))
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Returns the text as one line, with one space between words.
+/// Returns the text on one line, with single spaces between words.
 std::string unwrapped(const std::string& text) {
     std::string line;
     std::istringstream in(text);
@@ -38,7 +38,7 @@ struct Cuda : TraceBuilder {
     TraceIndex main = stream("main", device);
     Moment now = 0;
 
-    /// Launches a kernel `after` ns after the previous end, in a call of 2 us, and waits for it.
+    /// Launches a kernel `after` ns after the last one ended, by a call of 2 us. Waits for it.
     void run(const std::string& kernel, Moment after, Moment takes) {
         now += after;
         launch(main, kernel)

@@ -29,12 +29,12 @@ std::size_t count(std::string_view text, std::string_view part) {
     return found;
 }
 
-/// Reads the subset of XML that pictures use, and reports its errors.
+/// Reads as much of XML as pictures need, and reports errors.
 class XmlCheck {
 public:
     explicit XmlCheck(std::string_view text) : rest_(text) {}
 
-    /// Returns "" if the text is one well-formed element.
+    /// Returns "" if the text is a single well-formed element. Otherwise returns the error.
     std::string problem() {
         while (!rest_.empty() && problem_.empty()) rest_.front() == '<' ? tag() : character();
         if (!open_.empty()) fail("not closed: " + open_.back());
@@ -128,7 +128,7 @@ TEST_CASE("an empty recording makes a picture that says so", "[timeline]") {
 
 TEST_CASE("a picture has a rectangle for each bar and call", "[timeline]") {
     const std::string svg = svg_of(tiny_sample());
-    CHECK(count(svg, "<rect class=\"kernel\"") == 3 + 3 + 1);  // bars, calls, legend
+    CHECK(count(svg, "<rect class=\"kernel\"") == 3 + 3 + 1);  // bars, calls and one in the legend
     CHECK(count(svg, "<rect class=\"copy-in\"") == 1 + 1 + 1);
     CHECK(count(svg, "<title>Hash, 30.0 \u00b5s</title>") == 1);
 }

@@ -1,6 +1,6 @@
-// Builds the trace of a program from its calls alone: a host thread calls, workers run the enqueued
-// work, and each takes the declared time. The same calls make the same trace on any machine, so a
-// test may compare the timeline's output.
+// Builds the trace of a program from just its calls. A host thread makes the calls, and workers run
+// the enqueued work. Each takes the declared time. The same calls produce the same trace on any
+// machine, so a test may compare the timeline's output.
 //
 //     TimedTrace t;
 //     const auto s = t.stream("s");
@@ -8,7 +8,7 @@
 //     t.synchronize(s);
 //     const Trace trace = t.finish();
 //
-// The places of operations are the lines of these calls.
+// The lines of these calls are the places of the operations.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ class TimedTrace : public TraceBuilder {
 public:
     using Line = std::uint32_t;
 
-    /// The number of pageable memory. Other numbers are memory that heddle owns.
+    /// The number that stands for pageable memory. Other numbers stand for memory of heddle.
     static constexpr std::uint64_t pageable = 1'000;
 
-    /// The memory that an operation changes, overwrites and only reads, by number; the number of
-    /// workers that share it; and whether it has an address of unknown memory.
+    /// The memory that an operation changes, overwrites or only reads, by number. Also the number
+    /// of workers that share it, and whether it holds an address of unknown memory.
     struct Uses {
         std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
         std::uint32_t workers = 1;
@@ -43,7 +43,7 @@ public:
         raw().devices[0].processors = costs.workers;
     }
 
-    /// Spends time in the program's own code.
+    /// Lets time pass in the program's own code.
     void compute(Moment time) { now_ += time; }
     Moment now() const { return now_; }
 
@@ -51,7 +51,7 @@ public:
               Line line = __builtin_LINE()) {
         return enqueue(op(OpKind::launch, stream, name), length, uses, line);
     }
-    /// Allocates memory and clears it.
+    /// Allocates memory on the device, and clears it.
     void zeros(TraceIndex stream, std::uint64_t memory, Line line = __builtin_LINE()) {
         const Op made = op(OpKind::allocate, stream, "allocate");
         use(made, {.writes = {memory}});
@@ -64,11 +64,11 @@ public:
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
     }
-    /// Copies between a device's memory and pinned memory.
+    /// Copies between memory of a device and pinned memory.
     Op copy(TraceIndex stream, Moment length, const Uses& uses, Line line = __builtin_LINE()) {
         return enqueue(op(OpKind::copy, stream, "copy"), length, uses, line);
     }
-    /// Copies from pageable memory. The host's part takes as long as the worker's part.
+    /// Copies from pageable memory. The host's part and the worker's part take equally long.
     void copy_from_pageable(TraceIndex stream, Moment length, const Uses& uses,
                             Line line = __builtin_LINE()) {
         const Op made = op(OpKind::copy, stream, "copy");
@@ -77,7 +77,7 @@ public:
         run(made, length, uses.workers);
         host_accesses(uses.reads, AccessMode::read, line);
     }
-    /// Copies to pageable memory: the call returns after the copy has run.
+    /// Copies to pageable memory. The call returns when the copy has run.
     void copy_to_pageable(TraceIndex stream, Moment length, const Uses& uses,
                           Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -94,7 +94,7 @@ public:
     void record_event(TraceIndex stream, Line line = __builtin_LINE()) {
         call(record(stream, 1, ++generation_), costs_.order, line);
     }
-    /// Makes `waiter` wait for all work enqueued on `other` so far.
+    /// Makes `waiter` wait for all work that was enqueued on `other` so far.
     Op wait_stream(TraceIndex waiter, TraceIndex other, Line line = __builtin_LINE()) {
         const Op made = wait(waiter, other);
         call(made, costs_.order, line);
@@ -102,7 +102,7 @@ public:
         return made;
     }
 
-    /// Makes the host wait for all work enqueued on the stream so far.
+    /// Makes the host wait for all work that was enqueued on the stream so far.
     Op synchronize(TraceIndex stream, Line line = __builtin_LINE()) {
         const Op made = TraceBuilder::synchronize(stream);
         const Moment begin = now_ += costs_.between;
@@ -110,8 +110,8 @@ public:
         return made.called(begin, now_).at(file, line);
     }
 
-    /// Makes the host query repeatedly whether the streams have completed their work so far, with a
-    /// pause between two rounds.
+    /// The host queries repeatedly whether the streams have completed their work so far. It pauses
+    /// between two rounds of queries.
     void poll(std::initializer_list<TraceIndex> streams, Moment pause,
               Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -128,14 +128,14 @@ public:
         }
     }
 
-    /// Returns the trace, which ends now.
+    /// Returns the trace. It ends at the present time.
     Trace finish() { return trace(0, now_); }
 
 private:
     static constexpr const char* file = "program.cpp";
     static constexpr WaitReason copying = WaitReason::copy;
 
-    /// A period in which workers of the device are busy.
+    /// A period in which some workers of the device are busy.
     struct Busy {
         Moment begin = 0, end = 0;
         std::uint32_t workers = 1;
@@ -175,7 +175,7 @@ private:
         made->bytes = uses.bytes;
     }
 
-    /// Runs an operation, enqueued now, as soon as its stream and enough workers are free.
+    /// Runs an operation that is enqueued now, as soon as its stream and enough workers are free.
     void run(const Op& made, Moment length, std::uint32_t workers) {
         const TraceIndex stream = made->stream;
         const bool is_awake = now_ <= last_end_ + costs_.awake;
@@ -193,8 +193,8 @@ private:
         made.ran(start, end_[stream]);
     }
 
-    /// Returns whether `workers` workers are free in a period. If not, sets `next` to the first end
-    /// of an operation in that period.
+    /// Returns whether `workers` workers are free during a period. If not, sets `next` to the first
+    /// end of an operation in the period.
     bool has_room(Moment begin, Moment end, std::uint32_t workers, Moment& next) const {
         std::vector<std::pair<Moment, int>> changes;
         for (const Busy& one : busy_) {
@@ -210,12 +210,12 @@ private:
         return true;
     }
 
-    /// Returns when a host that begins to wait for the stream now continues.
+    /// Returns when the host continues if it begins to wait for the stream now.
     Moment wakes_at(TraceIndex stream) {
         return end_[stream] > now_ ? end_[stream] + costs_.wake : now_;
     }
 
-    /// Adds the failed queries of the host since `begin`, up to the answer.
+    /// Adds the host's failed queries, from `begin` to the successful one.
     void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
         blocked(stream).called(std::max(begin, told_), answered).at(file, line);
         told_ = answered;
@@ -223,10 +223,10 @@ private:
 
     TimedCosts costs_;
     Moment now_ = 0, told_ = 0;
-    Moment last_end_ = -costs_.awake;     ///< of all operations
-    std::uint32_t generation_ = 0;        ///< of the recorded event
-    std::map<TraceIndex, Moment> end_;    ///< of each stream's last operation
-    std::map<TraceIndex, Moment> ready_;  ///< when the waits of each stream end
+    Moment last_end_ = -costs_.awake;     ///< end of the last operation
+    std::uint32_t generation_ = 0;        ///< of the last record of the event
+    std::map<TraceIndex, Moment> end_;    ///< by stream: end of its last operation
+    std::map<TraceIndex, Moment> ready_;  ///< by stream: when its waits end
     std::vector<Busy> busy_;
 };
 

@@ -7,8 +7,8 @@
 //     const auto hash = t.launch(main, "Hash").called(3, 5).ran(52, 80);
 //     const Trace trace = t.trace(0, 100);
 //
-// Operations get positions in their streams in the order of these calls. They have no times unless
-// a call sets them.
+// The order of these calls determines the positions of operations in their streams. An operation
+// has no times unless a call sets them.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ public:
         return {{{reinterpret_cast<const void*>(address), bytes}, 0, 0, mode}};
     }
 
-    /// An operation of the trace. Converts to its index. Valid as long as the builder.
+    /// An operation of the trace. It converts to its index. Valid while the builder exists.
     class Op {
     public:
         Op(TraceBuilder& builder, TraceIndex index) : builder_(&builder), index_(index) {}
@@ -57,12 +57,12 @@ public:
             (*this)->thread = thread;
             return *this;
         }
-        /// Declares the host function that enqueued the operation.
+        /// Declares that this host function enqueued the operation.
         const Op& from(const Op& host_function) const {
             (*this)->parent = host_function->id;
             return *this;
         }
-        /// Adds a use of 64 bytes at that address. Call before the next operation is added.
+        /// Adds a use of the 64 bytes at this address. Call it before the next operation is added.
         const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write) const {
             std::vector<TraceAccess>& all = builder_->made_.accesses;
             if ((*this)->accesses++ == 0)
@@ -84,7 +84,7 @@ public:
         TraceIndex index_;
     };
 
-    /// Begins a trace with a CPU device of 4 workers and a thread "main".
+    /// Begins a trace with a CPU device that has 4 workers, and a thread "main".
     TraceBuilder() {
         made_.devices.push_back(
             {.name = string("CPU"), .clock = TraceClock::workers, .processors = 4});
@@ -132,7 +132,7 @@ public:
         return op(OpKind::host_function, stream, name);
     }
 
-    /// Makes `waiter` wait for all work enqueued on `other` so far.
+    /// Makes `waiter` wait for all work that was enqueued on `other` so far.
     Op wait(TraceIndex waiter, TraceIndex other, OpKind kind = OpKind::wait) {
         const std::uint64_t covered = positions_[other];
         const Op made = op(kind, waiter, "wait_stream");
@@ -146,18 +146,18 @@ public:
     Op wait_event(TraceIndex waiter, std::uint64_t event, std::uint32_t generation = 1) {
         return with_event(op(OpKind::wait, waiter, "wait_event"), event, generation);
     }
-    /// Makes the host wait for all work enqueued on the stream so far.
+    /// Makes the host wait for all work that was enqueued on the stream so far.
     Op synchronize(TraceIndex stream) {
         return covering(op(OpKind::synchronize, no_index, "synchronize"), stream);
     }
-    /// Adds time in which the host was blocked in a call, or queried repeatedly, until the stream
-    /// had completed its work so far plus `more` operations.
+    /// Adds time in which the host was blocked within a call, or polled. It ended when the stream
+    /// had completed its work so far and `more` further operations.
     Op blocked(TraceIndex stream, std::uint64_t more = 0) {
         const Op made = covering(op(OpKind::blocked, no_index, "blocked"), stream);
         made->other_position += more;
         return made;
     }
-    /// Adds a query of the host after which the stream had completed its work so far.
+    /// Adds a query by the host. Its answer is that the stream has completed its work so far.
     Op answered(TraceIndex stream) {
         return covering(op(OpKind::query, no_index, "is_complete"), stream);
     }
@@ -167,7 +167,7 @@ public:
         return made;
     }
 
-    /// Adds a graph of kernels, each after the one before it.
+    /// Adds a graph of kernels. Each kernel depends on the previous one.
     TraceIndex graph(const std::vector<std::string>& kernels, bool is_batch = false) {
         TraceGraph made;
         made.id = made_.graphs.size() + 1;
@@ -204,14 +204,14 @@ public:
         return index;
     }
 
-    /// Returns the trace as a recording from `begin` to `end`. Operations keep their indices.
+    /// Returns the trace as a recording from `begin` to `end`. Operations keep their indices in it.
     Trace trace(Moment begin, Moment end) const {
         Trace copy = made_;
         copy.begin = begin;
         copy.end = end;
         return copy;
     }
-    /// Returns the trace so far, for changes that have no function here.
+    /// Returns the trace so far, so that a test can change it in other ways.
     Trace& raw() { return made_; }
 
 private:

@@ -18,7 +18,7 @@ constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 const std::vector<std::uint64_t> corners = {
     0, 1, 2, 0x7f, 0x80, 1 << 14, largest / 2, 1 + largest / 2, largest - 1, largest};
 
-/// Returns a table with one column after a full one.
+/// Returns a table with a full column and one other column.
 std::string table_of(const std::vector<std::uint64_t>& values) {
     TableWriter table;
     for (const std::uint64_t value : values)
@@ -54,7 +54,7 @@ TEST_CASE("a column gives back any numbers", "[timeline]") {
 TEST_CASE("a column of zeros costs a few bytes", "[timeline]") {
     std::vector<std::uint64_t> values(100'000);
     const std::size_t without = table_of(values).size();
-    CHECK(without < values.size() + 10);  // the full column
+    CHECK(without < values.size() + 10);  // for the full column
     values.back() = 7;
     CHECK(table_of(values).size() == without + 6);
     CHECK(values_of(table_of(values)) == values);
@@ -85,8 +85,8 @@ TEST_CASE("a number that its field cannot hold is refused", "[timeline]") {
 TEST_CASE("a table has no more rows than bytes", "[timeline]") {
     std::string claims;
     put_varint(claims, std::uint64_t{1} << 40);
-    CHECK_THROWS_AS(TableReader(claims), BadTrace);                   // no column
-    CHECK_THROWS_AS(TableReader(claims + "\x02\x01\x01"), BadTrace);  // two rows
+    CHECK_THROWS_AS(TableReader(claims), BadTrace);                   // the columns are missing
+    CHECK_THROWS_AS(TableReader(claims + "\x02\x01\x01"), BadTrace);  // has only two rows
 }
 
 TEST_CASE("a table with rows left over is refused", "[timeline]") {

@@ -33,7 +33,7 @@ Trace read(const std::string& file) {
     return read_trace(from, "run.trace");
 }
 
-/// Returns why the file is refused, or "" if it is accepted.
+/// Returns why the file is rejected. Returns "" if it is accepted.
 std::string refusal(const std::string& file) {
     try {
         read(file);
@@ -48,7 +48,7 @@ std::string small_file() {
     return written(heddle_test::random_trace(random, 12));
 }
 
-/// Returns a file with these sections and valid checksums.
+/// Returns a file with these sections. All checksums are valid.
 std::string file_of(const std::vector<std::pair<std::string, std::string>>& sections) {
     std::ostringstream to;
     SectionWriter file(to);
@@ -145,7 +145,7 @@ TEST_CASE("pieces of two trace files do not make one", "[timeline]") {
 }
 
 TEST_CASE("sections of two trace files do not make one", "[timeline]") {
-    // All sections are intact, but one is from the other file, so the final checksum differs.
+    // Every section is intact, but one is from another file. So the final checksum differs.
     const std::string one = small_file();
     Random random(6);
     const std::string other = written(heddle_test::random_trace(random, 12));
@@ -174,7 +174,7 @@ TEST_CASE("wrong contents with right checks are refused or make a valid trace", 
         ++accepted;
         CHECK_NOTHROW(check_trace(read(file)));
     }
-    CHECK(accepted > 100);  // a changed time or address is not a detectable error
+    CHECK(accepted > 100);  // a changed time or address cannot be detected
 }
 
 TEST_CASE("other files are told by what they begin with", "[timeline]") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What scripts/demo shows is right, for files of any size, and what is not is told. Needs examples.
+# The output of scripts/demo is right, for files of any size, and it reports errors. Needs examples.
 scripts=$(realpath -e "$(dirname "$0")/../../scripts")
 . "$(dirname "$0")/common.bash"
 programs=$(dirname "$heddle")
@@ -12,7 +12,7 @@ mkdir -p built/bin
 original() { ln -sf "$programs/$1" built/bin; }
 for name in heddle example_04_priorities example_14_heat; do original "$name"; done
 
-# instead NAME LINE...: puts a script into a program's place.
+# instead NAME LINE...: replaces a program by a script.
 instead() {
     local name=built/bin/$1
     shift
@@ -20,7 +20,7 @@ instead() {
     printf '%s\n' '#!/usr/bin/env bash' "$@" >"$name"
     chmod +x "$name"
 }
-# count WHAT PART WANTED: how many lines of the output have it.
+# count NAME PART EXPECTED: checks how many lines of the output contain the part.
 count() { same "$1: lines with \"$2\"" "$(grep -c "$2" <<<"$out" || true)" "$3"; }
 
 right() {
@@ -34,7 +34,7 @@ right() {
     same "$1: verity_digest" "$("$scripts/verity_digest" "$2")" \
         "$("$programs/heddle" digest --quiet "$2")"
 }
-# wrong WHAT PART WANTED: so many lines of the output have it, and the demo fails.
+# wrong NAME PART EXPECTED: checks that the demo fails, and that EXPECTED lines contain the part.
 wrong() {
     run --built built --quick 4097
     same "$1: status" "$status" 1
@@ -46,7 +46,7 @@ for bytes in 0 1 4096 4097; do pattern $bytes >$bytes; done
 right "a block and a byte" 4097
 contains "the page" "$(head -c 1000 built/demo.html)" "<html"
 
-# What was right once need not be computed again.
+# These results were checked above, so they need not be computed again.
 writes_page='if [ -n "${HEDDLE_TIMELINE-}" ]; then echo page >"$HEDDLE_TIMELINE"; fi'
 heat=("echo '{\"seconds\": 1}'" "$writes_page")
 instead example_14_heat "${heat[@]}"

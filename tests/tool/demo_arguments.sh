@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# scripts/demo says what is wrong with its FILE in one line, before it installs or builds anything.
+# If FILE is wrong, scripts/demo prints a one-line error before it installs or builds anything.
 demo=$(realpath -e "$(dirname "$0")/../../scripts/demo")
 . "$(dirname "$0")/common.bash"
 heddle=$demo
 
-# bad REASON ARGUMENT...
+# bad REASON ARGUMENT...: the error must contain the reason
 bad() {
     local reason=$1
     shift

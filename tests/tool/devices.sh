@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `heddle devices` lists what there is, and says why there is no CUDA where there is none.
+# `heddle devices` lists all devices. If there is no CUDA device, it prints why.
 . "$(dirname "$0")/common.bash"
 unset HEDDLE_CPU_DEVICES HEDDLE_DEVICE
 
@@ -59,7 +59,7 @@ same "a default device that is not there: status" "$status" 1
 contains "a default device that is not there: message" "$err" \
     "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
 
-# Standard output that takes nothing. HEDDLE_CPU_DEVICES makes the output longer than a buffer.
+# Standard output that accepts nothing. HEDDLE_CPU_DEVICES makes the output exceed a buffer.
 if [ -w /dev/full ]; then
     for command in devices "devices --json" --help "devices --help" "digest --help" --version; do
         status=0

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What cannot be done gets one clear line each on standard error; the other files are still done;
-# the status is 1.
+# For each file that cannot be digested, standard error has one clear line. The other files are
+# still digested. The exit status is 1.
 . "$(dirname "$0")/common.bash"
 good_line="sha256:a09061f9b47b90712292bddc2a0a0ccb524bef36efac0ca8f697d2e971045f12 good"
 pattern 4097 >good
 
-# bad FILE REASON: a file that cannot be done, between two that can.
+# bad FILE REASON: puts a file that must fail between two that must succeed.
 bad() {
     run digest --quiet good "$1" good
     same "$1: status" "$status" 1
@@ -39,8 +39,8 @@ same "two bad files: output" "$out" ""
 run digest $'two\nlines'
 same "a line break in a name" "$err" "heddle: two lines: No such file or directory"
 
-# A file that becomes shorter after it was opened. A hole of this size keeps any machine busy for
-# seconds.
+# A file that becomes shorter after it was opened. The file is a hole, which is large enough to keep
+# any machine busy for seconds.
 for mode in "" --serial; do
     truncate -s 1T shrinking
     start digest --quiet $mode good shrinking
@@ -50,7 +50,7 @@ for mode in "" --serial; do
     same "shrinking $mode: message" "$err" "heddle: shrinking: became shorter while it was read"
     same "shrinking $mode: the file before it" "$out" "$good_line"
 done
-# Its failure does not stick: the file after it is done.
+# The failure does not affect the file after it.
 truncate -s 1T shrinking
 ln good after
 "$heddle" digest --quiet shrinking after >.out 2>.err </dev/null &
@@ -63,7 +63,7 @@ same "shrinking before another: message" "$err" \
     "heddle: shrinking: became shorter while it was read"
 same "shrinking before another: output" "$out" "${good_line% good} after"
 
-# Devices.
+# Errors about devices.
 run digest --device cpu:77 good
 same "a device that is not there: status" "$status" 1
 same "a device that is not there: output" "$out" ""
@@ -90,7 +90,7 @@ if ! "$heddle" devices | grep -q '^cuda:0'; then
     contains "no GPU: message" "$err" "heddle: --device: there is no device cuda:0: "
 fi
 
-# Standard output that takes nothing.
+# Standard output that accepts nothing.
 if [ -w /dev/full ]; then
     status=0
     "$heddle" digest --quiet good >/dev/full 2>.err || status=$?

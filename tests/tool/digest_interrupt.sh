@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Interrupted, the program stops where it is, says so in a line, and leaves nothing behind.
+# If the program is interrupted, it stops at once, prints one line, and leaves no files behind.
 . "$(dirname "$0")/common.bash"
 pattern 4097 >good
-truncate -s 8T endless   # a hole of this size keeps any machine busy for minutes
-most=$(patient 60)       # what goes on to the end of it takes longer
+truncate -s 8T endless   # a hole that keeps any machine busy for minutes
+most=$(patient 60)       # an uninterrupted run takes longer
 
 for mode in "" --serial "--chunk 64M --depth 2"; do
     for signal in INT TERM; do
@@ -22,7 +22,7 @@ good"
     done
 done
 
-# Started with the signal ignored, as by nohup, it goes on.
+# If the signal was ignored when the program started, as by nohup, it continues.
 truncate -s 64M hole
 ignore_interrupt=yes start digest --quiet --serial --chunk 4096 hole
 kill -INT "$child" 2>/dev/null || true

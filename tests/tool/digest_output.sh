@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `heddle digest` says besides the digests: figures, JSON, help; and what it takes for wrong
-# usage.
+# The output of `heddle digest` in addition to the digests: rates, JSON and help. Also which
+# arguments it rejects as wrong usage.
 . "$(dirname "$0")/common.bash"
 pattern 1000000 >file
 pattern 4097 >good
@@ -24,10 +24,10 @@ run digest --quiet good
 same "quiet" "$err" ""
 same "quiet: output" "$out" "$line"
 
-# A terminal gets a progress bar, which is gone at the end.
+# On a terminal, the program shows a progress bar and erases it at the end.
 if command -v script >/dev/null; then
     truncate -s 64M hole
-    # on_terminal COMMAND: what the command shows there.
+    # on_terminal COMMAND: prints the command's output on a terminal.
     on_terminal() { TERM=xterm script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
     shown=$(on_terminal "'$heddle' digest --serial --chunk 4096 hole")
     contains "progress bar" "$shown" " % "
@@ -61,7 +61,7 @@ for line in sys.stdin:
 ${line% good}"
 fi
 
-# usage PART ARGUMENT...: wrong usage is told, with status 2, and nothing is done.
+# usage PART ARGUMENT...: wrong usage must be reported, with status 2 and without any other effect.
 usage() {
     local part=$1
     shift

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The digests are those of fs-verity, whatever the size of the file and however it is cut.
+# The digests must equal those of fsverity, for all sizes of files and all chunk sizes.
 . "$(dirname "$0")/common.bash"
 
-# What fsverity 1.5 printed for these, so that the test does not need it.
+# Output of fsverity 1.5 for these sizes, so that the test does not need that program.
 declare -A golden=(
     [0]=sha256:3d248ca542a24fc62d1c43b916eae5016878e2533c88238480b26128a1f1af95
     [1]=sha256:562a2033a6f212d5b21c2257fea4a3d19f8df6a3a4d670a8f8dd5bf89cf98b40
@@ -18,11 +18,11 @@ declare -A golden=(
     [67108865]=sha256:afb9f0d3bfc698b166947c3b6de83e947151a599114030dd73931df92c5762db
     [sparse]=sha256:f19f70ade04a78ebc3b27ea4279dfd9f2fda01fa941e8bfc6cedf518a8d5f223
 )
-if [ -n "${HEDDLE_TEST_SANITIZED:-}" ]; then   # where large files take minutes
+if [ -n "${HEDDLE_TEST_SANITIZED:-}" ]; then   # large files would take minutes
     unset 'golden[sparse]' 'golden[67108864]' 'golden[67108865]'
 fi
 
-check() {   # check FILE OPTION...
+check() {   # check FILE OPTION...: compares the digest with the reference
     local file=$1
     [ -n "${golden[$file]:-}" ] || return 0
     shift
@@ -37,7 +37,7 @@ for size in 0 1 4095 4096 4097 8192 \
     $((128 * 128 * 4096)) $((128 * 128 * 4096 + 1)); do
     pattern $size >$size
 done
-# Longer than what a level of the tree keeps: 512 MiB of the file. Nearly all of it is a hole.
+# Longer than the 512 MiB whose digests a level of the tree keeps. Nearly all of it is a hole.
 truncate -s 640M sparse
 pattern 100000 | dd of=sparse bs=4096 seek=131060 conv=notrunc status=none
 pattern 5000 | dd of=sparse bs=1 seek=$((600 << 20)) conv=notrunc status=none
@@ -49,7 +49,7 @@ if command -v fsverity >/dev/null; then
 fi
 for file in "${!golden[@]}"; do
     check "$file"
-    check "$file" --chunk 1020K --depth 64   # 255 blocks: cuts between digests that share a block
+    check "$file" --chunk 1020K --depth 64   # 255 blocks: chunks end between digests of one block
 done
 for file in 0 1 4095 4096 4097 8192 524287 524288 524289 532487 67108865; do
     check "$file" --serial
@@ -69,7 +69,7 @@ ${golden[4097]} 4097
 ${golden[0]} 0
 ${golden[4097]} 4097"
 
-# Files that the kernel makes up as they are read: their sizes say nothing.
+# Files that the kernel generates when they are read. They do not report their real sizes.
 for file in /proc/version /proc/filesystems /sys/devices/system/cpu/possible \
     /sys/kernel/mm/transparent_hugepage/enabled; do
     [ -r $file ] || continue
@@ -82,7 +82,7 @@ for file in /proc/version /proc/filesystems /sys/devices/system/cpu/possible \
     same "digest $file" "$out" "$wanted"
 done
 
-# A name that needs care.
+# A name with special characters.
 cp -- 4097 $'-n "a\\b" \xff'
 run digest --quiet -- $'-n "a\\b" \xff'
 same "a strange name" "$out" "${golden[4097]} "$'-n "a\\b" \xff'

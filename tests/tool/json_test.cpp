@@ -20,8 +20,8 @@ TEST_CASE("a JSON string keeps UTF-8", "[json]") {
 
 TEST_CASE("a JSON string escapes each byte that is not UTF-8", "[json]") {
     CHECK(json::string("\xff") == R"("\udcff")");
-    CHECK(json::string("\xc3") == R"("\udcc3")");                      // cut off
-    CHECK(json::string("\xc0\xaf") == R"("\udcc0\udcaf")");            // overlong
+    CHECK(json::string("\xc3") == R"("\udcc3")");                      // cut-off character
+    CHECK(json::string("\xc0\xaf") == R"("\udcc0\udcaf")");            // longer than necessary
     CHECK(json::string("\xed\xa0\x80") == R"("\udced\udca0\udc80")");  // half of a surrogate pair
     CHECK(json::string("\xe2\x82x") == R"("\udce2\udc82x")");
 }

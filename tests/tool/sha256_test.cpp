@@ -1,6 +1,6 @@
-// SHA-256 and the fs-verity digest. Expected values are published vectors, the tests' reference,
-// and the output of `fsverity digest` (fsverity-utils 1.5) for files that contain
-// `reference::patterned`.
+// SHA-256 and the fs-verity digest. Expected values are published vectors and the tests' own
+// reference. For files that contain `reference::patterned`, they are the output of `fsverity
+// digest` (fsverity-utils 1.5).
 
 #include "catch.hpp"
 
@@ -43,7 +43,7 @@ Sha256Digest as_digest(const Bytes& bytes) {
     return digest;
 }
 
-/// Returns the file's digest by src/tool/, computed level by level as the program does.
+/// Computes the file's digest with src/tool/, level by level, like the program.
 Sha256Digest digest_by_levels(Sha256Path path, const Bytes& content) {
     const VerityTree tree{content.size()};
     if (content.empty()) return verity_digest(0, Sha256Digest{});
@@ -79,7 +79,7 @@ const Golden golden[] = {
     {133 * block + 9, 2, "9f65fdaa884411c585f31daa9b6f2116a6880ad986e8558376ba299d88adef73"},
 };
 
-/// Sizes on both sides of 64 MiB, beyond which the tree has a third level.
+/// Sizes just below and above 64 MiB. Above it, the tree has a third level.
 const Golden golden_large[] = {
     {128 * 128 * block, 2, "0edf892c6eaa4402380caf1053a732fa86a82ab618cfb3936a80c6374f3704f5"},
     {128 * 128 * block + 1, 3, "30b436dea9fbcd9d2d3568856e51f145e2f533a1db7d6a7c048243aff20706d0"},
@@ -116,7 +116,7 @@ TEST_CASE("SHA-256 of every length around the padding's edges is the reference's
 
 TEST_CASE("blocks of 4096 bytes have the same digests by every path, in runs of any length",
           "[tool][sha256][cpu]") {
-    constexpr std::size_t most = 40;  // whole sets of sixteen lanes and every remainder
+    constexpr std::size_t most = 40;  // whole sets of sixteen lanes, and all remainders
     const Bytes data = patterned(most * block);
     Bytes expected;
     for (std::size_t i = 0; i < most; ++i) {

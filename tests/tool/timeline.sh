@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# `heddle timeline` says what is wrong with a file, a time or a name in one line, and leaves no file
-# behind.
+# `heddle timeline` reports a wrong file, time or name in one line. It leaves no file behind
+# then.
 . "$(dirname "$0")/common.bash"
 
-# bad STATUS REASON ARGUMENT...
+# bad STATUS REASON ARGUMENT...: `heddle timeline` must fail with this status and reason.
 bad() {
     local wanted=$1 reason=$2
     shift 2
@@ -39,11 +39,11 @@ run timeline --help
 same "help: status" "$status" 0
 contains "help: environment" "$out" "HEDDLE_TIMELINE=run.trace"
 
-# Times as they are printed.
+# Times in the form in which the program prints them.
 bad 1 'is not a trace of heddle' run.json --from '1.5 µs' --to '12.3 ms'
 bad 2 '"12.3 mµs" is not a time' run.json --to '12.3 mµs'
 
-# A run that was recorded, in all forms.
+# Writes all formats from a recorded run.
 pattern 300000 >input
 HEDDLE_TIMELINE=run.trace "$heddle" digest --quiet input >digests
 same "recorded digest: lines" "$(wc -l <digests)" 1

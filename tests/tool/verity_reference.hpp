@@ -1,8 +1,8 @@
 #pragma once
 
-// Reference results for the tests of `heddle digest`: SHA-256 word for word as in FIPS 180-4, and
-// the fs-verity digest as defined in the kernel's documentation. Nothing is optimised, or shared
-// with src/tool/.
+// Reference results for the tests of `heddle digest`. SHA-256 follows FIPS 180-4 word for word. The
+// fs-verity digest follows the kernel's documentation. The code is not optimised, and shares
+// nothing with src/tool/.
 
 #include <array>
 #include <bit>
@@ -15,7 +15,7 @@ namespace reference {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// SHA-256 of a message.
+/// Returns the SHA-256 digest of a message.
 inline Bytes sha256(std::span<const std::uint8_t> message) {
     static constexpr std::array<std::uint32_t, 64> k = {
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5,
@@ -80,7 +80,7 @@ inline Bytes sha256(std::span<const std::uint8_t> message) {
     return digest;
 }
 
-/// fs-verity digest of a file's content: SHA-256, 4096-byte blocks, no salt.
+/// Returns the fs-verity digest of a file's content: SHA-256, 4096-byte blocks, no salt.
 inline Bytes verity_digest_reference(std::span<const std::uint8_t> content) {
     constexpr std::size_t block_bytes = 4096;
     Bytes root(32, 0);
@@ -109,8 +109,8 @@ inline Bytes verity_digest_reference(std::span<const std::uint8_t> content) {
     return sha256(descriptor);
 }
 
-/// The content that the tests hash: byte i depends on every digit of i to the base 256, so that no
-/// two blocks of a file of less than 4 GiB that lie near each other are alike.
+/// Returns the content that the tests hash. Byte i depends on every digit of i in base 256. So in a
+/// file of less than 4 GiB, blocks that are near each other differ.
 inline Bytes patterned(std::size_t size) {
     Bytes bytes(size);
     for (std::size_t i = 0; i < size; ++i)

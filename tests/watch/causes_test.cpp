@@ -1,13 +1,13 @@
-// The watch names causes only for work that made no progress while the snapshot was taken.
+// The watch names a cause only if its work made no progress while the snapshot was taken.
 #include "watch/causes.hpp"
 #include "watch/held.hpp"
 
 using namespace heddle_test;
 
 namespace {
-const int first = 0, second = 0;  // addresses of two completions
+const int first = 0, second = 0;  // their addresses stand for two completions
 
-/// Adds a stream that waits for a completion, and will complete another.
+/// Adds a stream that waits for one completion, and that will complete another.
 void add_waiting(detail::Snapshot& picture, const Stream& stream, const void* awaited,
                  const void* promised) {
     detail::StreamFacts facts;

@@ -1,4 +1,4 @@
-// The flight recorder: the last operations of a stream, read while other threads write.
+// The flight recorder stores the last operations of a stream. It is read while other threads write.
 #include "core/observe/flight.hpp"
 #include "support.hpp"
 
@@ -35,7 +35,7 @@ TEST_CASE("a flight recorder keeps what a wait is for, and what a collective's s
     CHECK(all[0].kind == OpKind::wait);
     CHECK(all[0].mode == OpMode::batched);
     CHECK(all[0].where.line == 70'000);
-    CHECK(all[0].views == 255);  // the maximum of the counter
+    CHECK(all[0].views == 255);  // the counter's maximum
     CHECK(all[0].other == 0x1234567890);
     CHECK(all[0].event == EventPoint{77, 3});
     CHECK(all[0].collective == 9);

@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// A host function that does not return until open() is called, at the latest by the destructor.
+/// A host function that returns after open() was called, at the latest by the destructor.
 class Held {
 public:
     explicit Held(StreamRef stream, Where where = {}) {
@@ -45,7 +45,7 @@ inline bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Watches during its lifetime, with reports only on request.
+/// Watches the process while this object exists. Reports only on request.
 struct Watched {
     Watched() { watch({.limit = std::chrono::milliseconds(0), .on_signal = false}); }
     ~Watched() { end_watch(); }

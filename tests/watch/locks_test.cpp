@@ -1,4 +1,4 @@
-// The watch waits for no lock: it reports the pending work while any lock is held.
+// The watch never waits for a lock: it reports pending work whichever lock is held.
 #include <mutex>
 
 #include "core/base/fork.hpp"
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Queries the pending work on another thread. Returns nullopt if the query does not return.
+/// Queries pending work on another thread. Returns nullopt if the query does not return in time.
 std::optional<PendingWork> ask() {
     const Flag is_done;
     const auto work = std::make_shared<PendingWork>();

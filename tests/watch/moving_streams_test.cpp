@@ -1,5 +1,5 @@
-// Samples of a stream that always makes progress. The watch counts its completed promises: it must
-// not report a wait that the stream will complete as lost, and must report all lost waits.
+// Samples of a stream that always makes progress. The watch must not report a wait that the stream
+// has promised to complete. It must report all waits that no stream will complete.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -23,7 +23,7 @@ bool has_lost_wait() {
     });
 }
 
-/// Lets the test answer samples of a stream in place of the backend.
+/// Answers the samples of a stream in place of the backend. The test supplies the answers.
 class Answered : detail::cpu::CpuBackend {
 public:
     Answered(StreamRef stream, std::function<Looked(StreamLook&)> answer)
@@ -42,7 +42,7 @@ private:
     std::function<Looked(StreamLook&)> answer_;
 };
 
-/// A stream that waits for a completion. The constructor blocks until a sample shows the wait.
+/// A stream that waits for a completion. The constructor blocks until a sample has seen the wait.
 class Waiting {
 public:
     Waiting() {
@@ -68,7 +68,7 @@ private:
     detail::CompletionRef awaited_ = detail::make_completion();
 };
 
-/// A stream that only this thread fills and drains. All workers are busy.
+/// A stream that only this thread fills and drains. All workers are kept busy.
 class Moving {
 public:
     Moving() {
@@ -109,14 +109,14 @@ private:
 
 Moving* moving = nullptr;
 
-/// Copies memory, after which the stream makes progress.
+/// Copies memory. After that, the stream makes progress.
 bool peek_and_move(const void* from, void* to, std::size_t bytes) noexcept {
     const bool copied = detail::peek(from, to, bytes);
     moving->move();
     return copied;
 }
 
-/// The counts that a sample of a moving stream returns.
+/// The counts in a sample of a stream that makes progress.
 struct Counts {
     std::uint64_t pushed, done;
     bool is_whole = true;
@@ -124,8 +124,8 @@ struct Counts {
 
 }  // namespace
 
-// Each runs in its own process: other tests export native handles, and the work of such streams is
-// unknown.
+// These cases need processes of their own. Other tests expose native handles, and the work of such
+// streams is unknown to heddle.
 TEST_CASE("what a stream that never stands still has promised is no lost wait", "[watch]") {
     const ChildResult result = run_test_case("waits for a stream that never stands still");
     INFO(result.output);
@@ -138,7 +138,7 @@ TEST_CASE("waits for a stream that never stands still", "[.]") {
     moving = &moves;
     const bool is_promised = GENERATE(true, false);
     INFO("promised: " << is_promised);
-    // The first two samples advance the stream by fewer steps.
+    // In the first two samples, the stream advances by fewer steps.
     for (int i = 0; i < 300; ++i) moves.fill();
     if (is_promised) moves.fill(waiting.awaited());
     int looks = 0;
@@ -165,7 +165,7 @@ TEST_CASE("counts of a stream that moves", "[.]") {
     const Drained drained;
     const Waiting waiting;
     const Stream moves = named("moves");
-    // The counts of the first sample, of the second one, and of all later ones.
+    // Parameters: the counts in the first sample, in the second one, and in all later ones.
     const auto finds_lost_wait = [&](Counts first, Counts second, Counts then) {
         int looks = 0;
         const Answered answered(moves, [&](StreamLook& to) {
@@ -177,10 +177,10 @@ TEST_CASE("counts of a stream that moves", "[.]") {
         return has_lost_wait();
     };
     CHECK(finds_lost_wait({10, 3}, {12, 4}, {20, 13}));
-    CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 12}));  // the last one may be about to complete
-    CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 11}));  // enough for the first sample only
+    CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 12}));  // the last step may be about to complete
+    CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 11}));  // covers only the first sample
     CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 4}));
-    // A graph has more completions than the counts include.
+    // With a graph, a stream has more completions than the counts include.
     CHECK(!finds_lost_wait({10, 3}, {12, 4, false}, {20, 13}));
     CHECK(!finds_lost_wait({10, 3}, {12, 4}, {20, 13, false}));
 }

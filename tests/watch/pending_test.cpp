@@ -29,7 +29,7 @@ TEST_CASE("nothing is pending of streams that are idle", "[watch]") {
     const Stream s = named("idle one");
     launch_host(s, [] {});
     s.synchronize();
-    // The worker may not have left the stream yet.
+    // It may take a moment until the worker has left the stream.
     CHECK(eventually([] { return find(what_is_pending(), "idle one") == nullptr; }));
 }
 
@@ -138,8 +138,8 @@ TEST_CASE("a thread that waits says in which call, where, and for what", "[watch
     CHECK(what_is_pending().threads.empty());
 }
 
-// Runs in its own process: other tests export native handles, and the work of such streams is
-// unknown.
+// Needs a process of its own. Other tests expose native handles, and the work of such streams is
+// unknown to heddle.
 TEST_CASE("a wait that nothing under way will end is a cause", "[watch]") {
     const ChildResult result = run_test_case("a lost wait");
     INFO(result.output);
@@ -148,7 +148,7 @@ TEST_CASE("a wait that nothing under way will end is a cause", "[watch]") {
 TEST_CASE("a lost wait", "[.]") {
     const Drained drained;
     const Stream held = named("held by a gate");
-    Gate gate;  // the test itself completes the event of this wait
+    Gate gate;  // the test itself will end this wait
     gate.hold(held);
     launch_host(held, [] {});
     CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "nothing under way reaches"));
@@ -181,7 +181,7 @@ TEST_CASE("a lost wait beside a stream that never rests", "[.]") {
     working.join();
 }
 
-// Completions of a graph count as promised before the graph begins.
+// A graph's completions count as promised even before the graph begins.
 TEST_CASE("no wait is lost for work of a graph that has not begun", "[watch]") {
     const ChildResult result = run_test_case("waits for work of a graph that has not begun");
     INFO(result.output);
@@ -230,7 +230,7 @@ TEST_CASE("a wait that may be another thread's is told without its record", "[wa
     const Event event = a.record_event();
     b.wait_event(event, SourceLocation{"both.cpp", 5});
     REQUIRE(has(find(what_is_pending(), "waits")->text, "waits for record 1 of event"));
-    // Another thread enqueued a wait on the same line, and recorded it before this wait.
+    // Simulates another thread that enqueues a wait on the same line, and records it earlier.
     detail::StreamRecord& record = detail::record_of(StreamRef(b));
     record.flight.load()->put(record.noted.fetch_add(1) + 1, record.submissions.load(),
                               {.kind = OpKind::wait,
@@ -259,7 +259,7 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
 }
 
-// Earlier work of a stream is not part of an open batch, and only the earlier work has waiters.
+// A stream's earlier work is not a part of an open batch. Only that work is waited for.
 TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     const Drained drained;
     const Watched watched;
@@ -278,7 +278,7 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
             return has(one.text, "owner.cpp:5");
         });
     }));
-    // A snapshot samples streams before threads: only a new snapshot is sure to contain the batch.
+    // A snapshot reads streams before threads. So only a new snapshot certainly contains the batch.
     const PendingWork work = what_is_pending();
     held.open();
     owner.join();
@@ -294,7 +294,7 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     CHECK(!has_cause(work, CauseKind::cycle, ""));
 }
 
-// Dropped work is not pending, and a thread may wait for it by other means.
+// Dropped work is not pending. But a thread may wait for it by other means.
 TEST_CASE("a stream that has failed is told of, until it is cleared", "[watch]") {
     const Drained drained;
     const Stream s = named("failed one");

@@ -1,5 +1,5 @@
-// The watch reads records of streams at any time, even while they are reused for other streams.
-// ThreadSanitizer reports members of records that are not atomic.
+// The watch may read streams' records at any time, even while they are reused for other streams.
+// ThreadSanitizer would report members that should be atomic but are not.
 #include "watch/held.hpp"
 #include "watch/progress.hpp"
 

@@ -1,11 +1,11 @@
-// A report is repeated only if its contents would differ.
+// A report is repeated only if its contents have changed.
 #include "watch/held.hpp"
 #include "watch/report.hpp"
 
 using namespace heddle_test;
 
 namespace {
-/// Samples twice, so that running operations count as stalled. Returns the signature of a report.
+/// Takes two samples, so that running operations count as stalled. Returns the report's signature.
 std::string signature(detail::Progress& progress) {
     for (int i = 0; i < 2; ++i) progress.look(1'000'000);
     const detail::Snapshot picture = detail::take_snapshot(&progress);
@@ -23,7 +23,7 @@ TEST_CASE("a report is told again if a stream is at another operation, else not"
     const std::string before = signature(progress);
     CHECK(before.find("has not returned") != std::string::npos);
     CHECK(signature(progress) == before);
-    launch_host(s, [] {});  // more work behind it does not change the report
+    launch_host(s, [] {});  // more work after it does not change the report
     CHECK(signature(progress) == before);
     first.open();
     second.await();

@@ -73,7 +73,7 @@ TEST_CASE("functions that the loader does not know are found in the file", "[wat
     CHECK(wanted[0].begin == address - moved);
     CHECK(wanted[1].function.empty());
 
-    // A missing file, a file that is not ELF, and a file other than the loaded one.
+    // A missing file, a file that is not ELF, and a file that is not the loaded one.
     for (const char* file : {"/nowhere", "/proc/self/cmdline", "/proc/self/exe"}) {
         const std::array<char, 64> other{};
         detail::LookedUp again[1];

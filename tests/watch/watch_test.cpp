@@ -1,4 +1,4 @@
-// watch(): single and repeated reports; reports on request, in children, and at std::terminate().
+// watch(): single, repeated and requested reports, also in forked children and at std::terminate().
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -21,7 +21,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// The reports of a watch with a limit.
+/// Collects the reports of a watch that has a time limit.
 class Reported {
 public:
     explicit Reported(std::chrono::milliseconds limit) {
@@ -32,7 +32,7 @@ public:
         const std::lock_guard lock(state_->mutex);
         return state_->texts;
     }
-    /// Blocks until a report contains this part. Returns whether one does.
+    /// Blocks until a report contains this text. Returns false if none does in time.
     bool await(const std::string& part) const {
         return eventually(
             [&] { return std::ranges::any_of(all(), [&](auto& one) { return has(one, part); }); });
@@ -121,7 +121,7 @@ TEST_CASE("a report that is asked for has the stacks of functions that do not re
     const Reported reported(std::chrono::milliseconds(0));
     Held held(s);
     held.await();
-    CHECK(eventually([&] {  // a thread without a core answers later
+    CHECK(eventually([&] {  // a thread that has no core answers later
         (void)std::raise(SIGQUIT);
         return std::ranges::any_of(reported.all(), [](auto& one) {
             return has(one, "    on heddle-") && has(one, " in heddle_test::Held::Held()");
@@ -146,7 +146,7 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
 }
 
 namespace {
-/// The host's time, with which a test can block the watching thread.
+/// The host's clock. A test can make it block the watching thread.
 class HeldClock final : public detail::DecisionClock {
 public:
     std::int64_t now_ns() noexcept override {
@@ -287,7 +287,7 @@ TEST_CASE("the child of a fork is watched, too, from its first stream on", "[wat
     });
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(reported.all().empty());  // the parent makes progress
+    CHECK(reported.all().empty());  // the parent process makes progress
 }
 
 namespace {
@@ -331,7 +331,7 @@ TEST_CASE("the child of a fork leaves its parent's file of reports alone", "[wat
 }
 
 TEST_CASE("child: a program that calls std::terminate", "[.child]") {
-    virtual_time::begin();  // the report is waited for, but not for long
+    virtual_time::begin();  // the process waits for the report, but only for a limited time
     std::set_terminate([] {
         std::fputs("the program's handler\n", stderr);
         std::_Exit(3);

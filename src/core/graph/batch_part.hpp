@@ -11,16 +11,16 @@
 
 namespace heddle::detail {
 
-/// A stream's part in a batch that is launched as one graph.
+/// The part of one stream in a batch. The batch is launched as one graph.
 struct StreamPart {
-    /// The stream's earlier work that may have failed.
+    /// Earlier work of the stream that can still fail.
     struct Past {
-        std::shared_ptr<Fate> fate;  ///< null if no work of the stream can fail
+        std::shared_ptr<Fate> fate;  ///< null if the stream's work cannot fail
         std::uint64_t submissions = 0;
-        /// CPU: completes with the work that an earlier graph did for the stream.
+        /// CPU: completes with the work of an earlier graph for this stream.
         CompletionRef reached;
-        /// Returns the failure of the earlier work, or null. Call it only once that work has
-        /// completed.
+        /// Returns the failure of the earlier work. Returns null if it did not fail. Call it only
+        /// once that work has completed.
         Failure failure() const noexcept {
             Failure failure = fate != nullptr ? fate->failure_up_to(submissions) : nullptr;
             if (failure == nullptr && reached && reached->is_done()) failure = reached->failure();
@@ -28,17 +28,19 @@ struct StreamPart {
         }
     };
     StreamRecord* stream = nullptr;  ///< null if the stream has left the batch
-    /// The nodes that precede the stream's further work, and the parts whose past precedes it.
+    /// The stream's further work must follow these nodes, and the earlier work of the parts with
+    /// the indices `begins`.
     std::span<const std::uint32_t> tail;
     std::span<const std::uint32_t> begins;
     const Past* past = nullptr;
-    /// Set by the launch: the number of submissions of the first part's stream that precede this
-    /// part's further work. Other threads may enqueue on that stream meanwhile.
+    /// Set by the launch. Identifies the work on the first part's stream that precedes this part's
+    /// further work, as a number of submissions. Other threads may enqueue more on that stream
+    /// meanwhile.
     std::uint64_t first_given = 0;
-    /// CPU: set by the launch. Completes when the graph is done, with the part's own failure.
+    /// CPU: set by the launch. Completes when the graph completes, and has this part's failure.
     CompletionRef after;
 };
-/// A node that is the first to depend on the past of a part.
+/// A node that directly depends on a part's earlier work.
 struct PartBegin {
     std::uint32_t node;
     std::uint32_t part;
@@ -46,7 +48,8 @@ struct PartBegin {
 /// A node that records an event.
 struct PartMark {
     std::uint32_t node;
-    std::shared_ptr<Fate> fate;  ///< CUDA: set by the launch; null if the node cannot fail late
+    /// CUDA: set by the launch; null if the node's work cannot fail late.
+    std::shared_ptr<Fate> fate;
 };
 
 }  // namespace heddle::detail

@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// One owner of a block among several. The last one frees it.
+/// One of several owners of a block. The last owner frees the block.
 class BlockOwner {
 public:
-    /// Adopts the ownership of the block's allocation, or of an Array.
+    /// Adopts an ownership that the block's allocation, or an Array, had.
     explicit BlockOwner(Block& block) noexcept : block_(&block) {}
     BlockOwner(const BlockOwner& other) noexcept : block_(other.block_) {
         if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);

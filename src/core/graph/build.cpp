@@ -15,8 +15,8 @@ namespace {
 
 using NodeRef = std::shared_ptr<NodeData>;
 
-/// Returns the nodes' labels. Equal labels are numbered: those of unnamed nodes that were made on
-/// one line.
+/// Returns the nodes' labels. Equal labels get numbers: unnamed nodes that were made on one line
+/// have the same label.
 std::vector<std::string> labels_of(const std::vector<NodeRef>& nodes) {
     std::map<std::string, std::size_t> counts;
     for (const NodeRef& node : nodes) ++counts[label_of(*node)];
@@ -86,13 +86,13 @@ private:
         node->visit = Visit::on_path;
     }
 
-    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle: they own
-    /// each other and would never be destroyed.
+    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle.
+    /// Otherwise they would own each other and never be destroyed.
     [[noreturn]] void refuse_circle(const NodeRef& first) {
         std::vector<NodeRef> circle;
         auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == first; });
         for (; from != path_.end(); ++from) circle.push_back(*from->node);
-        forget();  // first: path_ and sorted_ point into the dependencies that are cleared below
+        forget();  // must be first: the sorter points into dependencies that are cleared below
         const std::vector<std::string> labels = labels_of(circle);
         std::string names;
         for (const std::string& label : labels) names += label + ", after ";
@@ -117,7 +117,8 @@ private:
     std::vector<const NodeRef*> sorted_;
 };
 
-/// Returns the device of these nodes' graph: that of the first CUDA node, else of the first node.
+/// Returns the device for these nodes' graph. It is that of the first CUDA node, or else that of
+/// the first node.
 Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& where) {
     if (nodes.empty()) usage_error({"build", where}, "a graph needs at least one node");
     for (const NodeRef& node : nodes)
@@ -125,8 +126,8 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, also in child graphs: so far, those have been checked
-/// only for the child graph's device.
+/// Checks conditional nodes for this device, also those in child graphs. Those were only checked
+/// for the child graph's own device before.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
     for (const NodeRef& node : nodes) {
@@ -135,7 +136,8 @@ void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
     }
 }
 
-/// Returns a copy without dependencies. The caller adds the copies of those.
+/// Returns a copy without dependencies. The caller adds the dependencies, which must be copies,
+/// too.
 NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
@@ -145,8 +147,8 @@ NodeRef copy_of(const NodeData& node) {
     return copy;
 }
 
-/// Makes the copies refer to each other as the nodes do; `copies[i]` is the copy of node i of the
-/// graph.
+/// Makes the copies refer to each other in the same way as the nodes. `copies[i]` is the copy of
+/// node i of the graph.
 void keep_ties(const GraphData& graph, const std::vector<NodeRef>& copies) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         for (const NodeData* first : graph.nodes[i]->primaries)
@@ -156,8 +158,8 @@ void keep_ties(const GraphData& graph, const std::vector<NodeRef>& copies) {
     }
 }
 
-/// Appends copies of a child graph's nodes to `all`. The child's own node then depends on all of
-/// them and does nothing.
+/// Appends copies of a child graph's nodes to `all`. The child graph's own node then does no work,
+/// and depends on all of these copies.
 void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     const GraphData& inner = *child->child;
     std::vector<NodeRef> copies;
@@ -178,12 +180,12 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) ends.push_back(copies[i]);
     all.insert(all.end(), copies.begin(), copies.end());
-    // Nothing below can fail. With an empty child graph, the node keeps its own dependencies.
+    // The rest cannot fail. If the child graph is empty, its node keeps its own dependencies.
     if (!copies.empty()) child->after = std::move(ends);
     child->child = nullptr;
 }
 
-/// Collects the nodes that record events or wait for them, until take() moves them into a graph.
+/// Collects nodes that record events or wait for them. take() moves them into a graph.
 struct EventNodes {
     std::vector<NodeData*> events;
     std::vector<NodeData*> records;
@@ -199,7 +201,7 @@ struct EventNodes {
     }
 };
 
-/// Numbers the nodes, which are in topological order, and moves them into the graph.
+/// Numbers the nodes and moves them into the graph. They must be in topological order.
 void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     std::vector<std::vector<std::uint32_t>> dependencies(nodes.size());
     EventNodes events;
@@ -212,11 +214,12 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
         own.erase(std::unique(own.begin(), own.end()), own.end());
         events.note(*nodes[i]);
     }
-    // Nothing below can fail.
+    // The rest cannot fail.
     for (const NodeRef& node : nodes) {
         node->graph = &graph;
         graph.gpus |= gpu_bit(node->device);
-        node->after.clear();  // `dependencies` has them; ~GraphData() relies on the capacity
+        // The nodes are in `dependencies`; ~GraphData() relies on the capacity.
+        node->after.clear();
     }
     graph.nodes = std::move(nodes);
     graph.dependencies = std::move(dependencies);
@@ -230,7 +233,7 @@ std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends,
     Sorter sorter(where);
     for (const NodeRef& end : ends) sorter.add(end);
     std::vector<NodeRef> sorted = sorter.sorted();
-    sorter.forget();  // it points into the nodes' dependencies, which are cleared below
+    sorter.forget();  // must be first: the sorter points into the dependencies cleared below
     const Device device = device_of_all(sorted, where);
     return assemble_graph(std::move(sorted), device, where);
 }
@@ -242,10 +245,12 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
     check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
-    std::map<const Block*, NodeRef> last_user;  // of memory that child graphs own
+    // By block that a child graph owns: the last node that uses it.
+    std::map<const Block*, NodeRef> last_user;
     for (const NodeRef& node : sorted) {
         if (node->child != nullptr) {
-            // Child graphs made of one graph share its memory, so they must not overlap.
+            // Child graphs made from one graph share its memory, so they must run one after the
+            // other.
             find_blocks(*node->child);
             for (const Block* block : node->child->owned) {
                 NodeRef& last = last_user[block];
@@ -302,7 +307,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
     keep_ties(more, copies);
     graph.nodes.reserve(had + copies.size());
     graph.dependencies.reserve(had + copies.size());
-    // Nothing below can fail.
+    // The rest cannot fail.
     for (std::size_t i = 0; i < copies.size(); ++i) {
         graph.gpus |= gpu_bit(copies[i]->device);
         copies[i]->graph = &graph;

@@ -1,4 +1,4 @@
-// Graphs made of nodes, and of other graphs.
+// Builds graphs from nodes, and from other graphs.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace heddle::detail {
 
-/// Builds the graph of these nodes and of all their dependencies. Throws UsageError, which names
-/// the nodes, for cycles, nodes of other graphs, and kernels without arguments.
+/// Builds a graph from these nodes and all of their dependencies. Throws UsageError for cycles, for
+/// nodes of other graphs, and for kernels without arguments. The message names the nodes.
 std::unique_ptr<GraphData> build_graph(const std::vector<std::shared_ptr<NodeData>>& ends,
                                        const SourceLocation& where);
-/// Builds the graph of exactly these nodes, which are in topological order. Expands child graphs
-/// into their nodes.
+/// Builds a graph from exactly these nodes, which must be in topological order. Replaces child
+/// graphs by their nodes.
 std::unique_ptr<GraphData> assemble_graph(std::vector<std::shared_ptr<NodeData>> nodes,
                                           Device device, const SourceLocation& where);
-/// Adds copies of the nodes of `more`, ordered after the nodes with the indices `after`. If
-/// `after` is empty, after all nodes of the graph. Drops the executable.
+/// Adds copies of the nodes of `more`. They are ordered after the nodes with the indices `after`,
+/// or after all nodes of the graph if `after` is empty. Drops the executable.
 void append_graph(GraphData& graph, const GraphData& more, const std::vector<std::size_t>& after);
 std::unique_ptr<GraphData> clone_graph(const GraphData& graph);
 

@@ -1,4 +1,4 @@
-// Decides whether a graph can be updated to the work of another.
+// Decides whether a graph can be updated to the work of another graph.
 #include "core/base/format.hpp"
 #include "core/graph/launch.hpp"
 
@@ -17,7 +17,7 @@ std::string difference_of_bodies(const Conditional& a, const Conditional& b) {
     return {};
 }
 
-/// Returns why node `a` cannot be updated to the work of `b`, or an empty string if it can.
+/// Returns why node `a` cannot be updated to the work of `b`. Returns an empty string if it can.
 std::string difference_of_nodes(const NodeData& a, const NodeData& b) {
     if (a.kind != b.kind)
         return formatted("is a {}, the other a {}", to_string(a.kind), to_string(b.kind));

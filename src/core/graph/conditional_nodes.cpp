@@ -22,7 +22,8 @@ void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t 
 
 namespace {
 
-/// Returns the site of an error of build() about this node. The message begins with label_of(node).
+/// Returns the site for an error of build() about this node. The message should begin with
+/// label_of(node).
 ErrorSite site_of(const NodeData& node, const SourceLocation& where) {
     return {"build", where, node.device};
 }
@@ -47,8 +48,8 @@ void check_value(const NodeData& node, const SourceLocation& where) {
                     label_of(node));
 }
 
-/// Throws for a body on another device, since bodies run as part of the graph. Throws for events in
-/// it: every pass would record them again.
+/// Throws if a body is on another device, because bodies run as part of the graph. Also throws if a
+/// body contains events, because every iteration would record them again.
 void check_body(const NodeData& node, const GraphData& body, const SourceLocation& where) {
     if (!fits(node.device, body.device))
         usage_error(site_of(node, where),

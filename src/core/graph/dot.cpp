@@ -30,8 +30,8 @@ std::string title_of(const Conditional& conditional, std::size_t body) {
     return "body";
 }
 
-/// Appends the nodes, named `prefix` and their index, and the edges. Each body becomes a cluster,
-/// with an edge from the conditional node to the body's first node.
+/// Appends the nodes and the edges. A node's name is `prefix` and its index. Each body becomes a
+/// cluster, with an edge from the conditional node to the first node of the body.
 void write(const GraphData& graph, const std::string& prefix, const std::string& indent,
            std::string& text) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -10,7 +10,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The on_completion() functions of a graph's nodes, enqueued without the graph.
+/// Enqueues the on_completion() functions of a graph's nodes without the graph's work.
 struct NodeCompletions {
     struct One {
         SharedClosure closure;
@@ -20,7 +20,7 @@ struct NodeCompletions {
 
     static void run(void* self, std::size_t, std::size_t) { complete(self, nullptr); }
     static void complete(void* self, std::exception_ptr failure) {
-        std::exception_ptr thrown;  // the first exception; the other functions are still called
+        std::exception_ptr thrown;  // the first exception; it does not prevent the other calls
         for (const One& one : static_cast<NodeCompletions*>(self)->all) {
             try {
                 one.type->complete(one.closure.get(), failure);

@@ -1,4 +1,4 @@
-// The executable that a backend makes of a graph.
+// The executable form of a graph, which a backend makes.
 #pragma once
 
 #include <span>
@@ -8,22 +8,23 @@
 
 namespace heddle::detail {
 
-/// An instantiated graph, made by a backend. May be destroyed while launches are pending: they keep
-/// the objects that they need.
+/// An instantiated graph, made by a backend. It may be destroyed while launches are pending,
+/// because the launches keep the objects that they need.
 class GraphExec {
 public:
     virtual ~GraphExec() = default;
-    /// Enqueues the graph and counts the submission. The backend records the nodes' events; core
-    /// then calls note_record() for them.
+    /// Enqueues the graph, and counts the submission. The backend records the events of the nodes.
+    /// Afterwards, core calls note_record() for each of them.
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Enqueues a batch's graph on the stream of the first part, and orders further work of all
-    /// parts after it. If a node fails, parts fail too: on CPUs only those whose tail is ordered
-    /// after it, on CUDA all that are connected with it. If it throws, nothing has been enqueued.
+    /// Enqueues a batch's graph on the stream of the first part. Further work of all parts is
+    /// ordered after the graph. If a node fails, some parts fail, too. On CPUs, these are the parts
+    /// whose tail is ordered after the node; on CUDA, all parts connected with it. If it throws,
+    /// nothing has been enqueued.
     virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                               std::span<PartMark> marks, const SourceLocation& where) = 0;
-    /// Updates the executable with the node's current work and enabled flag, for later launches. If
-    /// it throws, nothing has changed. Returns true if the executable was rebuilt from the whole
-    /// graph, which includes all other changes.
+    /// Applies the node's current work and enabled flag to the executable, for later launches. If
+    /// it throws, nothing has changed. Returns true if the whole executable was rebuilt from the
+    /// graph, which applies all other changes, too.
     virtual bool update(const NodeData& node, const SourceLocation& where) = 0;
     virtual void upload(StreamRecord& stream, const SourceLocation& where) = 0;
 };

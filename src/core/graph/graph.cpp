@@ -43,8 +43,8 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
         try {
             has_all = graph.exec->update(node, where);
         } catch (...) {
-            // If memory was short, the next launch retries. Other failures are final: thrown once,
-            // and later launches run the node's old work.
+            // After a shortage of memory, the next launch retries. Other failures are thrown only
+            // once: later launches run the node's old work.
             if (!detail::is_want_of_memory()) graph.changed.pop_back();
             throw;
         }
@@ -183,8 +183,8 @@ GraphData::~GraphData() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i]->graph = nullptr;
         if (nodes[i].use_count() == 1) continue;
-        // The user still has the node and may build another graph with it. Restores its edges
-        // without an allocation: its vector has kept the capacity.
+        // The user still has this node, and may build another graph with it. So its edges are
+        // restored. That needs no allocation, because the vector has kept its capacity.
         for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
     }
 }
@@ -244,8 +244,8 @@ void Graph::launch(StreamRef ref, Where where) try {
             block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
             throw_dead_array(graph, block, where);
     }
-    // Clones share the memory of memory nodes and must not overlap. So only one launch at a time
-    // waits for the users of that memory.
+    // Clones share the memory of memory nodes, so they must not overlap. Only one launch at a time
+    // waits for that memory's users: the lock is held until the graph is launched.
     std::unique_lock<detail::SpinLock> one_at_a_time;
     std::optional<detail::FunctionMark> functions;
     const detail::Operation operation{OpKind::graph_launch, "launch", "graph", where};
@@ -308,7 +308,7 @@ void Graph::update(const Graph& other, Where where) try {
             copies.back().conditional = clone_conditional(*node->conditional);
     }
     mine.expect_changes(copies.size());
-    // Changing the nodes cannot fail.
+    // From here on, changing the nodes cannot fail.
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         NodeData &to = *mine.nodes[i], &from = copies[i];
         to.work = std::move(from.work);

@@ -1,4 +1,4 @@
-// A graph in core: its nodes, their edges, and derived data.
+// The data of a graph: its nodes, their edges, and data derived from them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-class ShapeData;  // core/graph/shape.hpp
+class ShapeData;  // see core/graph/shape.hpp
 
 /// Returns the GPU's bit in GraphData::gpus, or 0 for a CPU device.
 inline std::uint64_t gpu_bit(Device device) noexcept {
@@ -22,14 +22,15 @@ inline std::uint64_t gpu_bit(Device device) noexcept {
     return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
 }
 
-/// Finds a graph's nodes by name, in a table that is made on first use. Thread-safe.
+/// Finds nodes of a graph by name. The table is made when it is first needed. Thread-safe.
 class NodeNames {
 public:
     enum : std::uint32_t { none = ~0u, several = none - 1 };
-    /// Returns the index of the node with this name, `none`, or `several`.
+    /// Returns the index of the node with this name. Returns `none` or `several` if it is not
+    /// unique.
     std::uint32_t find(const std::vector<std::shared_ptr<NodeData>>& nodes,
                        const std::string& name);
-    /// Discards the table. Call it when a node's name has changed.
+    /// Discards the table. Call it after the name of a node has changed.
     void forget() noexcept;
 
 private:
@@ -40,27 +41,29 @@ private:
 
 struct GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
-    std::uint64_t gpus = 0;                        ///< the GPUs of the nodes, as bits of gpu_bit()
+    /// One bit for each GPU that has nodes; see gpu_bit().
+    std::uint64_t gpus = 0;
     std::vector<std::shared_ptr<NodeData>> nodes;  ///< in topological order
-    /// For each node: the indices of its dependencies.
+    /// By node: the indices of its dependencies.
     std::vector<std::vector<std::uint32_t>> dependencies;
     std::shared_ptr<GraphExec> exec;
-    std::vector<std::uint32_t> changed;      ///< nodes whose changes `exec` does not have yet
-    std::vector<Block*> blocks;              ///< memory that the nodes use, each allocation once
-    std::vector<Block*> owned;               ///< memory that nodes own, each block once
-    std::vector<std::uint64_t> serials;      ///< serials of `blocks` when the uses were noted
-    std::vector<NodeData*> records;          ///< nodes that record events
-    std::vector<NodeData*> events;           ///< nodes that record events or wait for them
-    bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date
-    std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made again
-    std::uint64_t uid = 0;                   ///< for observers; 0 before it has a shape
+    std::vector<std::uint32_t> changed;  ///< nodes whose changes are not in `exec` yet
+    std::vector<Block*> blocks;          ///< blocks that nodes use, without duplicates
+    std::vector<Block*> owned;           ///< blocks that nodes own, without duplicates
+    std::vector<std::uint64_t> serials;  ///< serials of `blocks` at the time of the uses
+    std::vector<NodeData*> records;      ///< nodes that record events
+    std::vector<NodeData*> events;       ///< nodes that record events or wait for them
+    /// Whether `blocks`, `owned` and `serials` are up to date.
+    bool blocks_known = false;
+    std::shared_ptr<const ShapeData> shape;  ///< for observers; null until it is made again
+    std::uint64_t uid = 0;                   ///< for observers; 0 until there is a shape
     mutable NodeNames names;
 
     GraphData() = default;
     GraphData(const GraphData&) = delete;
     GraphData& operator=(const GraphData&) = delete;
     ~GraphData();
-    /// Reserves room for `count` calls of note_change(), which cannot fail then.
+    /// Reserves capacity, so that the next `count` calls of note_change() cannot fail.
     void expect_changes(std::size_t count);
     void note_change(NodeData& node) noexcept;
 };

@@ -1,4 +1,4 @@
-// Parts of a graph's launch besides its executable.
+// Functions for launching and updating graphs that do not need an executable.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace heddle::detail {
 
-/// Enqueues the on_completion() functions of a graph whose launch a poisoned stream drops: they are
-/// still called.
+/// Called when a poisoned stream drops a launch of the graph. Enqueues the graph's on_completion()
+/// functions, because these must still be called.
 void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
 
-/// Returns why `mine` cannot be updated to the work of `theirs`, with the first node that differs.
-/// Returns an empty string if it can.
+/// Returns why `mine` cannot be updated to the work of `theirs`. The text names the first node that
+/// differs. Returns an empty string if it can be updated.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 
 }  // namespace heddle::detail

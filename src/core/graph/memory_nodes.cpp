@@ -40,7 +40,7 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
         node->owned = freed->owned;
         freed->is_given = true;
     } else {
-        node->owned.reserve(1);  // first: if this threw after allocate(), the block would leak
+        node->owned.reserve(1);  // must precede allocate(): if it threw later, the block would leak
         node->owned.emplace_back(
             allocate(default_stream(device), count, element, "alloc_node", where));
     }

@@ -28,7 +28,8 @@ template <class T> void keep_each_once(std::vector<T>& all) {
     all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-/// Returns the node that uses the block, in the graph or in a body, or null.
+/// Returns a node that uses the block. Searches the bodies of conditional nodes, too. Returns null
+/// if there is none.
 const NodeData* user_of(const GraphData& graph, const Block* block) {
     for (const auto& node : graph.nodes) {
         if (node->conditional != nullptr)
@@ -72,8 +73,8 @@ const ForkRegistration graph_memory_registered{ForkOrder::graph_memory, memory_l
 SpinLock& graph_memory_lock() { return memory_lock; }
 
 namespace {
-/// Throws for a node that `uses` ("uses an array") one of the `things`, which does not exist any
-/// more.
+/// Throws because a node `uses` a thing that no longer exists, for example "uses an array".
+/// `things` and `use_them` are the words for the remedy, for example "arrays" and "use them".
 [[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
                              const char* things, const char* use_them) {
     usage_error(site, "{} {} that is gone: {} have to live as long as graphs that {} are launched",

@@ -8,13 +8,13 @@ namespace heddle::detail {
 
 /// Sets `work.serials` to the current serials of `work.blocks`.
 void note_serials(Work& work);
-/// Fills GraphData::blocks, serials and owned, from bodies too.
+/// Fills in GraphData::blocks, serials and owned. Includes the blocks of bodies.
 void find_blocks(GraphData& graph);
-/// Returns the lock to hold while a graph that owns memory is launched.
+/// Returns the lock to hold during the launch of a graph that owns memory.
 SpinLock& graph_memory_lock();
 [[noreturn]] void throw_dead_array(const GraphData& graph, const Block* block,
                                    const SourceLocation& where);
-/// Throws UsageError, which names the node, if an event of the graph has been destroyed.
+/// Throws UsageError if an event of the graph has been destroyed. The message names the node.
 void check_events(const GraphData& graph, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -10,7 +10,8 @@
 namespace heddle::detail {
 
 NodeData::~NodeData() {
-    // Destroys long chains of nodes without recursion and without allocating.
+    // Destroys the dependencies in a loop. Recursion could overflow the stack for a long chain of
+    // nodes. Does not allocate.
     std::shared_ptr<NodeData> gone;
     const auto let_go = [&gone](std::vector<std::shared_ptr<NodeData>>& nodes) {
         for (std::shared_ptr<NodeData>& node : nodes) {
@@ -41,8 +42,8 @@ std::string NodeData::display_name() const {
 }
 
 namespace {
-/// Returns the name of a kernel node's kernel, for kernel_name(). For a __global__ function, it
-/// depends on the arguments.
+/// Returns the name of a kernel node's kernel in the form for kernel_name(). For a __global__
+/// function, the name depends on the arguments.
 const char* pretty_of(const Work& work) noexcept {
     return work.closure != nullptr ? name_of_kernel(*work.type, kernel_of(work))
                                    : work.type->op->pretty;

@@ -1,4 +1,4 @@
-// Nodes, in a graph or not yet: checks and stores of their setters.
+// Setters of nodes: checks and changes. A node may not belong to a graph yet.
 #include <algorithm>
 #include <cstring>
 
@@ -18,8 +18,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Runs `change`, and notes it for the next launch if the node's graph is instantiated. If `change`
-/// throws, it must not have changed anything.
+/// Runs `change`. If the node's graph is instantiated, the change is recorded for the next launch.
+/// If `change` throws, it must not have changed anything.
 template <class F> void change(NodeData& node, F&& change) {
     if (node.graph != nullptr) node.graph->expect_changes(1);
     change();
@@ -34,7 +34,7 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
                 label_of(node));
 }
 
-/// Throws UsageError unless a fill's memory is on the node's device, or pinned.
+/// Throws UsageError unless a fill's memory is on the node's device or is pinned.
 void check_device(const NodeData& node, const Piece& memory, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, memory, call, where);
@@ -46,7 +46,7 @@ void check_device(const NodeData& node, const Piece& memory, const char* call,
             label_of(node), node.device, memory.place.device);
 }
 
-/// Returns work that only lists the blocks it uses.
+/// Returns a Work that only lists the used blocks.
 Work use_of(std::initializer_list<Block*> blocks) {
     Work work;
     for (Block* block : blocks)
@@ -91,7 +91,7 @@ const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLo
 }
 
 namespace {
-/// Throws UsageError for a node with another kernel, or with another number of indices.
+/// Throws UsageError because the node has another kernel or another number of indices.
 [[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
                                      const SourceLocation& where) {
     const ErrorSite site("KernelNode", where);
@@ -127,8 +127,8 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
 }
 
 namespace {
-/// Throws Unsupported for options that an instantiated CUDA graph cannot change: all but `block`
-/// and `shared_bytes`.
+/// Throws Unsupported if the options differ in a way that an instantiated CUDA graph cannot change.
+/// It can only change `block` and `shared_bytes`.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
     if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
     next.block = node.work.options.block;
@@ -145,7 +145,7 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
 }  // namespace
 
 namespace {
-/// Sets the node's work, whose serials have been noted.
+/// Sets the node's work. The serials of the work's blocks must be up to date.
 void give_work(NodeData& node, Work work, const SourceLocation& where) {
     check_options(node, work.options, where);
     change(node, [&] {
@@ -156,7 +156,7 @@ void give_work(NodeData& node, Work work, const SourceLocation& where) {
 }  // namespace
 
 namespace {
-/// Returns the work of a kernel that has been checked.
+/// Returns the work for a call of a kernel. The call must have been checked.
 Work work_of(const LaunchCall& call) {
     Work work;
     work.type = &call.type;
@@ -188,7 +188,8 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
     }
     note_serials(work);
     if (is_observed()) work.accesses = accesses_of(memory);
-    work.accesses_known = memory.empty() || is_observed();  // its accesses are the declared ones
+    // The declared accesses are all accesses.
+    work.accesses_known = memory.empty() || is_observed();
     give_work(node, std::move(work), where);
 } catch (...) {
     detail::rethrow_as_error("host_node", where);
@@ -203,8 +204,9 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
 
 void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument) try {
     Work work = work_of(call);
-    // The blocks are in the order of the arguments, and the kernel's are last. So those of the
-    // changed argument, if it has any, lie between the others. Their number may differ from before.
+    // The blocks are in the order of the arguments; those of the kernel itself are last. So the
+    // blocks of the changed argument, if any, are consecutive. The new argument may have another
+    // number of blocks.
     std::size_t before = 0, behind = 0;
     for (const MemoryArgument& one : call.memory) {
         if (one.block == nullptr || one.argument == argument) continue;
@@ -219,7 +221,7 @@ void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument)
 }
 
 namespace {
-/// Replaces the closure by one of another shape.
+/// Replaces the closure by a closure of another shape.
 void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
                const LaunchOptions& options, const SourceLocation& where) {
     check_options(node, options, where);

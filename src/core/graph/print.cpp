@@ -1,4 +1,4 @@
-// Texts of heddle's objects, in the highest room that has such objects.
+// Texts for heddle's objects. They are in this folder because it may include all of these objects.
 #include <heddle/print.hpp>
 
 #include <ostream>
@@ -27,7 +27,7 @@ const char* to_string(MemoryKind kind) noexcept {
 std::string to_string(Device device) { return device.name(); }
 
 namespace {
-/// Returns "stream 'copy'", or "stream 12" without a name.
+/// Returns "stream 'copy'". For a stream without a name, returns "stream 12".
 std::string label_of(detail::StreamRecord& stream) {
     const std::string name = stream.display_name();
     return name == formatted("stream {}", stream.id.load()) ? name : formatted("stream '{}'", name);
@@ -49,7 +49,7 @@ std::string to_string(const Event& event) {
     const detail::EventState* const state = detail::Access::state_or_null(event);
     if (state == nullptr) return "an event that was moved from";
     const std::string text = formatted("event on {}", state->device);
-    // While a capture or batch records the event, other threads may change the fields.
+    // Other threads may change the fields while a capture or a batch records the event.
     if (state->recorder.load(std::memory_order_acquire) != nullptr)
         return text + ", recorded in a capture or batch";
     if (!state->recorded) return text + ", not recorded";
@@ -92,7 +92,8 @@ std::string text_of_dim(const std::size_t* extent, std::size_t dimensions) {
 }
 
 namespace {
-/// Returns the T in "... [with T = float]" (g++, and EDG in nvcc) or "... [T = float]" (clang).
+/// Returns the type T from "... [with T = float]" (g++, and EDG in nvcc) or "... [T = float]"
+/// (clang).
 std::string_view type_in(std::string_view pretty) {
     const std::size_t equals =
         pretty.rfind("T = ") != pretty.npos ? pretty.find("T = ") + 4 : pretty.find("T=") + 2;

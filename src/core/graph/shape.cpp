@@ -26,7 +26,7 @@ OpKind kind_of(const NodeData& node) noexcept {
     return OpKind::graph_launch;
 }
 
-/// Returns the node's block that contains this memory, or null.
+/// Returns the block of the node that contains this memory. Returns null if there is none.
 Block* owner_of(const NodeData& node, const void* data) noexcept {
     const auto* const at = static_cast<const std::byte*>(data);
     for (Block* const block : node.work.blocks) {
@@ -40,20 +40,20 @@ OpAccess access_of(const NodeData& node, const Piece& piece, AccessMode mode) no
     return access_of(piece, owner_of(node, piece.data), mode);
 }
 
-/// Returns the access of a conditional node itself.
+/// Returns the access by which a conditional node reads its value.
 OpAccess value_access(const Conditional& conditional) noexcept {
     const Piece& value = conditional.value;
     return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 
-/// Appends all of each array, as its uses are unknown.
+/// Appends an access to each whole array, because its actual use is unknown.
 void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
     for (Block* const block : blocks)
         to.push_back(access_of({block->data, block->bytes}, block, AccessMode::read_write));
 }
 
-/// Returns whether all of the node's accesses are known. Accesses of bodies are those of the
-/// bodies' nodes.
+/// Appends the node's accesses. Returns whether all of them are known. The accesses of a body are
+/// those of its own nodes, so they are not included.
 bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     if (!node.enabled || node.has_no_work()) return true;
     switch (node.kind) {
@@ -71,7 +71,7 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     case NodeKind::wait_event:
     case NodeKind::allocate:
     case NodeKind::free: return true;
-    // Otherwise its nodes are not in this graph.
+    // If `child` is set, the child graph's nodes are not in this graph, so accesses are missing.
     case NodeKind::child_graph: return node.child == nullptr;
     case NodeKind::conditional: to.push_back(value_access(*node.conditional)); return true;
     case NodeKind::other: break;
@@ -96,7 +96,7 @@ ShapeData::ShapeData(const GraphData& graph) {
 }
 
 void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative) {
-    std::vector<std::uint32_t> told_as;  // the index of each node in this shape
+    std::vector<std::uint32_t> told_as;  // by node: its index in this shape
     std::vector<std::uint32_t> in_child;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const NodeData& node = *graph.nodes[i];

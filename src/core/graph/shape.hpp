@@ -1,4 +1,4 @@
-// A launched graph as reported to observers: its nodes, their edges and accesses.
+// The form in which a launched graph is reported to observers: nodes, edges and accesses.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ public:
     const GraphShape& shape() const noexcept { return shape_; }
 
 private:
-    /// Adds the nodes of a graph. If `inside` is not no_node, the graph is a body of that node.
+    /// Adds the nodes of a graph. If `inside` is not no_node, the graph is a body of node `inside`.
     void describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative);
     void describe(const NodeData& node, std::span<const std::uint32_t> after);
 
@@ -32,12 +32,12 @@ private:
     GraphShape shape_;
 };
 
-/// Returns the number of nodes that are reported to observers for this one: itself, and those of
-/// its bodies, which follow it.
+/// Returns how many nodes are reported to observers for this node. These are the node itself and,
+/// directly after it, the nodes of its bodies.
 std::uint32_t told_nodes(const NodeData& node) noexcept;
 
-/// Returns the shape of the graph as it is now, or null if there is no memory for it. Made once,
-/// and again after a change of the graph.
+/// Returns the current shape of the graph. Returns null if memory is exhausted. The shape is cached
+/// until the graph changes.
 const GraphShape* shape_of(GraphData& graph) noexcept;
 
 }  // namespace heddle::detail

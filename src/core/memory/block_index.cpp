@@ -14,12 +14,12 @@ namespace heddle::detail {
 
 namespace {
 
-/// Ranges of addresses, by their beginnings. No two overlap. Ranges of freed arrays stay until
-/// update() meets them, or until their records have new memory. So there are at most as many ranges
-/// as records.
+/// The address ranges of arrays, sorted by begin, without overlaps. The range of a freed array
+/// stays until update() finds a new array there, or until the array's record is reused. So there
+/// are never more ranges than records.
 class BlockIndex {
 public:
-    /// Returns null if no array has the address.
+    /// Returns the array that contains the address. Returns null if there is none.
     Block* find(std::uintptr_t address) noexcept {
         const auto next = ranges_.upper_bound(address);
         if (next == ranges_.begin()) return nullptr;
@@ -73,7 +73,8 @@ private:
         auto next = ranges_.upper_bound(fresh.begin);
         if (next != ranges_.begin() && std::prev(next)->second.end > fresh.begin) --next;
         while (next != ranges_.end() && next->first < fresh.end) {
-            // Only arrays that were imported twice share memory. Either may represent it.
+            // Only arrays that were imported twice share memory. Then either of them may represent
+            // it.
             if (is_current(next->second)) return shadowed_.push_back(fresh);
             next = erase(next);
         }
@@ -82,7 +83,8 @@ private:
     }
 
     Ranges ranges_;
-    std::vector<NewBlock> shadowed_;  ///< arrays in memory of another array, for the next update
+    /// Arrays that overlap an indexed one; added again by the next update.
+    std::vector<NewBlock> shadowed_;
 };
 
 constinit SpinLock index_lock;

@@ -5,11 +5,11 @@
 
 namespace heddle::detail {
 
-/// Returns the allocation that has this address, or null if no array has it. The array must not be
-/// freed during the call. Throws std::bad_alloc. Thread-safe.
+/// Returns the allocation that contains this address. Returns null if there is none. The array must
+/// not be freed during the call. Throws std::bad_alloc. Thread-safe.
 ///
-/// Arrays are added to the index by the next call, not when they are made: the index adds no cost
-/// to making and freeing them.
+/// New arrays are added to the index by the next call of this function. So the index makes neither
+/// creating nor freeing an array slower.
 Block* find_block(const void* data);
 
 }  // namespace heddle::detail

@@ -15,22 +15,22 @@ namespace heddle::detail {
 
 namespace {
 
-/// Number of free records of a pool that are held back from reuse. A view that outlived its array
-/// is detected only until another array has the record. More of them would not fit in the
+/// A pool does not reuse a record while at most this many are free. If a view outlives its array,
+/// this is detected only until the record is reused. More free records would not fit in the
 /// processor's first-level cache.
 constexpr std::size_t most_resting = 32;
 
-/// The records of some of the threads. A record returns to its own pool, whichever thread frees it,
-/// so that no pool is emptied while another one grows.
+/// The records that some of the threads use. A freed record returns to its own pool, whichever
+/// thread frees it. So no pool runs empty while another one grows.
 struct alignas(128) BlockPool {
     SpinLock lock;  ///< guards the other members, and changes to serials
     /// Free records, in the order in which they were freed, linked through `more_users`.
     Block* oldest = nullptr;
     Block* newest = nullptr;
     std::size_t count = 0;
-    Block* listed = nullptr;  ///< allocations that are not yet in the index of addresses
+    Block* listed = nullptr;  ///< allocations that are not in the index of addresses yet
 
-    /// Adds a free record. Call it with the lock held, like the next three functions.
+    /// Adds a free record. Call this function, and the next three, with the lock held.
     void add_free(Block& block) noexcept {
         block.more_users.store(nullptr, std::memory_order_relaxed);
         if (count++ == 0) oldest = &block;
@@ -39,7 +39,7 @@ struct alignas(128) BlockPool {
     }
     void list(Block& block) noexcept;
     Block& begin_use(Block& block) noexcept;
-    /// Returns null if at most `most_resting` are free.
+    /// Returns a free record. Returns null if at most `most_resting` are free.
     Block* take_free() noexcept {
         if (count <= most_resting) return nullptr;
         Block& block = *oldest;
@@ -52,7 +52,7 @@ struct alignas(128) BlockPool {
 
 constinit BlockPool pools[32];
 static_assert(std::size(pools) == 32);
-/// One bit for each pool that has listed allocations. Changed with that pool's lock held.
+/// One bit for each pool that has listed allocations. A pool's bit is changed with its lock held.
 alignas(128) constinit std::atomic<std::uint32_t> with_listed{0};
 
 std::uint32_t bit_of(const BlockPool& pool) noexcept { return 1u << (&pool - pools); }
@@ -106,8 +106,8 @@ void give_block(Block& block) noexcept {
     block.offset = 0;
     BlockPool& pool = pool_of(block);
     const std::lock_guard lock(pool.lock);
-    // Written with the lock held, because take_new_blocks() reads it. The address and size remain,
-    // so that a view of the memory can still be recognised.
+    // Written with the lock held, because take_new_blocks() reads it. The address and the size
+    // remain, so that an outdated view of the memory can be recognised.
     block.serial.store(0, std::memory_order_relaxed);
     pool.add_free(block);
 }
@@ -120,8 +120,7 @@ std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
     for (; left != 0 && seen < to.size(); left &= left - 1) {
         BlockPool& pool = pools[std::countr_zero(left)];
         const std::lock_guard lock(pool.lock);
-        // Takes at most as many as there is room for, so that threads that make arrays do not wait
-        // for long.
+        // Takes only as many as fit in `to`. So threads that make arrays do not wait for long.
         for (; seen < to.size() && pool.listed != nullptr; ++seen) {
             Block& block = *std::exchange(pool.listed, pool.listed->next_listed);
             const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);

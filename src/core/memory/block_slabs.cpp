@@ -13,12 +13,12 @@ namespace heddle::detail {
 
 namespace {
 
-/// A hash set of the addresses of slabs, at most a quarter full. Read without a lock, and changed
-/// under `slabs_lock`.
+/// A hash set with the addresses of slabs. At most a quarter of its slots are used. It is read
+/// without a lock, and changed with `slabs_lock` held.
 struct SlabTable {
     explicit SlabTable(unsigned bits) : shift(64 - bits), slots(std::size_t{1} << bits) {}
 
-    /// Returns the slot that has the address, or the free slot for it.
+    /// Returns the slot that contains the address, or the free slot where it belongs.
     std::size_t find(std::uintptr_t slab) const noexcept {
         std::size_t i = (slab / sizeof(BlockSlab) * 0x9e3779b97f4a7c15u) >> shift;
         for (;; i = (i + 1) & (slots.size() - 1)) {
@@ -34,13 +34,13 @@ struct SlabTable {
     unsigned shift;
     std::vector<std::atomic<std::uintptr_t>> slots;  ///< 0 for a free slot
     std::size_t used = 0;
-    /// Other threads may still be reading it.
+    /// The table that this one replaced. Other threads may still be reading it.
     std::unique_ptr<SlabTable> smaller;
 };
 
 constinit SpinLock slabs_lock;
 const ForkRegistration block_slabs_registered{ForkOrder::block_slabs, slabs_lock};
-/// Never destroyed: arrays may be made while the process ends.
+/// Never destroyed, because arrays may still be made while the process ends.
 constinit std::atomic<SlabTable*> slabs{nullptr};
 
 std::unique_ptr<SlabTable> copy_of(SlabTable* table) {

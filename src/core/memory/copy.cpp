@@ -1,4 +1,4 @@
-// Copies: checked, then recorded or enqueued.
+// Copies: checks them, and then records or enqueues them.
 #include <heddle/memory/copy.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace heddle::detail {
 
 namespace {
-/// Returns the array that contains the memory, or null.
+/// Returns the array that contains the region. Returns null if there is none.
 Block* owner_of(const Region& region, const char* call, const SourceLocation& where) {
     if (region.owner != nullptr || region.data == nullptr || region.total() == 0)
         return region.owner;
@@ -85,7 +85,8 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
         throw_null(call, to.data == nullptr ? "destination" : "source", where);
     if (!to.overlaps(from)) return true;
     if (to.rows == 1) throw_overlap(call, where);
-    // Rectangles side by side in one pitched array interleave without overlapping.
+    // The rows of two rectangles may alternate without overlapping, if both are in one pitched
+    // array.
     const auto [first, second] = std::minmax({to.address(), from.address()});
     const std::size_t pitch = to.pitch, offset = (second - first) % pitch;
     if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
@@ -95,7 +96,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 
 namespace {
 
-/// Reports that the host itself accesses pageable memory, during the call.
+/// Reports that the host itself accesses pageable memory during the call.
 void tell_host_side(const OpAccess& access, const SourceLocation& where) noexcept {
     tell_host_access(access.writes() ? "host writes" : "host reads", WaitReason::copy, {&access, 1},
                      access.total(), where);
@@ -123,11 +124,13 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
     const bool to_host = to.place.kind == MemoryKind::pageable;
     const bool from_host = from.place.kind == MemoryKind::pageable;
     check_can_copy(stream, to.place, from.place, where);
-    // Pageable memory is free again on return; the other side is in use until the copy completes.
+    // A pageable side is free again when the call returns. Any other side is in use until the copy
+    // completes.
     const ArrayUse uses[] = {{to_host ? nullptr : to.owner, true},
                              {from_host ? nullptr : from.owner, false}};
     const auto enqueue = [&] {
-        // The host itself reads or writes pageable memory, now, so this waits for its users.
+        // The host itself reads or writes pageable memory during the call, so it first waits for
+        // the users of that memory.
         if (from_host && users == PageableUsers::wait_for) {
             settle(from.owner, where);
             if (from.owner != nullptr) throw_failure_of(*from.owner);
@@ -147,11 +150,12 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
             op.bytes = to.total();
             op.accesses = accesses;
             tell();
-            // Called after the copy, when the backend knows the copy's id and time of call.
+            // Must follow the copy: only then does the backend know the copy's id and the time of
+            // the call.
             if (to_host) tell_host_side(accesses[0], where);
             if (from_host) tell_host_side(accesses[1], where);
         });
-    if (to_host) throw_known_failure(stream);  // the host reads it next
+    if (to_host) throw_known_failure(stream);  // the caller will read the memory next
 }
 
 }  // namespace
@@ -173,9 +177,10 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
 }
 
 namespace {
-/// Throws UsageError if only one of the two streams of a copy without a stream is captured. Such a
-/// copy waits for the other side's current stream, and a capture cannot wait for work outside it.
-/// Allowed if the copy is captured and the other stream has no work pending.
+/// Checks a copy that was called without a stream, if only one of its two streams is captured.
+/// Throws UsageError because such a copy waits for the other stream, and a capture cannot wait for
+/// work outside it. Allowed if the copy's own stream is captured and the other stream has no
+/// pending work.
 void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
     const bool mine = is_captured(stream), theirs = is_captured(other);
     if (mine && !theirs &&
@@ -205,18 +210,18 @@ void copy_regions(const Region& given_to, const Region& given_from,
                           : to.place.kind == MemoryKind::device ? to.place.device
                                                                 : from.place.device;
     const StreamRef stream = current_stream(device);
-    // The other side's device has a current stream too. The copy is ordered after work already
-    // enqueued on that stream, and before work enqueued on it later.
+    // The device of the other side has a current stream, too. The copy is ordered after the work
+    // already enqueued on that stream, and before its later work.
     const bool at_destination = to.place.kind == MemoryKind::device && to.place.device == device;
     const Piece& far = at_destination ? from : to;
-    // Pinned memory belongs to no device: the CPU's stream counts only if CPU streams used the
-    // memory.
+    // Pinned memory belongs to no device. So the current CPU stream matters only if CPU streams
+    // have used the memory.
     const bool both = far.place.device != device &&
                       (far.place.kind == MemoryKind::device ||
                        (far.place.kind == MemoryKind::pinned && used_on_cpu(far.owner)));
     const StreamRef other = both ? current_stream(far.place.device) : stream;
-    // heddle makes these waits itself, so they make no stream join a capture. Streams outside a
-    // capture are ordered by the graph's launches.
+    // The program did not request these waits, so they do not make a stream join a capture. If only
+    // one stream is captured, the other is ordered by the launches of the graph.
     if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
     if (both) order_after_stream(record_of(stream), record_of(other), where, WaitReason::peer);
     copy_placed(record_of(stream), to, from, where);

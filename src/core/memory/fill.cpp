@@ -1,4 +1,4 @@
-// Fills: checked, then recorded or enqueued.
+// Fills: checks them, and then records or enqueues them.
 #include "core/base/errors.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
@@ -13,8 +13,8 @@ namespace heddle::detail {
 namespace {
 void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
              const SourceLocation& where) {
-    // Any device's stream can fill host memory. Device memory needs a stream whose kernels can
-    // access it.
+    // A stream of any device can fill host memory. To fill device memory, the stream's kernels must
+    // be able to access it.
     if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
     else if (is_on_cuda(to.place) && !stream.device.is_cuda())
         usage_error({"fill", where, stream},

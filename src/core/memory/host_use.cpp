@@ -7,8 +7,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The answers to the thread's recent queries. A loop over a few arrays then causes one query for
-/// each array.
+/// The answers to the thread's most recent queries. With these, a loop over a few arrays queries
+/// each array only once.
 struct Known {
     std::uint64_t epoch = 0;
     KnownUses uses;
@@ -24,7 +24,8 @@ std::uint8_t kind_of(HostUse use) noexcept {
 
 }  // namespace
 
-// Host functions and kernels are ordered as work of their streams, and their uses are declared.
+// Uses in host functions and kernels are not reported. They are ordered as work of their streams,
+// and declared as arguments.
 void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, HostUse use,
                    SourceLocation where) noexcept {
     if (block == nullptr || bytes == 0 || thread_states.in_host_function) return;

@@ -1,4 +1,4 @@
-// Arrays and events shared between processes: handles and their checks.
+// Sharing of arrays and events between processes: handles, and checks of handles.
 #include <heddle/memory/interprocess.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
         "it is on the GPU at {}, which this process does not see (CUDA_VISIBLE_DEVICES?)", text);
 }
 
-/// FNV-1a: detects damage, not forgery.
+/// An FNV-1a checksum. It detects damage, but not forgery.
 class Check {
 public:
     explicit Check(std::uint64_t kind) noexcept { add(kind); }
@@ -80,7 +80,7 @@ std::uint64_t check_of(const EventHandle& h) noexcept {
 }
 
 namespace {
-/// Throws UsageError unless another process exported this handle, of an array or an event.
+/// Throws UsageError unless this handle was exported, by another process, for this kind of object.
 template <class Handle>
 void check_handle(const Handle& handle, bool is_whole, const char* call, const char* what,
                   const SourceLocation& where) {
@@ -178,7 +178,7 @@ EventHandle export_event(const Event& event, Where where) try {
     handle.device_index = state.device.index();
     handle.process = static_cast<std::int32_t>(getpid());
     handle.check = detail::check_of(handle);
-    state.recorded = true;  // other processes may have recorded it
+    state.recorded = true;  // other processes may have recorded the event
     state.handed_out = true;
     state.countable = false;
     notify_event(OpKind::export_event, "export_event", state, where);
@@ -189,7 +189,8 @@ EventHandle export_event(const Event& event, Where where) try {
 
 Event import_event(const EventHandle& handle, Where where) try {
     detail::check_handle(handle, true, "import_event", "event", where);
-    detail::start_observers();  // a thread may wait for it without making a stream
+    // Needed because a thread can wait for the event without making a stream.
+    detail::start_observers();
     auto state = std::make_unique<detail::EventState>();
     state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
     state->backend = &detail::backend_of(state->device.kind());

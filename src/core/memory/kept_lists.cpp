@@ -16,8 +16,8 @@ constinit DeviceMemory memories[2][max_devices];
 constinit SpinLock lists_lock;
 const ForkRegistration kept_lists_registered{ForkOrder::kept_memory, lists_lock};
 
-/// Forgets the parent's streams and their cached memory in the child of a fork, where they are
-/// useless. Their locks may be held for ever.
+/// In a forked child, forgets the parent's streams and their cached memory. Both are useless there,
+/// and nothing may ever release their locks.
 void forget_kept_memory() noexcept {
     for (auto& kind : memories)
         for (DeviceMemory& memory : kind) {
@@ -30,7 +30,7 @@ const ForkStepRegistration kept_memory_in_children{ForkStep::kept_memory, &forge
 
 constinit MadeOnce<EnvironmentNumber> percents[2];
 
-/// Returns the percentage of the memory of all devices of a kind that may be cached.
+/// Returns how much of the memory of all devices of a kind may be cached, in percent.
 std::size_t kept_percent(DeviceKind kind) {
     const int otherwise = kind == DeviceKind::cuda ? 25 : 10;
     const auto make = [otherwise] {
@@ -48,7 +48,7 @@ void set_limits(DeviceMemory& memory, Device device) {
     memory.most_wasted.store(total / 32 + 1, std::memory_order_relaxed);
 }
 
-/// Returns lists that belong to no stream.
+/// Returns lists that no stream uses.
 KeptMemory& spare_kept(DeviceMemory& memory, Device device) {
     {
         const std::lock_guard lock(lists_lock);

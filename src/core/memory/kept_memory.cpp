@@ -18,31 +18,32 @@ namespace heddle::detail {
 
 namespace {
 
-/// Flags of streams that do not cache memory and do not use cached memory.
+/// With one of these flags, a stream neither caches memory nor uses cached memory.
 constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
                                      stream_flag::forked | stream_flag::recording |
                                      stream_flag::capturing;
-constexpr std::size_t most_looked_at = 4;  ///< pieces of a class, until one is large enough
-constexpr int most_visited = 8;            ///< streams to search
+constexpr std::size_t most_looked_at = 4;  ///< pieces of a class that are examined in a search
+constexpr int most_visited = 8;            ///< streams that are searched
 
 constinit FreeList<MemoryPiece> pieces;
 const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
 
-/// Returns whether the stream's memory may be cached for it and reused by it.
+/// Returns whether the stream may cache memory and reuse cached memory.
 bool keeps(StreamRecord& stream) noexcept {
     const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
     if ((flags & (keeps_none | stream_flag::handed_out)) == 0) [[likely]]
         return true;
     if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
     try {
-        return stream.backend->capture_id(stream) == 0;  // foreign code may have begun one
+        // Foreign code may have begun a native capture.
+        return stream.backend->capture_id(stream) == 0;
     } catch (...) {
         return false;
     }
 }
 
-/// Returns by how much the piece exceeds the request, or -1 if it is too small, or if too much
-/// memory is wasted already.
+/// Returns the difference between the piece's size and the request. Returns -1 if the piece is too
+/// small, or if using it would waste too much memory in total.
 std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
                          const DeviceMemory& memory) noexcept {
     if (piece.bytes == size) [[likely]]
@@ -55,7 +56,7 @@ std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
                : -1;
 }
 
-/// Returns whether the host must not access the cached memory of the device's streams.
+/// Returns whether cached memory on the device is marked as inaccessible (by AddressSanitizer).
 bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
 
 void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
@@ -65,7 +66,7 @@ void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
     if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
 }
 
-/// Returns null if the stream has none cached.
+/// Finds a piece in the stream's own cache. Returns null if there is none.
 MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
                       std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(kept.device);
@@ -76,7 +77,7 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
     MemoryPiece* at = list.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
-        // Memory shortage may have left another stream's piece in the list.
+        // After a shortage of memory, the list may contain a piece of another stream.
         if (excess >= 0 && (at->key == key || has_ended(at->key))) {
             MemoryPiece& piece = kept.take(list, before);
             ++kept.hits;
@@ -89,7 +90,7 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
     return nullptr;
 }
 
-/// Returns whether work enqueued on the stream from now on is ordered after all uses of the piece.
+/// Returns whether the stream's later work is ordered after all uses of the piece.
 bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
     if (has_ended(piece.key)) return true;
     const StreamUse owner = use_of(piece.key);
@@ -97,19 +98,19 @@ bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept 
            stream.waited.covers(owner.id, piece.submissions);
 }
 
-/// Memory that other streams cache.
+/// The result of searching the memory that other streams cache.
 struct Found {
     MemoryPiece* usable = nullptr;
-    MemoryPiece* unused = nullptr;  ///< its owner has not used it for long
+    MemoryPiece* unused = nullptr;  ///< a piece that its owner has not used for long
 };
 
-/// Returns the number of bytes of unsuccessful searches after which others may take memory that its
-/// owner does not use.
+/// Returns how many bytes must be searched for in vain before a stream may take memory that another
+/// stream does not use.
 std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
     return memory.most_kept.load(std::memory_order_relaxed) / 16;
 }
 
-/// Searches another stream's cached memory. Call it with both locks held.
+/// Searches the memory that another stream caches. Call it with both locks held.
 Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
                 std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(stream.device);
@@ -134,7 +135,8 @@ Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
     return {.unused = &kept.take(list, nullptr)};
 }
 
-/// Searches the cached memory of a few streams: those that were searched longest ago.
+/// Searches the cached memory of a few other streams. Begins with the stream that was searched
+/// longest ago.
 Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::size_t bytes,
                      std::size_t size) noexcept {
     DeviceMemory& memory = memory_of(own.device);
@@ -156,7 +158,8 @@ Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::siz
     return {};
 }
 
-/// Reserves a part of the device's limit for more memory. Call it with the lock held.
+/// Increases the share of the device's limit, so that `bytes` more can be cached. Returns false if
+/// the limit is reached. Call it with the lock held.
 bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
     constexpr std::size_t unit = 1 << 20;
     DeviceMemory& memory = memory_of(kept.device);
@@ -176,7 +179,7 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     KeptMemory* const kept = kept_by(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
-    // The stream may have ended meanwhile, and its record may belong to another stream.
+    // The stream may have ended meanwhile. Then its record may belong to another stream.
     if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
         stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
@@ -191,14 +194,15 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
 
 bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     if (!keeps(stream)) return false;
-    // ThreadSanitizer sees accesses to freed memory only if the stream frees it.
+    // ThreadSanitizer detects accesses to freed memory only if the memory is freed on the stream.
     if (tsan::is_here() && stream.device.is_cpu()) return false;
-    // Pending work may use the memory. Poisoning it would have to run on the stream, in order.
+    // Poisoning must not precede pending work that uses the memory. It would have to run on the
+    // stream.
     if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (use_of(key).id != id) return false;
     const std::size_t most = memory_of(stream.device).most_kept.load(std::memory_order_relaxed);
-    if (piece.bytes > most) return false;  // caching it would evict all other pieces for no benefit
+    if (piece.bytes > most) return false;  // caching it would evict all other pieces
     Kept done = try_keep(stream, key, piece);
     if (done == Kept::yes) [[likely]]
         return true;
@@ -215,7 +219,8 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     return done == Kept::yes || done == Kept::yes_unlisted;
 }
 
-/// Returns the user that is ordered after all work of the other users, or null.
+/// Returns the user that is ordered after all work of the other users. Returns null if there is
+/// none.
 const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
     if (users.size() == 1) [[likely]]
         return users[0].stream->device == device ? &users[0] : nullptr;
@@ -242,7 +247,7 @@ bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> 
     return true;
 }
 
-/// Frees a cached piece of a stream. Returns it to `kept` if there is no memory for that.
+/// Frees a cached piece. If freeing fails because memory is exhausted, puts it back into `kept`.
 void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
     if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
     const StreamUse owner = use_of(piece.key);
@@ -251,7 +256,7 @@ void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
     kept.put(piece);
 }
 
-/// Frees all cached memory. Returns whether there was any.
+/// Frees all memory that the object caches. Returns whether it cached any.
 bool give_all_back(KeptMemory& kept) noexcept {
     MemoryPiece* all = nullptr;
     {
@@ -269,7 +274,7 @@ bool give_all_back(KeptMemory& kept) noexcept {
     return was_any;
 }
 
-/// Returns a record for new memory. Returns null if no memory is left for one.
+/// Returns a record for new memory. Returns null if memory is exhausted.
 MemoryPiece* new_piece() noexcept {
     constexpr std::size_t slab = 64;
     if (MemoryPiece* const piece = pieces.take()) return piece;

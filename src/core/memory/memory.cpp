@@ -1,4 +1,4 @@
-// Blocks: allocation, waiting for their users, and freeing.
+// Blocks: allocates and frees them, and waits for their users.
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -28,7 +28,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Blocks whose memory could not be freed, because freeing takes memory too. Linked by next_kept.
+/// Blocks that could not be freed, because freeing itself needs memory. Linked by next_kept.
 constinit std::atomic<Block*> unfreed{nullptr};
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
@@ -41,8 +41,8 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     return bytes;
 }
 
-/// Reports an allocation or a free. `stream` is null for memory of the host, and shared memory.
-/// Memory that a capture allocates is for the launches of its graph.
+/// Reports an allocation or a free. `stream` is null for host memory and shared memory. If a
+/// capture allocates memory, `for_graph` is true, because the launches of its graph use it.
 void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceLocation& where,
                    bool for_graph = false, bool from_own_cache = false) noexcept {
     const OpAccess access = access_of({block.data, block.bytes}, &block, AccessMode::write);
@@ -61,8 +61,9 @@ OpAccess all_of(const Block& block) noexcept {
     return access_of({block.data, block.bytes}, &block, AccessMode::read);
 }
 
-/// Reports that the memory's users are ordered before the stream, including ended users, for which
-/// there was no wait to report. `stream` is null for the host. `first`: see notify_after_others().
+/// Reports that the stream is ordered after all users of the memory. This includes users that have
+/// ended, for which no wait was reported. `stream` is null for the host. For `first`, see
+/// notify_after_others().
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
                         const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
     const OpInfo op{.kind = OpKind::after_users,
@@ -75,8 +76,8 @@ void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason
     else notify(op);
 }
 
-/// Reports memory from a backend's own allocator. If it is reused, the host is ordered after all
-/// uses by its former owners.
+/// Reports memory from a backend's own allocator. If the memory was used before, also reports that
+/// the host is ordered after all uses by its former owners.
 void notify_allocated(Block& block, bool is_reused, const SourceLocation& where) noexcept {
     const OpAccess former{{block.data, block.bytes}};
     if (is_reused) notify_after_users(nullptr, former, WaitReason::free_memory, where);
@@ -232,8 +233,8 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
 
 void release(Block& block) noexcept {
     if (block.owners.load(std::memory_order_acquire) != 1) {
-        // Called before this owner is removed, because afterwards another one may free the block at
-        // any time.
+        // Must precede removing this owner: without it, another owner could free the block at any
+        // time.
         offer_to_capture(block);
         if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     }
@@ -243,7 +244,7 @@ void release(Block& block) noexcept {
 
 namespace {
 
-/// Returns false, and changes nothing, if there is no memory for it.
+/// Frees the memory of a block. If memory for this is exhausted, returns false and changes nothing.
 bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept {
     if (block.data == nullptr) return true;
     Backend& backend = backend_of(block.device.kind());
@@ -285,7 +286,7 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     StreamUse few[Block::inline_users];
     const std::span<const StreamUse> users = final_users(block, few);
     if (keep_for_batch(block, users, sent)) {
-        block.owners.store(1, std::memory_order_relaxed);  // now the batch owns it
+        block.owners.store(1, std::memory_order_relaxed);  // the batch is now the owner
         return;
     }
     if (is_observed())
@@ -361,7 +362,7 @@ void settle(const Block* block, const SourceLocation& where) {
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
             else done->see();
         } else if (!use.is_same()) {
-            backend.synchronize_use(use, where);  // the record belongs to another stream now
+            backend.synchronize_use(use, where);  // the record now belongs to another stream
         } else {
             HostWait wait("wait for the memory's users", use, where, WaitReason::copy);
             backend.synchronize_use(use, where);
@@ -394,8 +395,8 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     if (block.kind == MemoryKind::pinned) return true;
     if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind())
         return false;
-    // Imported memory is mapped for one device. CUDA does not document whether others can access
-    // it.
+    // Imported memory is mapped for one device. CUDA does not document whether other devices can
+    // access it.
     if (block.origin == MemoryOrigin::imported) return block.device == stream.device;
     if (block.origin != MemoryOrigin::pool)
         return stream.backend->has_access(AccessKind::peer, stream.device.index(),

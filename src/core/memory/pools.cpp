@@ -1,4 +1,4 @@
-// The pools of devices, together with the memory that streams cache.
+// The devices' memory pools. Their figures account for the memory that streams cache.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace heddle {
 
 namespace detail {
 namespace {
-/// Filled before main() begins, or while a library is loaded.
+/// Filled before main() begins, or when a library is loaded.
 constinit TrimStep* first_step = nullptr;
 }  // namespace
 
@@ -29,7 +29,7 @@ void TrimStep::run_all(Device device) noexcept {
 using detail::backend_of;
 
 namespace {
-/// Returns the usage without cached memory, which the pool counts although it is not in use.
+/// Subtracts cached memory from the usage: the pool counts it, although no array uses it.
 PoolUsage usage_without(const detail::KeptTotals& kept, PoolUsage usage) noexcept {
     usage.used -= std::min(usage.used, kept.bytes);
     usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));

@@ -1,4 +1,4 @@
-// Size classes of memory: sizes that can replace each other (docs/adr/0052).
+// Size classes of memory. Sizes in one class can replace each other (docs/adr/0052).
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace heddle::detail {
 inline constexpr std::size_t kept_size_end = std::size_t{1} << 40;
 inline constexpr int size_class_count = 256;
 
-/// Returns the size of the memory to allocate for `bytes` bytes: at most 1/64 more, or the next
+/// Returns how much memory to allocate for `bytes` bytes. This is at most 1/64 more, or the next
 /// multiple of 64.
 constexpr std::size_t whole_size(std::size_t bytes) noexcept {
     const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 64);
     return (bytes + step - 1) / step * step;
 }
-/// Returns the class of a whole_size() below kept_size_end. The largest size of a class is less
-/// than 9/8 of the smallest.
+/// Returns the class of a size, which must be a result of whole_size() below kept_size_end. The
+/// largest size of a class is less than 9/8 of the smallest one.
 constexpr int size_class(std::size_t size) noexcept {
     if (size < 512) return static_cast<int>(size / 64);
     const int power = static_cast<int>(std::bit_width(size)) - 1;

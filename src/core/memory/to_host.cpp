@@ -1,4 +1,4 @@
-// to_host(): the stream whose work it waits for.
+// to_host(): chooses the stream whose work it waits for.
 #include "core/base/errors.hpp"
 #include "core/memory/block_index.hpp"
 #include "core/memory/copy.hpp"
@@ -23,7 +23,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     if (owner == nullptr && data != nullptr) owner = find_block(data);
     const StreamRef stream = current_stream(place_of(owner, data).device);
     check_not_capturing(record_of(stream), "to_host", where);
-    // Users of the block may still be writing to it.
+    // Other streams that use the block may still be writing to it.
     if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
     return stream;
 } catch (...) {

@@ -12,14 +12,14 @@ namespace heddle::detail {
 
 namespace {
 
-/// The users of a block beyond the first few: a hash set of keys, at most half full. Read without a
-/// lock and changed under `users_lock`. A table that became too small is kept until the block is
-/// freed, because another thread may be reading it.
+/// The users of a block, except for the first few: a hash set of keys that is at most half full. It
+/// is read without a lock, and changed with `users_lock` held. A table that became too small is
+/// kept until the block is freed, because another thread may still be reading it.
 struct UserTable {
     explicit UserTable(std::size_t slots) : keys(slots), uses(slots + Block::inline_users) {}
 
     std::vector<std::atomic<std::uint64_t>> keys;  ///< 0 for a free slot
-    std::vector<StreamUse> uses;                   ///< room for final_users()
+    std::vector<StreamUse> uses;                   ///< space that final_users() fills
     std::size_t used = 0;
     std::unique_ptr<UserTable> older;
 
@@ -28,7 +28,7 @@ struct UserTable {
     }
     struct Search {
         bool found;
-        std::size_t read;  ///< number of places read
+        std::size_t read;  ///< how many places were read
     };
     Search find(std::uint64_t key) const noexcept {
         for (std::size_t i = place_of(key), read = 1;; i = (i + 1) & (keys.size() - 1), ++read) {
@@ -50,17 +50,17 @@ UserTable* table_of(const Block& block) noexcept {
     return static_cast<UserTable*>(block.more_users.load(std::memory_order_acquire));
 }
 
-/// Guards changes to the users of all blocks. Locked when a stream first uses a block.
+/// Guards changes to the users of all blocks. It is acquired when a stream first uses a block.
 constinit SpinLock users_lock;
 const ForkRegistration block_users_registered{ForkOrder::block_users, users_lock};
 
-/// Returns whether the user can be removed: no wait and no failure depends on it.
+/// Returns whether the user can be removed, because neither a wait nor a failure depends on it.
 bool is_over(std::uint64_t key) noexcept {
     return has_ended(key) && failure_left_by(key) == nullptr;
 }
 
-/// Adds the key to the block's table. If the table would have to grow, first removes users whose
-/// work has ended. Call with `users_lock` held.
+/// Adds the key to the block's table. Before the table grows, removes users whose work has ended.
+/// Call it with `users_lock` held.
 void add_to_table(Block& block, std::uint64_t key) {
     constexpr std::size_t smallest = 16;
     UserTable* table = table_of(block);
@@ -73,7 +73,8 @@ void add_to_table(Block& block, std::uint64_t key) {
                     one != 0 && !is_over(one))
                     kept.push_back(one);
         if (table != nullptr && 4 * (kept.size() + 1) <= table->keys.size()) {
-            // A thread that reads the table now may miss its key; it then takes the lock.
+            // A thread that is just reading the table may not find its key. It then acquires the
+            // lock.
             for (auto& slot : table->keys) slot.store(0, std::memory_order_relaxed);
             table->used = 0;
         } else {
@@ -95,7 +96,7 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
     const auto key_at = [&](int i) { return block.users[i].load(std::memory_order_relaxed); };
-    int place = 0;  // its own, else the first free one
+    int place = 0;  // the key's own place; otherwise the first free one
     while (place < Block::inline_users && key_at(place) != key) ++place;
     const bool is_known = place < Block::inline_users;
     if (!is_known) place = 0;
@@ -111,7 +112,7 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
                         std::memory_order_relaxed);
     block.users[place].store(key, std::memory_order_release);
 } catch (...) {
-    rethrow_as_error("", {});  // the caller that uses the block is unknown here
+    rethrow_as_error("", {});  // the name of the calling function is not available here
 }
 
 bool has_ended_users(const Block& block) noexcept {
@@ -149,8 +150,9 @@ Users::Users(const Block& block) {
 }
 
 namespace {
-/// Returns the user's failure, if it affects the memory. `writes`: whether the user writes the
-/// memory. Failures of ended readers are not available, and have no effect.
+/// Returns the user's failure if it affects the memory. `writes` is true if the user writes the
+/// memory. If a user only read the memory and has ended, its failure is unavailable, and has no
+/// effect.
 Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
     const StreamUse use = use_of(key);
     if (use.stream->has(stream_flag::forked)) return nullptr;
@@ -162,7 +164,7 @@ Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
             (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
-    // Once the record has another fate, the failure is stored here.
+    // If the record has another fate by now, the failure was stored separately.
     return writes ? failure_left_by(key) : nullptr;
 }
 }  // namespace

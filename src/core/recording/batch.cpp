@@ -1,4 +1,4 @@
-// Batches: launches the recorded tape as a graph, if possible with one from an earlier run.
+// Batches: launches the recorded tape as a graph. Reuses a graph of an earlier run if possible.
 #include <heddle/recording/batch.hpp>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool BatchRun::find(const Tape& tape) noexcept {
         std::rotate(found, found + 1, entries_.end());
         return true;
     };
-    // The most recently used one is the likeliest match, so it is tried first.
+    // Tries the most recently used entry first, because it matches most often.
     for (auto i = entries_.end(); i != entries_.begin();)
         if ((--i)->tape->equals(tape)) return last_use(i);
     for (auto i = entries_.end(); i != entries_.begin();)
@@ -33,8 +33,8 @@ bool BatchRun::find(const Tape& tape) noexcept {
     return false;
 }
 
-/// Updates the graph. Returns the number of changed operations. If it throws, the graph is partly
-/// changed.
+/// Updates the entry's graph to the tape. Returns the number of changed operations. If it throws,
+/// the graph may be partly changed.
 std::size_t BatchRun::update(Entry& entry, const TapeOwner& tape, const SourceLocation& where) {
     std::size_t changed = 0;
     const std::unique_ptr<NodeData, void (*)(NodeData*)> unused(
@@ -73,11 +73,12 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
     if (is_like && entries_.back().tape->equals(*tape)) {
         const FunctionMark functions;
         entries_.back().exec->launch_batch(what.parts, what.begins, what.marks, where);
-        // A replayed tape is plain bytes: clearing it calls no destructor of a user's closure.
+        // Clearing an equal tape calls no destructors: such a tape has only plain bytes, no
+        // closures with destructors.
         tape->clear();
         return note(How::replayed, "the same as an earlier time", 0);
     }
-    // A graph is remembered only after a launch that matches the remembered tape.
+    // The graph and its tape are stored only after a successful launch, so that they always match.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
     How how = How::instantiated;
@@ -89,7 +90,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
     try {
         if (is_like && remembered_ > 1 && entries_.back().before &&
             entries_.back().before->equals(*tape)) {
-            // If arguments alternate between two sets, each set gets a graph.
+            // The arguments alternate between two sets, so each set gets its own graph.
             why = "arguments that alternate get a graph each";
         } else if (is_like) {
             made = std::move(entries_.back());
@@ -147,7 +148,7 @@ void BatchRun::end_scope() noexcept try {
     if (missed_.empty()) missed_by_ = stream_->display_name();
     missed_ = std::move(other);
 } catch (...) {
-    // If out of memory, there is no report.
+    // If memory is exhausted, the report is omitted.
 }
 
 void BatchRun::report_useless() noexcept try {
@@ -170,7 +171,7 @@ void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t rec
                 entry.shape = std::make_shared<const ShapeData>(
                     *graph_of(entry.tape.shared(), origin.device, where));
         } catch (...) {
-            // Observers then do not see the nodes.
+            // If memory is exhausted, observers do not see the nodes.
         }
         op.recording = recording;
         op.shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr;
@@ -211,7 +212,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 Batch::~Batch() { delete_run(run_); }
 
 namespace {
-/// Locks the recorder of the scope that uses the batch, if there is one: other threads may be
+/// Locks the recorder of the scope that uses the batch, if there is one. Other threads may be
 /// flushing it.
 std::unique_lock<detail::RecorderLock> guard(const detail::BatchRun& run) noexcept {
     return run.recorder != nullptr ? std::unique_lock(run.recorder->lock)
@@ -236,7 +237,7 @@ void Batch::clear() noexcept {
 }
 
 namespace {
-/// Returns why a stream cannot be recorded, or null if it can.
+/// Returns why the stream cannot be recorded. Returns null if it can.
 const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
     using namespace detail;
     if (stream.has(stream_flag::recording))
@@ -289,7 +290,8 @@ void ScopedBatch::end(Where where) try {
     detail::BatchRecorder* const recorder = std::exchange(recorder_, nullptr);
     run.open = false;
     if (recorder == nullptr) return;
-    // Resets `recorder` even if finish() throws: no other thread uses the batch any more.
+    // Resets `recorder` at the end, even if finish() throws. From then on, no other thread uses the
+    // batch.
     const std::unique_ptr<detail::BatchRun, void (*)(detail::BatchRun*)> alone(
         &run, [](detail::BatchRun* one) { one->recorder = nullptr; });
     detail::BatchRecorder::finish(*recorder, where);

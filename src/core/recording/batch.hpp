@@ -1,4 +1,4 @@
-// The memory of a Batch: the tapes of earlier runs, and the graphs made of them.
+// The memory of a Batch: the tapes of earlier runs, and the graphs made from them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace heddle::detail {
 
-/// The state of a Batch: remembered tapes, each with the graph made of it.
+/// The state of a Batch: remembered tapes, each with the graph made from it.
 class BatchRun {
 public:
     explicit BatchRun(BatchOptions options)
@@ -28,10 +28,10 @@ public:
         std::span<const PartBegin> begins;
         std::span<PartMark> marks;
     };
-    /// Launches the tape on the stream of the first part, and leaves an empty tape in its place.
-    /// `recording` is the recorder's id. Moves objects that must be destroyed, perhaps with users'
-    /// closures, to `garbage`, which must have room. If it throws, the tape is unchanged and no
-    /// work has been enqueued.
+    /// Launches the tape on the stream of the first part, and replaces it with an empty tape.
+    /// `recording` is the recorder's id. Some objects may contain users' closures and must be
+    /// destroyed later: moves them to `garbage`, which must have room for them. If this function
+    /// throws, the tape is unchanged and no work has been enqueued.
     void launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                 const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage);
     std::size_t size() const noexcept { return entries_.size(); }
@@ -39,44 +39,45 @@ public:
 
     BatchResult last;
     bool open = false;  ///< whether a ScopedBatch uses it
-    /// That scope's recorder. Other threads may launch meanwhile, with its lock held; they do not
-    /// read this.
+    /// The recorder of that scope. Other threads may launch meanwhile, with the recorder's lock
+    /// held, but they do not read this member.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
 
-    /// Call them when a scope begins to record and when it has ended.
+    /// To be called when a scope begins to record, and when it has ended.
     void begin_scope(StreamRecord& stream, const SourceLocation& where);
     void end_scope() noexcept;
-    /// Reports that no scope recorded any work, if work was enqueued on other streams meanwhile.
+    /// Reports a useless batch: no scope has recorded any work, although work was enqueued on other
+    /// streams.
     void report_useless() noexcept;
 
 private:
     struct Entry {
-        TapeOwner tape;    ///< the work that the graph runs now
-        TapeOwner before;  ///< its work before the last update
+        TapeOwner tape;    ///< the work that the graph contains now
+        TapeOwner before;  ///< the graph's work before the last update
         std::shared_ptr<GraphExec> exec;
-        /// For observers; null if no observer was present so far.
+        /// For observers. Null until an observer was present.
         std::shared_ptr<const ShapeData> shape;
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
     void tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t recording,
                      const SourceLocation& where) noexcept;
-    /// Moves the entry that fits best to the end. Returns false if there is none.
+    /// Finds the entry that fits best, and moves it to the end. Returns false if none fits.
     bool find(const Tape& tape) noexcept;
     std::size_t update(Entry& entry, const TapeOwner& tape, const SourceLocation& where);
 
     std::size_t remembered_;
-    std::vector<Entry> entries_;  ///< least recently used first
+    std::vector<Entry> entries_;  ///< ordered by last use, the most recent last
 
-    // Used until a scope has recorded work.
+    // For report_useless(): these members are updated until a scope has recorded work.
     bool has_recorded_ = false;
     std::size_t scopes_ = 0;
     Elsewhere elsewhere_;
     StreamRecord* stream_ = nullptr;
-    std::string missed_;        ///< a stream with work that a scope did not record; or empty
-    std::string missed_by_;     ///< the stream of that scope
-    SourceLocation missed_at_;  ///< that scope
+    std::string missed_;        ///< name of a stream whose work a scope did not record, or empty
+    std::string missed_by_;     ///< name of the stream on which that scope began
+    SourceLocation missed_at_;  ///< where that scope began
     NodeData scratch_;
 };
 

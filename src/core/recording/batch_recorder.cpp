@@ -22,7 +22,8 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
                                     const SourceLocation& where) {
     BatchRecorder& batch = batches.take();
     {
-        // Other threads may still access the recorder as an earlier batch.
+        // The recorder may have been used by an earlier batch, so other threads may still access
+        // it.
         const std::lock_guard guard(batch.lock);
         batch.run_ = &run;
     }
@@ -54,7 +55,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
             failure = std::current_exception();
         }
         batch.tell_abandoned(where);
-        // Called with the lock still held, so that no operation is recorded in between.
+        // The lock is still held, so no operation is recorded after the flush.
         batch.end();
         batch.run_ = nullptr;
         {
@@ -68,7 +69,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
 }
 
 void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
-    // There is no tape if the batch could not begin.
+    // If the batch could not begin, it has no tape.
     if (!is_observed() || !tape || tape->is_empty()) [[likely]]
         return;
     notify({.kind = OpKind::abandon,
@@ -78,7 +79,7 @@ void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
             .where = where});
 }
 
-/// Moves all blocks kept so far to `garbage`.
+/// Moves all blocks that keep() has stored so far to `garbage`.
 void BatchRecorder::collect_kept() noexcept {
     const std::lock_guard guard(kept_lock_);
     Block** last = &garbage.blocks;
@@ -101,16 +102,16 @@ const Recorder::Participant* BatchRecorder::base_of(const Participant& one) cons
     return base.stream_id == one.base_id && takes_part(base) ? &base : nullptr;
 }
 
-/// Returns whether no work was natively enqueued on the stream since it joined or the tape was last
-/// submitted. Another thread can enqueue work if it read the stream's flags before the stream
-/// joined.
+/// Returns whether no work was natively enqueued on the stream since it joined, or since the last
+/// flush if that was later. Such work exists if another thread read the stream's flags before the
+/// stream joined.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
     return stream.place == 0 ||
            participant(stream).given == stream.submissions.load(std::memory_order_acquire);
 }
 
-/// Returns whether the stream's first `given` submissions are ordered before further work on the
-/// batch's first stream. Sets `past` to them, as far as they may still fail.
+/// Returns whether the stream's first `given` submissions are ordered before all further work of
+/// the batch's first stream. If these submissions can still fail, `past` identifies them.
 bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
@@ -129,8 +130,8 @@ bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, Stream
     return true;
 }
 
-/// Notes that the stream's first `given` submissions are ordered before further work on the batch's
-/// first stream.
+/// Records that the stream's first `given` submissions are ordered before all further work of the
+/// batch's first stream.
 void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
                                  CompletionRef reached) noexcept {
     {
@@ -155,9 +156,9 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
         detach(participant(stream));
 }
 
-/// Flushes if the first stream leaves: without that stream, the batch records no more work. Also
-/// flushes for a stream with recorded work. The stream must end after that work, with its failure,
-/// and waits for the stream's device must cover it.
+/// Flushes if the first stream leaves, because the batch cannot record without it. Also flushes if
+/// the leaving stream has recorded work, for three reasons: the stream must not end before that
+/// work. It must receive the work's failure. And waits for its device must cover the work.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {
@@ -175,8 +176,8 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     }
 }
 
-/// Does not flush if the base inherits the failure of the branch and is a user of the branch's
-/// arrays.
+/// Does not flush if `base` has joined the branch. Then `base` receives the branch's failures, and
+/// it counts as a user of the branch's arrays.
 void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexcept {
     Participant& one = participant(stream);
     const Participant* const joined_by = base_of(one);
@@ -184,7 +185,7 @@ void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexc
     else leave(stream);
 }
 
-/// The first stream stays until the batch ends: the batch runs on it.
+/// The first stream never leaves early, because the batch runs on it.
 void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
     Participant& one = participant(stream);
     const auto own = static_cast<std::uint32_t>(stream.place);
@@ -211,21 +212,22 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
     if (!attach(stream, std::move(at), nullptr, where)) return false;
     participants.back().past = std::move(past);
     if (participants.back().given == given) return true;
-    detach(participants.back());  // another thread has just enqueued work on it
+    detach(participants.back());  // meanwhile, another thread enqueued on the stream
     participants.pop_back();
     return false;
 }
 
 void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                                 const SourceLocation& where) {
-    // A flush orders all participants after work that was natively enqueued on any of them.
+    // If work was natively enqueued on one of the streams, a flush is needed: it orders all
+    // participants after that work.
     if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
     else merge(participant(waiter).at, point);
 }
 
-/// Appends the operations to the tape that a launch needs besides the recorded ones.
+/// Appends operations that were not recorded but that the launch needs.
 void BatchRecorder::complete_tape(const SourceLocation& where) {
-    // Marks of live events become nodes: after the launch, waits need a real record.
+    // Makes a node for each mark of a live event. After the launch, waits need a real record.
     for (Mark& mark : marks) {
         if (mark.op >= 0) mark.node = static_cast<std::uint32_t>(mark.op);
         if (mark.event == nullptr || mark.op >= 0) continue;
@@ -234,9 +236,9 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
         for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
     if (!tape->is_empty()) return;
-    // An empty tape still needs a launch if a stream has waited for another's earlier work, or for
-    // memory that the first one has allocated. It is also needed if another thread has enqueued
-    // work that must precede the next operations.
+    // An empty tape must be launched in three cases. A stream has waited for earlier work of
+    // another stream. A stream uses memory that the first stream has allocated. Or another thread
+    // has enqueued work that must precede the next operations.
     for (std::uint32_t i = 0; i < participants.size(); ++i) {
         if (i != 0 && !takes_part(participants[i])) continue;
         if (is_clean(*participants[i].stream) && (i == 0 || !participants[i].at.allocated) &&
@@ -247,11 +249,12 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
     }
 }
 
-/// Notes that the part of a participant other than the first has been launched.
+/// Updates a participant other than the first after its part was launched.
 void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
                                    const SourceLocation& where) noexcept {
     StreamRecord &stream = *one.stream, &origin = *first.stream;
-    // A stream that has waited for all of the first one's part need not wait for it again.
+    // If this part is ordered after everything in the first part, the stream need not wait for the
+    // first stream again.
     if (std::ranges::includes(part.tail, first.tail) &&
         std::ranges::includes(part.begins, first.begins))
         stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_given);
@@ -266,7 +269,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
                     where);
 }
 
-/// Notes that the tape has been launched: further work of all participants is ordered after it.
+/// Updates all participants after the tape was launched. Their further work is ordered after it.
 void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) noexcept {
     const std::uint64_t given = first.submissions.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -278,7 +281,8 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
     marks.clear();
     begins.clear();
-    // The first participant is processed last: the others compare their parts with its part.
+    // Processes the first participant last, because the parts of the others are compared with its
+    // part.
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;
@@ -289,14 +293,15 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
         if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
         one.at.tail.clear();
         one.at.allocated = false;
-        one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // has room
+        one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // cannot fail: it has capacity
         if (i == 0 || (!one.leaves && is_recordable(*one.stream))) continue;
         garbage.pasts.push_back(std::exchange(one.past, {}));
         detach(one);
     }
 }
 
-/// Drops participants that have left. Call it after a flush: no operation uses their indices.
+/// Removes participants that have left. Call it only after a flush, when no operation uses their
+/// indices.
 void BatchRecorder::forget_left() noexcept {
     const auto has_past = [](const StreamPart::Past& past) {
         return past.fate != nullptr || past.reached;
@@ -313,8 +318,8 @@ void BatchRecorder::flush(const SourceLocation& where) {
     const std::size_t begun = begins.size();
     try {
         complete_tape(where);
-        // Work that another thread natively enqueued on a participant precedes the tape. That
-        // happens if the thread read the stream's flags before the stream joined.
+        // If another thread natively enqueued work on a participant, that work precedes the tape.
+        // This happens if the thread read the stream's flags before the stream joined.
         for (std::uint32_t i = 1; i < participants.size(); ++i) {
             Participant& one = participants[i];
             if (!takes_part(one) || is_clean(*one.stream)) continue;
@@ -334,7 +339,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
     collect_kept();
     forget_left();
     if (is_recordable(*first)) return;
-    // No more work can be recorded, for example because the first stream has failed.
+    // The first stream cannot record any more, for example because it has failed.
     for (Participant& one : participants) detach(one);
 }
 
@@ -384,13 +389,13 @@ StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& wher
 void order_after_allocation(StreamRecord& stream, StreamRecord& on, const SourceLocation& where) {
     {
         const Recorded r(stream);
-        if (r && r->is_capture()) return;  // launches of the graph wait for users of its memory
+        if (r && r->is_capture()) return;  // a launch of the graph waits for the memory's users
         if (r && static_cast<BatchRecorder&>(*r).origin() == &on) {
             r->participant(stream).at.allocated = true;
             return;
         }
     }
-    order_after_enqueued(stream, on, where);  // another thread made the stream leave the batch
+    order_after_enqueued(stream, on, where);  // `stream` is not in a batch, or has just left it
 }
 
 }  // namespace heddle::detail

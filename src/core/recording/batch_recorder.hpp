@@ -1,5 +1,5 @@
-// Open batches: recorders whose tape is launched as a graph whenever its work is needed.
-// recorded_calls.cpp records the operations; batch.cpp launches a tape.
+// Open batches: recorders that launch their tape as a graph as soon as other code needs its work.
+// recorded_calls.cpp records the operations, and batch.cpp launches the tape.
 #pragma once
 
 #include "core/recording/batch.hpp"
@@ -10,8 +10,8 @@ namespace heddle::detail {
 class BatchRecorder final : public Recorder {
 public:
     static BatchRecorder& start(StreamRecord& stream, BatchRun& run, const SourceLocation& where);
-    /// Flushes and ends the batch. If flushing throws, the batch has ended all the same, and work
-    /// that was still on the tape is lost. Takes the lock.
+    /// Flushes and ends the batch. If flushing throws, the batch has still ended, and work left on
+    /// the tape is lost. Acquires the lock.
     static void finish(BatchRecorder& batch, const SourceLocation& where);
 
     bool is_capture() const noexcept override { return false; }
@@ -29,7 +29,7 @@ public:
     bool keep(Block& block) noexcept override;
     void note_batch_use(StreamRecord& stream, Block& block, bool writes) override;
 
-    /// Returns the stream on which the batch began, or null if it has left.
+    /// Returns the stream on which the batch began. Returns null if that stream has left.
     StreamRecord* origin() const noexcept;
 
 protected:
@@ -37,7 +37,8 @@ protected:
 
 private:
     bool takes_part(const Participant& one) const noexcept;
-    /// Returns the participant that will join this one, or null.
+    /// Returns the participant that will join `one`, which is a branch. Returns null if there is
+    /// none.
     const Participant* base_of(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
     bool is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
@@ -50,14 +51,16 @@ private:
     void note_sent(StreamRecord& origin, const SourceLocation& where) noexcept;
     void forget_left() noexcept;
     void collect_kept() noexcept;
-    /// Reports to observers that the work on the tape will not run, if there is any.
+    /// Reports to observers that the work left on the tape will not run. Reports nothing for an
+    /// empty tape.
     void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
-    // For the launch in progress.
+    // Used by the launch in progress.
     std::vector<StreamPart> parts_;
     std::vector<PartMark> sent_marks_;
-    SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock
+    /// Guards the next two members; a thread that holds it never waits for the recorder's lock.
+    SpinLock kept_lock_;
     Block* kept_ = nullptr;  ///< blocks to free after the next flush; linked by Block::next_kept
     bool keeps_ = false;     ///< true while the batch is open
 };

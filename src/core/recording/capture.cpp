@@ -23,7 +23,8 @@ using detail::StreamRecord;
 
 namespace {
 
-/// Ends the capture, even if it throws. Returns the captured work as a graph.
+/// Ends the capture, and returns the captured work as a graph. The capture ends even if this
+/// throws.
 std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join,
                                   const SourceLocation& where) {
     const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
@@ -114,7 +115,7 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 }
 }  // namespace
 
-// Exceptions of the body propagate unchanged.
+// An exception of the body is passed on unchanged.
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::handed_out))

@@ -67,8 +67,8 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 one.stream->backend->drop_foreign(*one.stream);
             one.external = false;
         }
-        // A launch completes when all nodes have. So `join` adds no edges; it only skips this
-        // check.
+        // With `join`, the check is skipped, and no edges are needed. A launch is complete when all
+        // nodes are, so it includes streams that were not joined.
         if (const std::string names =
                 join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
             !names.empty())
@@ -77,7 +77,8 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
                 "these streams took part in the capture and did not come back: {}. Let the first "
                 "stream wait for them (wait_stream), or capture with {{.join = true}}",
                 names);
-        // Launches record the events that are nodes. The other events still name this capture.
+        // An event that became a node is recorded by each launch of the graph, so it leaves the
+        // capture. All other events still belong to the capture.
         for (Mark& mark : marks) {
             if (mark.event == nullptr) continue;
             if (mark.op >= 0) {
@@ -93,8 +94,8 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         taken = std::exchange(tape, std::move(fresh));
     }
     std::unique_ptr<GraphData> graph = graph_of(taken.shared(), device, where, streams);
-    // Each launch uses the declared memory. Any node can name it, since a launch counts as one use
-    // of all memory that its graph uses.
+    // Each launch of the graph uses the declared memory. A launch counts as one use of all of the
+    // graph's memory, so any node can list the declared blocks.
     if (!graph->nodes.empty()) graph->nodes.back()->declared = std::move(declared);
     return graph;
 }
@@ -138,7 +139,7 @@ bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call
 
 bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char* call,
                            const SourceLocation& where) {
-    if (is_captured(stream)) return false;  // in another capture: the caller throws
+    if (is_captured(stream)) return false;  // the stream is in another capture: the caller throws
     if (stream.backend->capture_id(stream) != 0)
         usage_error({call, where, stream},
                     "the stream is in another capture already, begun natively");
@@ -147,8 +148,8 @@ bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char*
                     "a stream of a CUDA device cannot take part in a capture that began on a CPU "
                     "stream: begin it on the CUDA stream");
     for (;;) {
-        // Flushes a batch of the stream, which resumes after the capture. Lock order: a capture's,
-        // then a batch's.
+        // If a batch records the stream, flushes it. The batch resumes after the capture. Lock
+        // order: first a capture's lock, then a batch's.
         const Recorded batch(stream);
         if (batch && batch->is_capture()) return false;
         if (batch) batch->flush(where);
@@ -172,14 +173,14 @@ Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
         if (spare->block->device != stream.device || spare->block->bytes < bytes ||
             spare->block->bytes / 2 > bytes)
             continue;
-        // Reuses memory only if all its uses precede the next operation anyway: more memory is
-        // cheaper than an extra dependency.
+        // Reuses memory only if the next operation is ordered after all uses in any case. Using
+        // more memory costs less than an additional dependency.
         if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; }))
             continue;
         Block* const block = spare->block;
         spares_.erase(spare);
         block->owners.fetch_add(1, std::memory_order_relaxed);
-        // A dependent kernel could write to the block while earlier kernels still use it.
+        // The next kernel must not overlap earlier ones, which may still use the block.
         participant(stream).own = -1;
         return block;
     }
@@ -205,7 +206,7 @@ bool CaptureRecorder::owns(const Block& block) const noexcept {
 }
 
 void CaptureRecorder::offer(Block& block) {
-    if (bodies != 0) return;  // the body's uses are not on this tape yet
+    if (bodies != 0) return;  // uses within the body are not on this tape yet
     Spare spare{&block, tape->users_of(block)};
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
@@ -219,8 +220,8 @@ void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
     declared_.push_back({&block, block.serial.load(std::memory_order_relaxed), stream.place});
 }
 
-/// Passes blocks that were declared in a condition's body to the outer capture. Their uses are not
-/// visible in nodes, so that capture must not reuse them.
+/// Passes blocks that were declared in a condition's body to the outer capture. No node shows these
+/// uses, so the outer capture could not detect them and must not reuse the blocks.
 void CaptureRecorder::tell_capture_around() {
     Recorder* const outer = participants[0].outer;
     if (declared_.empty() || outer == nullptr || !outer->is_capture()) return;
@@ -253,7 +254,8 @@ void offer_to_capture(Block& block) noexcept {
             return capture.offer(block);
         }
     } catch (...) {
-        // If out of memory, the block still belongs to the graph, and is not reused in it.
+        // If memory is exhausted, the block just is not reused within the graph. It still belongs
+        // to the graph.
     }
 }
 

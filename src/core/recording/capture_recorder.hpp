@@ -14,26 +14,26 @@ class CaptureRecorder final : public Recorder {
 public:
     static CaptureRecorder& start(StreamRecord& stream, CaptureMode mode,
                                   const SourceLocation& where);
-    /// Ends the capture and discards its tape, unless take() has moved it out. Takes the lock.
+    /// Ends the capture. Discards the tape, unless take() has moved it out. Acquires the lock.
     static void finish(CaptureRecorder& capture) noexcept;
 
-    /// Returns the captured work as a graph. If `join` is false, throws UsageError with the names
-    /// of streams that the first stream has not waited for. Takes the lock.
+    /// Returns the captured work as a graph. Throws UsageError if `join` is false and the first
+    /// stream has not waited for all others; the message names these streams. Acquires the lock.
     std::unique_ptr<GraphData> take(bool join, const SourceLocation& where);
 
-    /// Reports that no work was captured, if work was enqueued on other streams meanwhile: the
-    /// graph is probably not as intended. Takes the lock.
+    /// If the capture is empty but work was enqueued on other streams meanwhile, reports this: the
+    /// graph is probably not as intended. Acquires the lock.
     void report_empty(const SourceLocation& where) noexcept;
 
-    /// Throws UsageError while a condition's body is captured: the stream belongs to the capture
-    /// around the body.
+    /// Throws UsageError if a condition's body is being captured. Meanwhile, streams of the capture
+    /// around the body must not be used.
     void refuse_in_body(StreamRecord& stream, const SourceLocation& where) const;
 
-    /// Number of conditions' bodies that are being captured inside this capture. They must not use
-    /// its other streams.
+    /// The number of conditions' bodies that are currently being captured inside this capture.
+    /// Meanwhile, the other streams of this capture must not be used.
     int bodies = 0;
-    /// Finds work that is enqueued on other streams meanwhile. Not begun for bodies of conditions,
-    /// which may be empty.
+    /// Detects work that is enqueued on other streams meanwhile. Not used for the bodies of
+    /// conditions, because a body may be empty.
     Elsewhere elsewhere;
 
     bool is_capture() const noexcept override { return true; }
@@ -59,16 +59,18 @@ protected:
     }
 
 private:
-    /// A block that the capture owns and whose array has freed it: reusable after these operations.
+    /// A block of the capture that its array has freed. Work can reuse the block if it is ordered
+    /// after the operations `after`.
     struct Spare {
         Block* block;
         std::vector<std::uint32_t> after;
     };
-    /// A block that a stream uses by used_on(), not by an operation on the tape.
+    /// A block that a stream declared by used_on(). No operation on the tape shows this use.
     struct Declared {
         Block* block;
         std::uint64_t serial;
-        std::size_t place;  ///< index of the participant; `everywhere` if in a condition's body
+        /// Index of the participant; `everywhere` for a use in a condition's body.
+        std::size_t place;
     };
     static constexpr std::size_t everywhere = ~std::size_t{0};
     void tell_capture_around();
@@ -76,7 +78,7 @@ private:
 
     CaptureMode mode_ = CaptureMode::thread_local_;
     std::vector<Spare> spares_;
-    std::vector<Block*> owned_;  ///< allocated in this capture
+    std::vector<Block*> owned_;  ///< blocks allocated in this capture
     std::vector<Declared> declared_;
 };
 

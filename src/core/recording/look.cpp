@@ -1,4 +1,4 @@
-// The work that recorders hold back, for the watch.
+// For the watch: reads the work that recorders have not submitted yet.
 #include "core/base/fork.hpp"
 #include "core/recording/recorder.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Reads the tape's work for the stream. Call it with the recorder's lock held.
+/// Reads how much work the tape has for the stream. Call it with the recorder's lock held.
 void look_at_tape(const Recorder& recorder, const StreamRecord& stream,
                   RecordingLook& to) noexcept {
     const Tape& tape = *recorder.tape;

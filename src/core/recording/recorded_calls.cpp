@@ -1,4 +1,4 @@
-// Calls on recorded streams: operations, waits, events, memory. For captures and batches alike.
+// Calls on streams that a capture or a batch records: operations, waits, events, and memory.
 #include "core/stream/recorded_calls.hpp"
 
 #include <algorithm>
@@ -23,8 +23,9 @@ Recorder::Point point_of(const Recorder::Mark& mark) {
     return {{static_cast<std::uint32_t>(mark.op)}, {}};
 }
 
-/// Returns the operation that the stream's next kernel may overlap, or -1. Within one stream that
-/// is the newest operation, unless the stream has made a wait since: that wait must take effect.
+/// Returns the operation that the stream's next kernel may overlap, or -1. With `on_stream`, it is
+/// the stream's newest operation. If the stream has waited since, it is -1, because the kernel must
+/// follow that wait.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
     const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
@@ -42,18 +43,18 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     if (!r || !r->accept(stream, Recorder::Wants::nothing, type.op->call, where)) return false;
     const std::int64_t primary = primary_of(r->participant(stream), options);
     LaunchOptions kept = options;
-    kept.dependence = Dependence::none;  // the edge replaces it
+    kept.dependence = Dependence::none;  // the dependency is stored as an edge
     const bool is_kernel = type.kernel != KernelKind::none;
     if (stream.priority != 0 && is_kernel && kept.priority == LaunchOptions::inherit_priority)
-        // The node keeps the stream's priority, as in CUDA's captures: the graph may be launched on
-        // a stream with another priority.
+        // Stores the stream's priority in the node, as CUDA's captures do. The graph may later be
+        // launched on a stream with another priority.
         kept.priority = stream.priority;
     const NodeKind kind = is_kernel ? NodeKind::kernel : NodeKind::host_function;
     r->add(stream, kind, where, [&](std::uint32_t) {
         for (const MemoryArgument& one : memory)
             if (one.block != nullptr) r->use(stream, *one.block, one.writes);
         if (is_observed()) r->tape->set_accesses(memory);
-        r->tape->set_work(type, self, count, kept);  // called last, because it moves the closure
+        r->tape->set_work(type, self, count, kept);  // must be last, because it moves the closure
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     });
     return true;
@@ -100,8 +101,9 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
 }
 
 namespace {
-/// Adds a node that runs graphs. The node uses all memory that they use. It is ordered after
-/// earlier users of memory that the graphs own and that clones share.
+/// Adds a node that runs graphs. The node counts as a user of all memory that these graphs use. If
+/// the graphs own memory, their clones share it. So the node is ordered after earlier users of that
+/// memory.
 void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<NodeData>& node,
                     const std::vector<GraphData*>& graphs, const SourceLocation& where) {
     std::vector<std::uint32_t> tail = r.participant(stream).at.tail;
@@ -172,10 +174,10 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
         if (r.join(waiter, point, "wait_stream", where)) return true;
         r.flush(where);
     }
-    // If `other` was recorded by a batch, its recorded work has been enqueued by now.
+    // If a batch recorded `other`, its work has been submitted above.
     const Recorded mine(waiter);
     if (!mine || mine->is_capture()) return false;
-    // The batch stays open if no wait will be enqueued.
+    // If no wait has to be enqueued, the batch stays open.
     const WaitPlan plan = decide_wait(waiter, other, where, Recorders::asked);
     if (plan.verdict.action != WaitAction::elide) mine->step_aside(waiter, where);
     return false;
@@ -235,8 +237,8 @@ bool record_primary(StreamRecord& waiter, EventState& event) {
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
-    // A capture inside a batch has the stream, and the batch around it may have recorded more of
-    // other streams meanwhile.
+    // If the stream is in a capture inside a batch, only that batch matters. Meanwhile, it may have
+    // recorded more work of other streams.
     for (;;) {
         Recorder* const r = stream.outermost.load(std::memory_order_acquire);
         if (r == nullptr || r->is_capture()) return;
@@ -257,8 +259,8 @@ void refuse_captured(StreamRecord& stream, const char* call, const SourceLocatio
     if (is_captured(stream)) throw_capturing(stream, call, where);
 }
 
-/// Flushes the batch that records the stream or event. Returns false if another thread holds its
-/// lock.
+/// Tries to flush the batch that records the stream or event. Returns false if another thread holds
+/// the batch's lock.
 template <class Kind> bool try_send(Kind& recorded, const SourceLocation& where) {
     Recorder* const r = recorded.recorder.load(std::memory_order_acquire);
     if (r == nullptr) return true;
@@ -302,7 +304,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
 
 bool make_way(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
-    if (!r) return true;  // the stream has left, and may be in another batch by now
+    if (!r) return true;  // the stream has left, and may already be in another batch
     if (r->is_capture() || stream.place == 0) return false;
     r->step_aside(stream, where);
     return true;
@@ -352,8 +354,8 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
         Recorder* const r = stream.recorder.load(std::memory_order_acquire);
         if (r == nullptr) return true;
         if (r->is_mine()) break;
-        // Another thread's lock may be held for long, and need not be taken. If the stream has left
-        // since, the owner may be that of a later recording.
+        // Does not acquire the lock, which another thread may hold for long. If the stream left in
+        // between, is_mine() may refer to a later recording, so this is checked again.
         if (stream.recorder.load(std::memory_order_acquire) == r) return false;
     }
     const Recorded held(stream);
@@ -362,7 +364,7 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
 }
 
 void forget_past_failure(StreamRecord& stream) noexcept {
-    StreamPart::Past forgotten;  // may hold the failure, which must be destroyed without the lock
+    StreamPart::Past forgotten;  // destroyed last, without the lock: it may own a failure
     const Recorded r(stream);
     if (!r || r->is_capture()) return;
     Recorder::Participant& one = r->participant(stream);
@@ -380,9 +382,9 @@ void note_recorded_use(StreamRecord& stream, Block& block) {
 bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept {
     for (const StreamUse& use : users) {
         if (!use.stream->has(stream_flag::recording)) continue;
-        // Does not lock the recorder, whose lock may be held for long: keep() checks by itself
-        // whether the batch is still open. Only the outermost recorder can be a batch, and it has
-        // the streams that have left.
+        // Does not lock the recorder, because its lock may be held for long. keep() itself checks
+        // whether the batch is still open. A batch is always the outermost recorder, and it may
+        // have recorded work of streams that have left it.
         Recorder* const r = use.stream->outermost.load(std::memory_order_acquire);
         if (r != nullptr && r != sent && r->keep(block)) return true;
     }

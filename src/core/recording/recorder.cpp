@@ -1,4 +1,4 @@
-// Recorders: participants and the lock, for captures and batches alike.
+// The common part of captures and batches: the participants and the lock.
 #include "core/stream/recorded_calls.hpp"
 
 #include <algorithm>
@@ -85,7 +85,8 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
-        // Sequentially consistent, as in Submission: of two threads, one sees the other.
+        // Sequentially consistent, as in Submission: of two threads, at least one sees the flag
+        // that the other has set.
         stream.flags.fetch_or(stream_flag::joined);
         if (!stream.backend->finish_enqueues(stream)) {
             detach(participants.back());
@@ -120,7 +121,7 @@ void Recorder::detach(Participant& one) noexcept {
             return;
         }
     }
-    // The flags are cleared first: as soon as `recorder` is null, another recorder may attach.
+    // Clears the flags first: once `recorder` is null, another recorder may attach the stream.
     stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
     stream->outermost.store(nullptr, std::memory_order_release);
     stream->recorder.store(nullptr, std::memory_order_release);
@@ -142,7 +143,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
         for (;;) {
             Recorded around(stream);
             if (around) around->flush(where);
-            // A batch's first stream is ordered after the stream's own earlier work.
+            // In a batch, the first stream's recorded work follows its earlier work.
             Point first;
             if (!is_capture()) first.begins.assign(1, 0);
             if (attach(stream, std::move(first), around ? &*around : nullptr, where)) return;
@@ -183,7 +184,7 @@ Recorded::Recorded(StreamRecord& stream) noexcept {
 
 Recorded::Recorded(EventState& event) noexcept {
     Recorder* const r = event.recorder.load(std::memory_order_acquire);
-    // In the child of a fork, a lock of the parent may be held forever.
+    // In a forked child, nothing will release a lock that a thread of the parent held.
     if (r == nullptr || r->process.load(std::memory_order_relaxed) != forks()) return;
     r->lock.lock();
     if (event.recorder.load(std::memory_order_acquire) == r && r->mark_of(event) != nullptr)

@@ -1,5 +1,5 @@
-// Recorders put the work of their streams on a tape instead of enqueuing it. A capture makes a
-// graph of its tape. A batch makes a graph, too, and launches it.
+// Recorders put the work of streams on a tape instead of enqueuing it. A capture turns its tape
+// into a graph. A batch does so, too, and launches the graph.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace heddle::detail {
 
-/// A mutex whose waiters sleep, because flushing a batch holds it for long.
+/// A mutex whose waiters sleep instead of spinning. Flushing a batch holds it for long.
 class RecorderLock {
 public:
     void lock() noexcept {
@@ -33,7 +33,7 @@ public:
     void unlock() noexcept {
         if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
     }
-    /// Returns whether a thread has waited for it since it was locked. For tests.
+    /// Returns whether any thread has waited for the lock since it was acquired. For tests.
     bool is_awaited() const noexcept { return state_.load() == contended; }
 
 private:
@@ -42,80 +42,86 @@ private:
 };
 
 /// One capture or one open batch, and the streams that take part. Recorders are reused and never
-/// destroyed: a recorder found in a stream's state may always be locked. With the lock held, check
-/// whether it still records the stream.
+/// destroyed. So a recorder that was read from a stream's state can always be locked. Then check,
+/// with the lock held, whether it still records the stream.
 ///
-/// A stream's work changes from recorded to submitted in one step (docs/adr/0022). The lock is held
-/// from the first access to the tape until the stream is ordered after the submitted work. The flag
-/// `recording` stays set meanwhile, so that all other threads wait for the lock.
+/// The change from recorded work to submitted work is one step for other threads (docs/adr/0022).
+/// The thread that flushes holds the lock from its first access to the tape until the stream is
+/// ordered after the submitted work. Meanwhile, the stream's flag `recording` stays set, so other
+/// threads wait for the lock.
 class Recorder {
 public:
-    /// A point in the recording: the work that a waiter must be ordered after.
+    /// A point in the recording. A waiter must be ordered after the work that it includes.
     struct Point {
-        std::vector<std::uint32_t> tail;  ///< indices of operations
-        /// Batches: participants, by index, whose work from before the tape is included.
+        std::vector<std::uint32_t> tail;  ///< indices of the operations that the work ends with
+        /// For batches: indices of participants. Their work from before the tape is included, too.
         std::vector<std::uint32_t> begins;
-        /// Batches: memory that the first stream has allocated in its own order is included.
+        /// For batches: true if the point includes allocations on the first stream.
         bool allocated = false;
     };
-    /// A stream that takes part. The first one is the stream on which the recording began.
+    /// A stream that takes part. The recording began on the stream of participant 0.
     struct Participant {
-        StreamRecord* stream = nullptr;  ///< null after it has left
+        StreamRecord* stream = nullptr;  ///< null after the stream has left
         std::uint64_t stream_id = 0;
-        /// The stream's submissions when it joined, or when the tape was last submitted.
+        /// The number of the stream's submissions when it joined, or at the last flush if that was
+        /// later.
         std::uint64_t given = 0;
-        Point at;               ///< the dependencies of its next operation
-        StreamPart::Past past;  ///< batches: the stream's earlier work that may fail
-        /// Index of the stream's newest operation, or -1 if a dependent kernel must not overlap it.
+        Point at;               ///< the work that the stream's next operation must follow
+        StreamPart::Past past;  ///< for batches: earlier work of the stream that can still fail
+        /// Index of the stream's newest operation. -1 if the next kernel must not overlap that
+        /// operation.
         std::int64_t own = -1;
-        /// Index of the operation before a programmatic event that the stream's next kernel waits
-        /// for, or -1.
+        /// If the stream's next kernel waits for a programmatic event: index of the operation
+        /// before that event. Otherwise -1.
         std::int64_t primary = -1;
-        std::string name;  ///< captures: for messages after the stream was destroyed
-        /// The recorder that recorded the stream before and resumes afterwards, or null.
+        /// The stream's name, for messages after the stream was destroyed. Set by captures only.
+        std::string name;
+        /// The recorder that recorded the stream before, and that will resume. Null if there is
+        /// none.
         Recorder* outer = nullptr;
         std::uint64_t outer_id = 0;
         std::size_t outer_place = 0;
-        /// The participant that joins this one, a branch, when it leaves; the id is 0 if there is
-        /// none.
+        /// For a branch of a fork: the stream that will join it, as an id and an index in
+        /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        /// Other code may enqueue natively on the stream; it is captured natively.
+        /// Other code may enqueue native work on the stream, so the stream is captured natively,
+        /// too.
         bool external = false;
-        bool leaves = false;  ///< batches: it leaves once its work has been submitted
+        bool leaves = false;  ///< for batches: leave when the work has been submitted
     };
-    /// An event's newest record.
+    /// The newest record of an event in this recording.
     struct Mark {
-        EventState* event;  ///< null if the event has been recorded elsewhere since, or destroyed
+        EventState* event;  ///< null once the event was recorded elsewhere or destroyed
         Point at;
-        std::int64_t op = -1;    ///< the operation that records it, or -1 if there is none
-        std::uint32_t node = 0;  ///< batches, set by a flush: `op`, or the operation added for it
+        std::int64_t op = -1;    ///< the operation that records the event; -1 if none does
+        std::uint32_t node = 0;  ///< for batches, set by a flush: the node that records the event
     };
 
     virtual ~Recorder() = default;
 
     RecorderLock lock;
-    std::atomic<std::uint64_t> id{0};  ///< unique for each recording; 0 while not in use
-    std::atomic<int> process{0};       ///< forks() in the process where the recording began
+    std::atomic<std::uint64_t> id{0};  ///< a new number for each recording; 0 if unused
+    std::atomic<int> process{0};       ///< forks() of the process that began the recording
     Recorder* next_free = nullptr;
 
-    // The lock guards all members below. Functions are called with it held and return with it held,
-    // unless their comments differ.
+    // The lock guards all members below. Unless their comments say otherwise, call functions with
+    // the lock held; it is still held when they return.
     Device device = Access::device(DeviceKind::cpu, 0);
     SourceLocation began_at;  ///< where the recording began
     /// The thread that began the recording. Changes only with the lock held.
     std::atomic<std::thread::id> owner;
-    /// The same thread's number. Unlike its id, it is never reused.
+    /// The number of the owner's thread. Unlike a thread's id, a number is never reused.
     std::atomic<std::uint32_t> owner_number{0};
-    /// Returns whether the calling thread began the recording. Without the lock, the result may be
-    /// about a later recording.
+    /// Returns whether the calling thread began the recording. If called without the lock, the
+    /// answer may refer to a later recording.
     bool is_mine() const noexcept {
         return owner_number.load(std::memory_order_relaxed) == this_thread_number();
     }
     TapeOwner tape;
     std::vector<Participant> participants;
-    /// The operations that directly depend on a participant's work from before the tape. Other
-    /// operations depend on such work only through these.
+    /// The operations that directly depend on work that a participant enqueued before the tape. All
+    /// other dependencies on such work are through these operations.
     std::vector<PartBegin> begins;
     std::vector<Mark> marks;
 
@@ -124,13 +130,14 @@ public:
     }
     Mark* mark_of(const EventState& event) noexcept;
 
-    /// Objects to destroy after the lock has been released, because destructors of users' closures
-    /// may call heddle.
+    /// Objects that must be destroyed without the lock, because destructors of users' closures may
+    /// call heddle.
     struct Garbage {
         std::vector<std::shared_ptr<void>> objects;
-        std::vector<StreamPart::Past> pasts;  ///< may hold the last reference to a failure
+        std::vector<StreamPart::Past> pasts;  ///< may own the last reference to a failure
         Block* blocks = nullptr;              ///< blocks to free; linked by Block::next_kept
-        const Recorder* sent = nullptr;       ///< the batch that submitted all their recorded uses
+        /// A batch that has submitted all recorded uses of `blocks`.
+        const Recorder* sent = nullptr;
 
         Garbage() = default;
         Garbage(Garbage&& other) noexcept
@@ -138,93 +145,95 @@ public:
               blocks(std::exchange(other.blocks, nullptr)), sent(other.sent) {}
         Garbage& operator=(Garbage&&) = delete;
         ~Garbage();
-        /// Reserves room for the objects of one flush, so that it cannot fail half-way.
+        /// Reserves capacity for the objects of one flush, so that adding them cannot fail.
         void reserve(std::size_t more_pasts) {
             objects.reserve(objects.size() + 8);
             pasts.reserve(pasts.size() + more_pasts);
         }
     };
     Garbage garbage;
-    /// Releases the lock, then destroys the garbage.
+    /// Releases the lock, and then destroys the garbage.
     void release_lock() noexcept;
 
     virtual bool is_capture() const noexcept = 0;
     virtual CaptureMode capture_mode() const noexcept { return CaptureMode::thread_local_; }
 
-    /// An operation's demand on a recorder.
+    /// The property of an operation that decides whether a recorder accepts it.
     enum class Wants : std::uint8_t {
-        nothing,   ///< a kernel, a host function, device memory
-        pageable,  ///< host memory that may change after the call
-        apart,     ///< memory of two GPUs without access to each other's
+        nothing,   ///< no requirement: kernels, host functions, device memory
+        pageable,  ///< host memory that the program may change after the call
+        apart,     ///< memory of two GPUs that cannot access each other
         graph,     ///< a graph launch
     };
-    /// Called before an operation of the stream is added. Returns false if the operation cannot be
-    /// recorded: then the tape has been submitted, and the stream has left (a batch's first stream
-    /// stays). Throws UsageError if a capture refuses it.
+    /// Must be called before an operation of the stream is added. Returns false if the operation
+    /// cannot be recorded. Then the tape has been submitted and the stream has left, except for the
+    /// first stream of a batch. Throws UsageError if a capture refuses the operation.
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
-    /// Notes that the stream's operation, which is the newest one, uses the block.
+    /// Records that the stream's newest operation uses the block.
     void use(StreamRecord& stream, Block& block, bool writes);
-    /// Makes the stream a participant whose next operation is ordered after `point`. Returns false
-    /// if the stream must not join: the caller then enqueues a native wait. Throws UsageError if a
-    /// capture refuses it.
+    /// Makes the stream a participant. Its next operation is ordered after `point`. Returns false
+    /// if the stream must not join; then the caller enqueues a native wait. Throws UsageError if a
+    /// capture refuses the stream.
     virtual bool join(StreamRecord& stream, const Point& point, const char* call,
                       const SourceLocation& where) = 0;
-    /// Makes a participant wait for `point`: on the tape, or by submitting it.
+    /// Makes a participant wait for `point`. Does so on the tape, or by a flush.
     virtual void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                              const SourceLocation& where) = 0;
-    /// Submits the tape, and orders further work of all participants after it. If it throws, all
-    /// work is still on the tape and none has been enqueued. Has no effect on captures.
+    /// Submits the tape. Further work of all participants is ordered after it. If it throws, no
+    /// work has been enqueued, and the tape still has all work. Captures ignore this call.
     virtual void flush(const SourceLocation& where) = 0;
-    /// Called before work is natively enqueued on a participant, so that it follows the recorded
-    /// work. Flushes, and the stream leaves (a batch's first stream stays). Has no effect on
-    /// captures.
+    /// Must be called before work is natively enqueued on a participant, because that work has to
+    /// follow the recorded work. Flushes. The stream leaves, except for the first stream of a
+    /// batch. Captures ignore this call.
     virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Removes a participant that is being closed. Its work stays recorded, or is submitted.
+    /// Removes a participant whose stream is being closed. Its work stays recorded, or is
+    /// submitted.
     virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }
-    /// Removes a branch that `base` has joined. Its work stays recorded.
+    /// Removes a branch that the stream of the second argument has joined. The branch's work stays
+    /// recorded.
     virtual void leave_joined(StreamRecord& stream, StreamRecord&) noexcept { leave(stream); }
-    /// Removes a participant that is returned to a pool, once its work has been submitted. Has no
-    /// effect on captures.
+    /// Removes a participant as soon as its work has been submitted, because its stream returns to
+    /// a pool. Captures ignore this call.
     virtual void leave_when_sent(StreamRecord&) noexcept {}
-    /// Keeps a block that its array has freed, and frees it when its recorded uses have been
-    /// submitted. Returns false if it does not keep the block. Does not need the lock.
+    /// Keeps a block that its array has freed. Frees it once its recorded uses have been submitted.
+    /// Returns false if the block is not kept. Does not need the lock.
     virtual bool keep(Block&) noexcept { return false; }
     virtual void note_batch_use(StreamRecord&, Block&, bool) {}
-    /// Notes that the participant's past and future work uses the block (used_on()).
+    /// Records that all work of the participant, past and future, may use the block (used_on()).
     virtual void declare_use(StreamRecord& stream, Block& block) {
         note_batch_use(stream, block, true);
     }
 
-    /// Adds an operation of the stream, which accept() has admitted; `fill_in` completes it. If
-    /// that throws, no operation is added.
+    /// Adds an operation of the stream, after accept() has returned true. `fill_in` completes the
+    /// operation. If `fill_in` throws, no operation is added.
     template <class F>
     std::uint32_t add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
                       F&& fill_in);
-    /// Adds foreign work that was enqueued natively on the participant, as one operation.
+    /// Adds the work that foreign code enqueued natively on the participant, as a single operation.
     void collect_external(Participant& one, const SourceLocation& where);
 
-    /// Makes the stream a participant if `outer` is the stream's current recorder (null if it has
-    /// none). Returns false otherwise. Also returns false if a batch would add the stream while
-    /// another thread is enqueuing work on it.
+    /// Makes the stream a participant. Returns false if `outer` is not the stream's current
+    /// recorder. `outer` is null if there should be none. A batch also returns false if another
+    /// thread is enqueuing work on the stream.
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
-    /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,
-    /// which resumes afterwards.
+    /// Begins a recording on this stream. Call it without the lock. If a capture begins within a
+    /// batch, the batch is flushed, and resumes afterwards.
     void begin(StreamRecord& stream, const SourceLocation& where);
-    /// Removes all participants. The tape becomes garbage.
+    /// Removes all participants. The tape becomes garbage, to be destroyed later.
     void end() noexcept;
 
 protected:
     virtual std::uint32_t flags() const noexcept = 0;
 
 private:
-    // Garbage, like the other kind.
+    // More garbage: these are destroyed without the lock, too.
     TapeOwner ended_tape_;
     std::vector<Participant> ended_participants_;
 };
 
-/// Adds `more` to `tail`, sorted and without duplicates.
+/// Adds the indices `more` to `tail`. `tail` stays sorted and without duplicates.
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
 inline void merge(Recorder::Point& at, const Recorder::Point& more) {
     Recorder::Point merged = at;
@@ -233,16 +242,16 @@ inline void merge(Recorder::Point& at, const Recorder::Point& more) {
     merged.allocated |= more.allocated;
     at = std::move(merged);
 }
-/// Returns, for each operation, whether it is one of `ends` or precedes one of them.
+/// Returns for each operation whether it is in `ends` or precedes one of them.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
 
-/// Holds the lock of a stream's recorder. Empty if the stream has no recorder.
+/// Holds the lock of a stream's recorder, if the stream has one.
 class Recorded {
 public:
     explicit Recorded(StreamRecord& stream) noexcept;
-    /// Locks the recorder that has the event marked.
+    /// Locks the recorder in which the event was recorded.
     explicit Recorded(EventState& event) noexcept;
-    /// Adopts the lock, which the thread holds already.
+    /// Adopts a lock that the calling thread already holds.
     explicit Recorded(Recorder& held) noexcept : recorder_(&held) {}
     ~Recorded() { unlock(); }
     Recorded(const Recorded&) = delete;
@@ -256,7 +265,7 @@ private:
     Recorder* recorder_ = nullptr;
 };
 
-/// Unused recorders of one kind. They are never destroyed.
+/// A pool of unused recorders of one kind. Recorders are never destroyed.
 template <class Kind> class RecorderPool {
 public:
     Kind& take() {

@@ -40,8 +40,8 @@ void Tape::clear() noexcept {
     comparable_ = true;
 }
 
-// Zeroes the gaps between payloads. Payloads overwrite all of their bytes, or are zeroed first, so
-// that tapes can be compared as bytes.
+// Reserves room for a payload, and zeroes the gap before it. A payload sets all of its bytes, or is
+// zeroed first. So tapes can be compared as bytes.
 void* Tape::reserve(std::size_t size, std::size_t align) {
     for (;; ++chunk_) {
         if (chunk_ == chunks_.size()) {
@@ -108,8 +108,8 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count,
 }
 
 namespace {
-/// Copies member by member, so that the padding stays zero. The owner stays null: Recorder::use()
-/// notes the arrays.
+/// Copies member by member, so that the padding stays zero. Does not copy the owner:
+/// Recorder::use() records the arrays.
 void put(Piece& to, const Piece& from) noexcept {
     static_cast<MemoryRange&>(to) = from;
     to.place.device = from.place.device;
@@ -240,8 +240,8 @@ bool Tape::equals(const Tape& other) const noexcept {
     if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_ ||
         options_ != other.options_)
         return false;
-    // Compares all chunks: a chunk that was too small for the next payload stays empty, and others
-    // follow it.
+    // Compares all chunks. A chunk in the middle may be empty, because it was too small for the
+    // next payload.
     const std::size_t chunks = std::max(chunks_.size(), other.chunks_.size());
     for (std::size_t i = 0; i < chunks; ++i) {
         const std::uint32_t used = i < chunks_.size() ? chunks_[i].used : 0;
@@ -261,7 +261,7 @@ bool Tape::is_same(std::size_t index, const Tape& other) const noexcept {
 }
 
 namespace {
-/// Empty tapes for reuse.
+/// A pool of empty tapes.
 class TapePool {
 public:
     std::unique_ptr<Tape> take() {
@@ -281,13 +281,13 @@ public:
 
 private:
     static constexpr std::size_t most = 64;
-    static constexpr std::size_t largest = 1 << 20;  // bytes
+    static constexpr std::size_t largest = 1 << 20;  // in bytes
     SpinLock lock_;
     std::unique_ptr<Tape> free_[most];
     std::size_t count_ = 0;
 };
 
-// Never destroyed: graphs may outlive static destruction.
+// Never destroyed, because graphs may outlive static destruction.
 constinit NeverDestroyed<TapePool> instance;
 TapePool& tapes() noexcept { return instance.get(); }
 const ForkRegistration tapes_registered{
@@ -346,7 +346,8 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
     const std::uint64_t* serial = tape->all_serials().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        // The node is moved out of the tape, because it will own closures that own the tape.
+        // Moves the node out of the tape. It will own closures that own the tape, and the tape must
+        // not own it in turn.
         std::shared_ptr<NodeData> made = tape->take_node(op);
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());

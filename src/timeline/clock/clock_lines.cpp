@@ -9,9 +9,9 @@ namespace heddle::detail {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Lines may violate bounds by this much, in ns: less than the rounding error of whole ns.
+/// Lines may violate bounds by this much, in ns. It is less than the error of rounding to whole ns.
 constexpr double tolerance = 0.25;
-/// Values further from the base than this count as unbounded.
+/// A value further than this from the base counts as unbounded.
 constexpr double far_away = 1e12;
 
 /// Returns the side of the line from `a` to `b` on which the point is: positive for above.
@@ -103,7 +103,7 @@ constexpr double bracket_weight = 100;
 
 double weight_of(const ClockBound& bound) { return bound.is_bracket ? bracket_weight : 1; }
 
-/// The line of one slope with the smallest violation.
+/// The line with the smallest violation among all lines of one slope.
 struct BestLine {
     double slope = 0, value = 0, violation = infinity;
 };
@@ -111,7 +111,7 @@ struct BestLine {
 BestLine best_line(std::span<const ClockBound> bounds, double slope,
                    std::vector<std::pair<double, std::size_t>>& heights) {
     heights.clear();
-    // Weights of lower bounds above the line, of upper bounds below it.
+    // The total weight of the lower bounds above the line, and of the upper bounds below it.
     double lowers = 0, uppers = 0;
     for (std::size_t i = 0; i < bounds.size(); ++i) {
         heights.emplace_back(bounds[i].y - slope * bounds[i].x, i);
@@ -133,8 +133,8 @@ BestLine best_line(std::span<const ClockBound> bounds, double slope,
     return best;
 }
 
-/// Selects the bounds that matter if there are many: all brackets, and the tightest bounds of short
-/// stretches.
+/// Reduces a long list of bounds to those that matter: all brackets, and the tightest bounds of
+/// each short stretch.
 std::vector<ClockBound> tightest(std::span<const ClockBound> bounds) {
     constexpr std::size_t stretches = 100, most = 4;
     std::vector<ClockBound> kept, stretch;
@@ -168,7 +168,7 @@ std::vector<bool> find_violated(std::span<const ClockBound> bounds) {
     const std::vector<ClockBound> few = are_many ? tightest(bounds) : std::vector<ClockBound>();
     const std::span<const ClockBound> used = are_many ? std::span(few) : bounds;
     std::vector<std::pair<double, std::size_t>> scratch;
-    // The smallest violation is a convex function of the slope.
+    // A search works because the smallest violation is a convex function of the slope.
     double low = -most_drift, high = most_drift;
     for (int i = 0; i < 50; ++i) {
         const double third = (high - low) / 3;

@@ -1,5 +1,5 @@
-// Straight lines within bounds: the geometry of clocks.hpp. Works on doubles that are small because
-// they are relative to a base.
+// Straight lines within bounds: the geometry for clocks.hpp. All values are doubles relative to a
+// base. So they are small, and lose no precision.
 #pragma once
 
 #include <span>
@@ -11,23 +11,25 @@ namespace heddle::detail {
 /// slew its clock by 5e-4.
 inline constexpr double most_drift = 1e-3;
 
-/// A point that lines must pass above (`is_upper` false) or below.
+/// A point that bounds lines. Lines must pass below it if `is_upper` is true, otherwise above it.
 struct ClockBound {
     double x = 0, y = 0;
     bool is_upper = false;
-    /// From a bracket (clocks.hpp), which has more weight than other bounds.
+    /// True for a bound of a bracket (see clocks.hpp). Brackets have more weight than other bounds.
     bool is_bracket = false;
 };
 
-/// The bounds of one kind, upper or lower, that limit lines: a convex hull, from left to right.
+/// The convex hull of all bounds of one kind, upper or lower. Its points are ordered from left to
+/// right.
 class ClockHull {
 public:
     ClockHull() = default;
-    /// Selects the bounds of the kind `is_upper`. `bounds` must be ordered by x.
+    /// Selects the upper bounds if `is_upper` is true, otherwise the lower ones. `bounds` must be
+    /// ordered by x.
     ClockHull(std::span<const ClockBound> bounds, bool is_upper);
 
-    /// Returns the bound at `x`. Interpolates between the hull's points. Beyond them, widens the
-    /// bound by the largest drift. Returns an infinite bound if there are no points.
+    /// Returns the bound at `x`. Between points of the hull, interpolates. Beyond the hull, allows
+    /// for the largest drift. Returns an infinite bound if there are no points.
     double at(double x) const;
     const std::vector<ClockBound>& points() const noexcept { return points_; }
 
@@ -41,7 +43,7 @@ struct ClockRange {
     double low = 0, high = 0;
 
     bool is_empty() const noexcept { return low > high; }
-    /// Returns the middle of the range, or its bound if it has only one.
+    /// Returns the middle of the range. If only one end is finite, returns that end.
     double middle() const noexcept;
 };
 
@@ -50,10 +52,10 @@ class ClockLines {
 public:
     /// Begins with all lines whose values are near `base`.
     explicit ClockLines(double base);
-    /// Removes lines that violate a bound. Returns false if none is left.
+    /// Removes all lines that violate the bound. Returns false if no line is left.
     bool keep_within(const ClockBound& bound);
     bool keep_within(const ClockHull& hull, double shift);
-    /// Returns the values of all these lines at `x`.
+    /// Returns the range of values that these lines have at `x`.
     ClockRange at(double x) const;
 
 private:
@@ -65,8 +67,8 @@ private:
     std::vector<Line> kept_;  ///< scratch memory
 };
 
-/// Returns for each bound whether to leave it out, so that some line is within all others. These
-/// are the bounds that one line violates: the line with the smallest weighted sum of violations.
+/// Returns which bounds to leave out so that some line is within all others. Finds the line with
+/// the smallest weighted sum of violations, and leaves out the bounds that it violates.
 std::vector<bool> find_violated(std::span<const ClockBound> bounds);
 
 }  // namespace heddle::detail

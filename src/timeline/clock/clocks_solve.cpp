@@ -1,4 +1,4 @@
-// Finds the map of a clock: bounds by second, contradictions, lines, and their ends.
+// Computes the map of a clock: sorts bounds into seconds, resolves contradictions, and fits lines.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,14 +10,15 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// Bounds are garbage if their offset differs from the median by more than this (over a week).
+/// A bound is garbage if its offset differs from the median by more than this, which is over a
+/// week.
 constexpr std::int64_t most_offset = 1'000'000'000'000'000;
-/// If two adjacent seconds begin further apart than this, they do not constrain each other's lines.
+/// Two adjacent seconds constrain each other's lines only if they begin at most this far apart.
 constexpr std::int64_t most_apart = 4 * second_ns;
-/// Up to this many violated bounds count as garbage, not as a sign that the clock was set.
+/// At most this many violated bounds are garbage. More are a sign that the clock was set.
 constexpr std::ptrdiff_t few = 3;
 
-/// Returns whether so few bounds of each kind are violated that they count as garbage.
+/// Returns whether the violated bounds of each kind are so few that they count as garbage.
 bool are_few(std::span<const ClockBound> bounds, const std::vector<bool>& is_violated) {
     std::ptrdiff_t all[2] = {}, violated[2] = {};
     for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -88,7 +89,7 @@ template <class Iterator> std::size_t count_agreeing(Iterator begin, Iterator en
 
 }  // namespace
 
-/// Splits seconds in which the clock was set.
+/// Splits each second in which the clock was set.
 void ClockMap::find_steps() {
     std::vector<Second> all;
     for (Second& second : seconds_) {
@@ -103,9 +104,9 @@ void ClockMap::find_steps() {
     seconds_ = std::move(all);
 }
 
-/// Moves the bounds behind a step to `after`. Returns false if there is no step. At a step, a
-/// consistent part at the begin and one at the end cover nearly all bounds, and more than a few are
-/// violated.
+/// Moves the bounds after a step to `after`. Returns false if there is no step. A step has three
+/// signs: a consistent first part and a consistent last part cover nearly all bounds, and no line
+/// satisfies all but a few of them.
 bool ClockMap::split_at_step(Second& second, Second& after) const {
     auto& bounds = second.bounds;
     const std::size_t first = count_agreeing(bounds.begin(), bounds.end());
@@ -113,8 +114,8 @@ bool ClockMap::split_at_step(Second& second, Second& after) const {
     if (first + last + bounds.size() / 40 < bounds.size()) return false;
     const std::vector<bool> violated = find_violated(bounds);
     if (std::count(violated.begin(), violated.end(), true) <= few) return false;
-    // Bounds that are consistent with both parts may lie before or behind the step: neither part
-    // uses them. Bounds that are consistent with neither part are left out later.
+    // A bound that is consistent with both parts may belong to either side of the step, so neither
+    // part uses it. A bound that is consistent with neither part is left out later.
     const std::size_t before_end = std::min(first, bounds.size() - last);
     const auto place = bounds.begin() + static_cast<std::ptrdiff_t>(first);
     const double shift = place->x;
@@ -139,16 +140,16 @@ double ClockMap::distance(std::size_t from, std::size_t to) const {
     return static_cast<double>(seconds_[to].begin - seconds_[from].begin);
 }
 
-/// Returns whether the bounds of each of two adjacent seconds constrain the lines of the other:
-/// they begin close together, and the clock was not set between them.
+/// Returns whether the bounds of two adjacent seconds constrain each other's lines. They do if the
+/// seconds begin close together and the clock was not set in between.
 bool ClockMap::are_near(std::size_t a, std::size_t b) const {
     if (std::max(a, b) >= seconds_.size()) return false;
     return std::abs(seconds_[a].begin - seconds_[b].begin) <= most_apart &&
            (a == b || !seconds_[std::max(a, b)].is_after_step);
 }
 
-/// Removes lines beyond the bounds of second `by` from the lines of another second. If no line
-/// would be left, changes nothing and returns false.
+/// Removes the lines of one second that violate the bounds of second `by`. If no line would be
+/// left, changes nothing and returns false.
 bool ClockMap::narrow(ClockLines& lines, std::size_t second, std::size_t by) const {
     if (!are_near(second, by)) return true;
     ClockLines narrower = lines;
@@ -172,7 +173,7 @@ void ClockMap::leave_out_within(Second& second) {
     second.bounds = std::move(kept);
     make_hulls(second);
     if (is_garbage) return;
-    // The bounds may be right, so the error grows by their distance.
+    // Many bounds were left out, and they may be right. So the error grows by their distance.
     lines = second.lines;
     lines.keep_within(second.lower, 0);
     lines.keep_within(second.upper, 0);
@@ -180,8 +181,8 @@ void ClockMap::leave_out_within(Second& second) {
         second.doubt = std::max(second.doubt, std::abs(bound.y - lines.at(bound.x).middle()));
 }
 
-/// Leaves out bounds of three seconds that contradict most others, if they are few. If they are
-/// many, the clock was set.
+/// Leaves out bounds of three adjacent seconds that contradict most others, provided that they are
+/// few. Many contradictions would mean that the clock was set.
 void ClockMap::leave_out_around(std::size_t middle) {
     ClockLines lines = seconds_[middle].lines;
     const std::size_t first = middle > 0 && are_near(middle, middle - 1) ? middle - 1 : middle;

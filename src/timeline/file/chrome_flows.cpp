@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Returns for each wait the time for which it held up another operation, 0 for other operations.
+/// Returns for each wait how long it held up another operation. Returns 0 for other operations.
 std::vector<Moment> lengths_of_waits(const Trace& trace, const Solution& solution) {
     std::vector<Moment> lengths(trace.ops.size());
     for (const Gap& gap : solution.gaps)
@@ -20,7 +20,7 @@ std::vector<Moment> lengths_of_waits(const Trace& trace, const Solution& solutio
     return lengths;
 }
 
-/// Returns the indices of the arrows to show, in their order.
+/// Returns the indices of the arrows to show, in ascending order.
 std::vector<TraceIndex> choose(const Trace& trace, const Solution& solution, std::size_t most) {
     std::vector<TraceIndex> chosen(solution.arrows.size());
     std::iota(chosen.begin(), chosen.end(), TraceIndex{0});
@@ -42,7 +42,7 @@ std::vector<TraceIndex> choose(const Trace& trace, const Solution& solution, std
 struct FlowEnd {
     ChromeRow row;
     Moment begin = 0, end = 0;
-    Moment last() const { return std::max(begin, end - 1); }  ///< the last moment within it
+    Moment last() const { return std::max(begin, end - 1); }  ///< the last moment within the slice
 };
 
 class FlowMaker {
@@ -51,7 +51,7 @@ public:
               const ChromeRows& rows)
         : solution_(solution), host_(host), rows_(rows), bars_(trace.ops.size(), no_index),
           calls_(trace.ops.size(), no_index) {
-        // A graph's own bar precedes those of its nodes.
+        // For a graph launch, prefers the bar of the graph itself to the bars of its nodes.
         for (std::size_t i = 0; i < solution.bars.size(); ++i) {
             TraceIndex& bar = bars_[solution.bars[i].op];
             if (bar == no_index || solution.bars[i].run == no_index)
@@ -61,7 +61,7 @@ public:
             if (host[i].op != no_index) calls_[host[i].op] = static_cast<TraceIndex>(i);
     }
 
-    /// Returns false if there is no place for the flow.
+    /// Returns false if one end of the arrow has no slice.
     bool make(TraceIndex index, ChromeFlow& flow) const {
         const Arrow& arrow = solution_.arrows[index];
         FlowEnd from, to;
@@ -70,7 +70,8 @@ public:
         if (is_of_host ? !find_call(arrow.to, to) : !find_bar(arrow.to, to)) return false;
         flow = {index, from.row, to.row, from.last(), to.begin};
         if (is_of_host) flow.to_moment = std::clamp(arrow.to_start, to.begin, to.last());
-        // Because of errors of the clocks, moments that cannot be later are moved earlier.
+        // With inexact clocks, an arrow may seem to end before it begins. Then its begin is moved
+        // earlier.
         flow.from_moment = std::max(from.begin, std::min(flow.from_moment, flow.to_moment));
         flow.to_moment = std::max(flow.from_moment, flow.to_moment);
         return flow.to_moment <= to.last();
@@ -86,7 +87,7 @@ private:
     bool find_call(TraceIndex op, FlowEnd& place) const {
         if (op >= calls_.size() || calls_[op] == no_index) return false;
         const HostSlice& slice = host_[calls_[op]];
-        if (slice.is_instant) return false;  // viewers drop arrows without a slice at their end
+        if (slice.is_instant) return false;  // viewers drop an arrow that does not end in a slice
         place = {rows_.of(slice), slice.begin, slice.end};
         return true;
     }
@@ -94,7 +95,8 @@ private:
     const Solution& solution_;
     const std::vector<HostSlice>& host_;
     const ChromeRows& rows_;
-    std::vector<TraceIndex> bars_, calls_;  ///< for each operation: its bar and its call
+    /// By operation: index of its bar, and of the slice of its call.
+    std::vector<TraceIndex> bars_, calls_;
 };
 
 }  // namespace

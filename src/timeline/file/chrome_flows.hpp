@@ -10,8 +10,8 @@
 
 namespace heddle::detail {
 
-/// An arrow from the slice that was waited for to the slice that waited. Viewers draw it from the
-/// end of the first to the start of the second.
+/// An arrow from the slice of the awaited operation to the slice that waited for it. Viewers draw
+/// it from the end of the first slice to the start of the second.
 struct ChromeFlow {
     TraceIndex arrow = 0;  ///< index in Solution::arrows
     ChromeRow from, to;
@@ -20,14 +20,15 @@ struct ChromeFlow {
 
 struct ChromeFlows {
     std::vector<ChromeFlow> all;
-    std::size_t left_out = 0;  ///< number of arrows
+    std::size_t left_out = 0;  ///< number of arrows that are not shown
 };
 
-/// Viewers stop on more flows than this: Perfetto for minutes (google/perfetto #1004, #3224).
+/// With more flows than this, viewers freeze: Perfetto for minutes (google/perfetto #1004, #3224).
 inline constexpr std::size_t most_flows = 50'000;
 
-/// Selects all arrows if there are at most `most`. Otherwise selects up to `most` arrows that held
-/// something up, those with the longest delays. Leaves out arrows without a slice at both ends.
+/// Selects all arrows if there are at most `most`. Otherwise considers only arrows that held up an
+/// operation, and selects the `most` longest delays. Leaves out arrows that lack a slice at one
+/// end.
 ChromeFlows chrome_flows(const Trace& trace, const Solution& solution,
                          const std::vector<HostSlice>& host, const ChromeRows& rows,
                          std::size_t most = most_flows);

@@ -19,9 +19,9 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr std::uint32_t most_accesses_shown = 16;  // of an operation
+constexpr std::uint32_t most_accesses_shown = 16;  // limit for each operation
 
-/// Returns the first moment in the JSON, or 0 if all are later: no time is negative.
+/// Returns the earliest moment in the JSON, or 0 if that is earlier. So no time is negative.
 Moment first_moment(const Trace& trace, const Solution& solution,
                     const std::vector<HostSlice>& host) {
     Moment first = std::min({Moment{0}, trace.begin, solution.begin});
@@ -137,7 +137,7 @@ private:
         out_.end_event();
     }
 
-    /// Adds the target of the call.
+    /// Adds the arguments that name the target of the call.
     void put_target(const TraceOp& op) {
         if (op.stream != no_index) out_.argument("stream").raw(text_.stream(op.stream));
         else if (op.device != no_index)
@@ -176,7 +176,7 @@ private:
         const TraceOp& launch = trace_.ops[bar.op];
         const std::uint32_t index = trace_.node_runs[bar.run].node;
         const TraceNode& node = trace_.graphs[launch.graph].nodes[index];
-        TraceOp op;  // the node, as an operation of its own
+        TraceOp op;  // the node in the form of an operation
         op.kind = node.kind;
         op.name = node.name;
         out_.begin_slice(rows_.of(bar), bar.start, bar.end);
@@ -255,7 +255,7 @@ private:
         out_.count("event", op.event);
         if (op.event != 0) out_.count("record", op.generation);
     }
-    /// Writes an argument with a list, unless the list is empty.
+    /// Writes an argument that is a list. Writes nothing for an empty list.
     template <class PutOne> void put_list(std::string_view name, std::size_t count, PutOne put) {
         if (count == 0) return;
         out_.argument(name).raw("[");
@@ -277,7 +277,7 @@ private:
     const std::vector<HostSlice> host_;
     const ChromeRows rows_;
     const ChromeFlows flows_;
-    const std::vector<bool> abandoned_;  ///< for each operation: whether its batch was abandoned
+    const std::vector<bool> abandoned_;  ///< by operation: whether its batch was abandoned
     const Moment origin_;
     ChromeText text_;
     ChromeOut out_;

@@ -7,13 +7,14 @@
 
 namespace heddle::detail {
 
-/// Writes the trace and its solution as JSON. Times are in microseconds, with three decimals, since
-/// the first moment shown. `baseTimeNanoseconds` is that moment in nanoseconds since 1970. Errors
-/// are reported by the state of the stream `to`.
+/// Writes the trace and its solution as JSON. Times are in microseconds with three decimals,
+/// relative to the first moment shown. `baseTimeNanoseconds` is that first moment, in ns since
+/// 1970. If writing fails, the state of the stream `to` says so.
 ///
-/// The processes are the host and each device. Each stream's row is followed by a row with its idle
-/// stretches, as slices that are named by their reason. A query can add them up, and a click shows
-/// the cause. Counters would allow neither. On the stream's own row they would look like work.
+/// The processes are the host and each device. Below each stream's row, a second row shows when the
+/// stream was idle. Each idle stretch is a slice that is named by its reason, so a query can sum
+/// them up and a click shows the cause. Counters would allow neither. Slices on the stream's own
+/// row would look like work.
 void write_chrome_json(std::ostream& to, const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
-// Writes the events of Chrome's trace format in parts: first the row and the times, then the name
-// and the category, then the arguments.
+// Writes the events of Chrome's trace format. Each event is written in parts: the row and the
+// times, then the name and the categories, then the arguments.
 #pragma once
 
 #include <ostream>
@@ -13,10 +13,10 @@ namespace heddle::detail {
 
 class ChromeOut : public JsonOut {
 public:
-    /// Times are written relative to `origin`.
+    /// All times are written relative to `origin`.
     ChromeOut(std::ostream& to, Moment origin) : JsonOut(to), origin_(origin) {}
 
-    /// Describes a row, or a process: that is a row with thread 0.
+    /// Begins the metadata of a row. A row with thread 0 stands for a process.
     void begin_metadata(ChromeRow row, std::string_view name) {
         begin("M", row);
         raw(",\"name\":\"").raw(name).raw("\"");
@@ -30,7 +30,8 @@ public:
         begin_event("X", row, begin);
         raw(",\"dur\":").micros(distance(begin, end));
     }
-    /// `name` is JSON. Append more categories, each after a comma, and then call end_title().
+    /// `name` must be JSON. To add categories, append a comma and the category for each. Then call
+    /// end_title().
     void begin_title(std::string_view name, std::string_view category) {
         raw(",\"name\":").raw(name).raw(",\"cat\":\"").raw(category);
     }
@@ -41,7 +42,7 @@ public:
     }
     void end_event() { raw("}}"); }
 
-    /// Append the argument's JSON next.
+    /// Begins an argument. The caller appends its JSON.
     JsonOut& argument(std::string_view name) {
         raw(is_first_argument_ ? "\"" : ",\"").raw(name).raw("\":");
         is_first_argument_ = false;
@@ -50,7 +51,7 @@ public:
     void word(std::string_view name, std::string_view word) {
         argument(name).raw("\"").raw(word).raw("\"");
     }
-    /// Writes no argument for 0, which stands for no value.
+    /// Writes a count as an argument. 0 stands for no value, and is not written.
     void count(std::string_view name, std::uint64_t value) {
         if (value != 0) argument(name).number(value);
     }

@@ -1,5 +1,6 @@
-// Rows of Chrome's trace format. Its processes are the host and the devices. Its threads are their
-// rows: a lane of a stream, a stream's idle time, or a lane of a host thread.
+// The rows of Chrome's trace format. The format's processes are the host and the devices. The
+// format's threads are their rows: a lane of a stream, a stream's idle time, or a lane of a host
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,12 @@ namespace heddle::detail {
 
 struct ChromeRow {
     std::uint32_t process = 0;
-    /// The row's number, unique among all processes: Perfetto identifies threads by this number
-    /// alone.
+    /// The row's number. It is unique among all processes, because Perfetto identifies a thread by
+    /// this number alone.
     std::uint32_t thread = 0;
 };
 
-/// Numbers the rows in the order in which they are shown.
+/// Assigns numbers to the rows, in the order in which viewers show them.
 class ChromeRows {
 public:
     static constexpr std::uint32_t host = 1;
@@ -28,7 +29,8 @@ public:
         : trace_(trace), threads_(trace.threads.size()), streams_(trace.streams.size()) {
         for (const HostSlice& slice : slices) threads_[slice.thread].include(slice.lane);
         for (const Bar& bar : solution.bars) streams_[bar.stream].include(bar.lane);
-        // A thread with the number of a process would be shown as its main thread.
+        // Thread numbers begin above all process numbers: viewers show a thread with the number of
+        // its process as that process's main thread.
         std::uint32_t next = process_of(static_cast<TraceIndex>(trace.devices.size()));
         for (Lanes& lanes : threads_) lanes.first = next, next += lanes.count;
         for (Lanes& lanes : streams_) lanes.first = next, next += lanes.count + 1;
@@ -41,7 +43,7 @@ public:
     ChromeRow lane(TraceIndex stream, std::uint32_t lane) const {
         return {process_of(trace_.streams[stream].device), streams_[stream].first + lane};
     }
-    /// Returns the row for the stream's gaps, below its lanes.
+    /// Returns the row for the stream's idle time, which is below the stream's lanes.
     ChromeRow idle(TraceIndex stream) const { return lane(stream, lanes_of_stream(stream)); }
 
     std::uint32_t lanes_of_thread(TraceIndex thread) const { return threads_[thread].count; }

@@ -14,7 +14,7 @@ std::uint64_t key_of(const Trace& trace, const TraceOp& op) {
     return std::uint64_t{op.name} << 16 | static_cast<std::uint64_t>(op.kind) << 1 | is_batch;
 }
 
-/// Returns the text for a key. Makes it by `make` the first time.
+/// Returns the cached text for the key. Calls make() if the text is not cached yet.
 template <class Texts, class Make>
 const std::string& cached(Texts& texts, std::uint64_t key, Make make) {
     const auto [found, is_new] = texts.try_emplace(key);

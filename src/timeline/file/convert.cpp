@@ -40,7 +40,7 @@ void convert(const std::string& trace_file, const std::string& output, ConvertOp
              Where where) try {
     const ErrorSite site("timeline::convert", where);
     const Stretch stretch = stretch_of(options, site);
-    detail::format_of(output, site);  // check this before the long reading
+    detail::format_of(output, site);  // reports an unknown format before the long reading
     detail::write_output(read(trace_file, site), stretch, output, site);
 } catch (...) {
     detail::rethrow_as_error("timeline::convert", where);

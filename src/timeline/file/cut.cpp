@@ -46,8 +46,9 @@ private:
     }
     bool overlaps(const Run& run) const { return overlaps(run.start, run.end); }
 
-    /// Finds runs as measured. A graph spans the runs of its nodes. Operations without an
-    /// end run until the recording ends.
+    /// Finds when each operation ran, as measured. For a graph launch, this is the time from the
+    /// first to the last run of its nodes. An operation without a measured end runs until the
+    /// recording ends.
     void find_runs() {
         std::unordered_map<std::uint64_t, std::size_t> launches;
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
@@ -69,7 +70,7 @@ private:
         }
     }
 
-    /// Orders operations by stream and position. Deduces starts that were not measured.
+    /// Sorts the operations by stream and position. Deduces each start that was not measured.
     void order_streams() {
         order_.resize(trace_.ops.size());
         std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -78,7 +79,7 @@ private:
             return std::pair(trace_.ops[i].stream, trace_.ops[i].position);
         });
         TraceIndex stream = no_index;
-        Moment before = unknown_moment;  // latest end on the stream
+        Moment before = unknown_moment;  // the latest end so far on the stream
         for (const std::size_t i : order_) {
             if (trace_.ops[i].stream != stream) before = unknown_moment;
             stream = trace_.ops[i].stream;
@@ -96,14 +97,14 @@ private:
                 overlaps(runs_[i]) || overlaps(trace_.ops[i].call_begin, trace_.ops[i].call_end);
     }
 
-    /// Returns whether the kind affects only the host, not a stream: a host wait or a query.
+    /// Returns whether operations of this kind only concern the host: a host wait or a query.
     static bool is_of_host(OpKind kind) {
         return kind == OpKind::synchronize || kind == OpKind::synchronize_begins ||
                kind == OpKind::query || kind == OpKind::blocked;
     }
 
-    /// Keeps operations without times directly before and after each operation that runs in the
-    /// stretch.
+    /// Keeps operations without times that are next to a kept one. They must directly precede or
+    /// follow, on their stream, an operation that ran in the stretch.
     void choose_neighbours() {
         const auto go = [this](auto first, auto last) {
             bool is_next_to_run = false;
@@ -120,7 +121,7 @@ private:
         go(order_.rbegin(), order_.rend());
     }
 
-    /// Keeps the begins of host waits whose ends are kept.
+    /// Keeps the beginning of each host wait whose end is kept.
     void choose_beginnings() {
         std::vector<std::size_t> begun(trace_.threads.size() + 1, trace_.ops.size());
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
@@ -137,7 +138,8 @@ private:
         if (!overlaps(op.call_begin, op.call_end)) op.call_begin = op.call_end = unknown_moment;
         const Run& run = runs_[index];
         if (!overlaps(run)) op.start = op.end = unknown_moment;
-        else if (run.spans_nodes) op.start = run.start, op.end = run.end;  // nodes may be cut
+        // Uses the span of its nodes, because some nodes may be cut.
+        else if (run.spans_nodes) op.start = run.start, op.end = run.end;
         return op;
     }
 
@@ -158,16 +160,16 @@ private:
         return cut;
     }
 
-    /// Calls `f` with the first access and the number of accesses of each operation and node.
+    /// Calls `f` for each operation and node, with its first access and the number of its accesses.
     template <class F> static void for_each_list(Trace& cut, F f) {
         for (TraceOp& op : cut.ops) f(op.first_access, op.accesses);
         for (TraceGraph& graph : cut.graphs)
             for (TraceNode& node : graph.nodes) f(node.first_access, node.accesses);
     }
 
-    /// Copies the accesses that operations and nodes still use. Lists may share accesses.
+    /// Copies the accesses that are still used. Several operations or nodes may share an access.
     void copy_accesses(Trace& cut) const {
-        // Lists begun minus lists ended.
+        // At each access: the number of lists that begin there minus the number that ended there.
         std::vector<std::int64_t> begun(trace_.accesses.size() + 1);
         for_each_list(cut, [&](std::uint32_t first, std::uint32_t count) {
             ++begun[first];
@@ -187,9 +189,9 @@ private:
 
     const Trace& trace_;
     const Moment from_, to_;
-    std::vector<Run> runs_;           ///< the run of each operation
-    std::vector<bool> stays_;         ///< for each operation: whether it is kept
-    std::vector<std::size_t> order_;  ///< the operations of streams, by stream and position
+    std::vector<Run> runs_;           ///< by operation: when it ran
+    std::vector<bool> stays_;         ///< by operation: whether it is kept
+    std::vector<std::size_t> order_;  ///< operations on streams, sorted by stream and position
 };
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 namespace heddle::detail {
 
-/// Returns the part of the recording that overlaps the time span from `from` to `to`:
-/// - operations that ran or were called then. Times of a call or run that is wholly outside become
-///   unknown: work that the host enqueued long before does not stretch the picture.
-/// - waits, records and other operations without times next to an operation that ran then, because
-///   they show the reason for its delay;
-/// - runs of nodes and ranges.
+/// Returns the part of the recording that overlaps the time span from `from` to `to`. It contains:
+/// - Operations that ran or were called in the time span. If a call or run is wholly outside,
+///   its times become unknown. So work that was enqueued long before does not widen the picture.
+/// - Operations without times, such as waits and records, next to an operation that ran in
+///   the time span. They show why that operation was delayed.
+/// - Runs of nodes and ranges in the time span.
 ///
 /// Moments and indices of tables keep their meaning. `begin` and `end` become those of the time
 /// span, clipped to the recording. Accesses that are no longer used are left out.

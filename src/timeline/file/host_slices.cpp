@@ -13,7 +13,7 @@ bool is_shown(const Trace& trace, const TraceOp& op) {
            op.call_begin != unknown_moment && op.call_end != unknown_moment;
 }
 
-/// Returns for each operation whether it is a host wait for work that had already ended.
+/// Returns for each operation whether it is a host wait for work that had already completed.
 std::vector<bool> find_idle_waits(const Trace& trace, const Solution& solution) {
     std::vector<bool> found(trace.ops.size());
     for (const Arrow& arrow : solution.arrows)
@@ -21,12 +21,12 @@ std::vector<bool> find_idle_waits(const Trace& trace, const Solution& solution) 
     return found;
 }
 
-/// Orders outer slices before inner ones.
+/// Returns whether `a` precedes `b`. An outer slice precedes the slices within it.
 bool is_before(const HostSlice& a, const HostSlice& b) {
     return std::tuple(a.thread, a.begin, b.end, a.op) < std::tuple(b.thread, b.begin, a.end, b.op);
 }
 
-/// Assigns to each slice the first lane where it lies within the open slices, or no slice is open.
+/// Assigns each slice to the first lane that is free, or whose innermost open slice contains it.
 class LaneMaker {
 public:
     void place(HostSlice& slice) {
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    using Open = std::vector<Moment>;  ///< ends of the open slices, inner ones last
+    using Open = std::vector<Moment>;  ///< the ends of the open slices of a lane, innermost last
 
     static bool fits(const HostSlice& slice, Open& open) {
         while (!open.empty() && open.back() <= slice.begin) open.pop_back();

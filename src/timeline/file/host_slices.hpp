@@ -1,5 +1,5 @@
-// Activity of the host's threads: calls of the library and the program's named ranges, in lanes
-// within which they nest.
+// Activity of the host's threads: calls of the library, and named ranges of the program. The slices
+// of one lane nest.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ struct HostSlice {
     TraceIndex thread = 0;
     std::uint32_t lane = 0;
     Moment begin = 0, end = 0;
-    TraceIndex op = no_index;     ///< operation of the call, or no_index
-    TraceIndex range = no_index;  ///< index in Trace::ranges if it is a range, or no_index
+    TraceIndex op = no_index;     ///< the operation that was called, or no_index
+    TraceIndex range = no_index;  ///< for a range: index in Trace::ranges; otherwise no_index
     bool is_instant = false;      ///< a call that did not have to wait
 };
 
-/// Returns the slices by thread, then begin, outer slices before inner ones. Two slices of one lane
-/// are nested or apart. Leaves out calls with an unknown thread or unknown times.
+/// Returns the slices, sorted by thread and then by begin. An outer slice precedes the slices
+/// within it. Two slices of one lane are either nested or disjoint. Leaves out calls with an
+/// unknown thread or unknown times.
 std::vector<HostSlice> host_slices(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

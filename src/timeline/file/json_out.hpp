@@ -1,4 +1,4 @@
-// Writes large JSON fast. The caller writes the commas.
+// Writes large JSON texts fast. The caller writes the commas.
 #pragma once
 
 #include <charconv>
@@ -19,7 +19,8 @@ inline std::string in_json(std::string_view text) {
     return quoted;
 }
 
-/// A stream with a buffer. Functions that write JSON return the object.
+/// A buffered output for JSON. Functions that write return the object itself, so calls can be
+/// chained.
 class JsonOut {
 public:
     explicit JsonOut(std::ostream& to) : to_(to) { buffer_.reserve(2 * flush_at); }

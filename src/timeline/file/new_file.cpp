@@ -14,13 +14,15 @@ namespace heddle::detail {
 
 namespace {
 
-/// Makes a file with a new, unique name beside `target`. Returns its name, or "" with errno set.
+/// Creates an empty file with a new, unique name beside `target`. Returns its name. If that fails,
+/// returns "" and sets errno.
 std::string make_beside(const std::string& target) {
     static std::atomic<std::uint64_t> count{0};
     for (;;) {
         std::string name = detail::formatted("{}.{}-{}.part", target, getpid(), count.fetch_add(1));
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file < 0 && errno == EEXIST) continue;  // left by a program that was killed
+        // A process that was killed has left such a file.
+        if (file < 0 && errno == EEXIST) continue;
         if (file < 0) return "";
         ::close(file);
         return name;

@@ -1,4 +1,4 @@
-// Files that appear only when they are complete.
+// Files that appear under their final name only when they are complete.
 #pragma once
 
 #include <fstream>
@@ -11,9 +11,9 @@ namespace heddle::detail {
 /// A file that is written under a temporary name in the same folder until it is complete.
 class NewFile {
 public:
-    /// Throws NativeError if no file of that name can be made, UsageError if the name is taken by
-    /// something other than a regular file. A symbolic link stays: the file that it points to is
-    /// replaced.
+    /// Creates the temporary file. Throws NativeError if that fails. Throws UsageError if `path`
+    /// names something other than a regular file. If `path` is a symbolic link, the link stays and
+    /// its target is replaced.
     NewFile(const std::string& path, const ErrorSite& site);
     /// Removes the file unless keep() was called.
     ~NewFile();
@@ -21,8 +21,8 @@ public:
     NewFile& operator=(const NewFile&) = delete;
 
     std::ostream& stream() noexcept { return stream_; }
-    /// Renames the file to its final name. Call once, last. Throws NativeError if it could not be
-    /// written.
+    /// Renames the file to its final name. Call it once, after everything was written. Throws
+    /// NativeError if the file could not be written.
     void keep();
 
 private:

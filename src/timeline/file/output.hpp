@@ -23,12 +23,12 @@ enum class OutputFormat { html, json, svg, trace };
 /// Returns the format for the extension of `path`. Throws UsageError if the extension is unknown.
 OutputFormat format_of(const std::string& path, const ErrorSite& site);
 
-/// Removes everything outside the stretch from the trace, and adds a note that it is a part. Throws
-/// UsageError if no operation and no range is left.
+/// Removes everything outside the stretch from the trace. Adds a note that the trace is a part.
+/// Throws UsageError if no operation and no range is left.
 void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site);
 
-/// Writes the stretch to a file, which appears when it is complete. Throws UsageError if the
-/// extension is unknown or the stretch is empty, NativeError if the file cannot be written.
+/// Writes the stretch to a file. The file appears once it is complete. Throws UsageError if the
+/// extension is unknown or the stretch is empty. Throws NativeError if the file cannot be written.
 void write_output(Trace trace, const Stretch& stretch, const std::string& path,
                   const ErrorSite& site);
 

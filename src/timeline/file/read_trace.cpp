@@ -18,12 +18,12 @@ namespace heddle::detail {
 
 namespace {
 
-/// The sections of a file while they are read.
+/// Reads the sections of one file.
 class TraceReader {
 public:
     explicit TraceReader(const std::vector<Section>& sections) : sections_(sections) {}
 
-    /// Throws NoTrace.
+    /// Throws NoTrace if the file is not a whole trace of a readable version.
     Trace read() {
         try {
             return all();
@@ -57,7 +57,8 @@ private:
         return trace;
     }
 
-    /// Returns a section's contents, or an empty table if an older minor version did not write it.
+    /// Returns a section's contents. Returns an empty table for a section that is missing because
+    /// an older minor version wrote the file.
     std::string_view contents_of(std::string_view name) {
         section_ = name;
         for (const Section& one : sections_)
@@ -142,7 +143,8 @@ private:
     }
 
     void read_graphs(Trace& trace) {
-        // The sizes divide the next table's rows among their owners.
+        // Each graph has the numbers of its nodes and edges. They divide the rows of the next
+        // tables among the graphs.
         std::vector<std::uint64_t> nodes, edges;
         TableReader graph_table(contents_of("grph"));
         trace.graphs.resize(graph_table.rows());
@@ -177,7 +179,7 @@ private:
         if (index >= rows.size()) throw BadTrace("a row repeats one that there is not");
         return rows[index];
     }
-    /// Takes `count` of the `left` rows.
+    /// Removes `count` rows from the `left` ones. Throws BadTrace if there are fewer.
     static std::size_t share_of(std::size_t& left, std::uint64_t count) {
         if (count > left) throw BadTrace("a graph has more parts than there are");
         left -= static_cast<std::size_t>(count);
@@ -199,7 +201,7 @@ std::string all_of(std::istream& from, std::string_view name, const ErrorSite& s
         all.resize(size + static_cast<std::size_t>(from.gcount()));
     } while (from);
     const int code = errno;
-    // libc++ reports the end of the file for a file that cannot be read, such as a folder.
+    // When a folder or another unreadable file is read, libc++ just reports the end of the file.
     if (from.bad() || (all.empty() && (!from.eof() || code != 0))) {
         coded_error(ErrorCode::native, site.with_native(code), "\"{}\" cannot be read: {}", name,
                     std::generic_category().message(code));

@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The time at which this process began, by the clock that file systems use.
+/// The time at which this process began, by the clock that file systems use for their timestamps.
 const timespec began = [] {
     timespec now{};
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -28,7 +28,8 @@ bool is_written_since_begin(const std::string& file) noexcept {
            std::tuple(began.tv_sec, began.tv_nsec);
 }
 
-/// Locks a folder against other processes that rename files in it, as far as its file system can.
+/// Locks a folder, so that no other process renames files in it at the same time. Some file systems
+/// cannot lock; then nothing is locked.
 class FolderLock {
 public:
     explicit FolderLock(const std::string& folder) noexcept
@@ -58,7 +59,7 @@ std::string take_file_name(const std::string& own, const std::string& file) noex
     const FolderLock lock(std::filesystem::path(file).parent_path().string());
     if (is_written_since_begin(file)) return own;
     return std::rename(own.c_str(), file.c_str()) == 0 ? file : own;
-} catch (...) {  // there is no memory
+} catch (...) {  // memory is exhausted: the file keeps its name
     return own;
 }
 

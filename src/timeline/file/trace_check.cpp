@@ -14,10 +14,12 @@ namespace heddle::detail {
 
 namespace {
 
-/// Differences between such moments, and their sums with the base, fit into 64 bits.
+/// A moment must not be further from 0 than this. Then differences of moments, and sums with the
+/// base, fit into 64 bits.
 constexpr Moment farthest = Moment{1} << 61;
 
-/// The checks of one trace. `what_` names the kind of row being checked, `row_` counts it.
+/// Checks one trace. `what_` names the kind of row that is being checked, and `row_` counts the
+/// rows.
 class TraceCheck {
 public:
     explicit TraceCheck(const Trace& trace) : trace_(trace) {}
@@ -105,7 +107,8 @@ private:
         TraceIndex place = 0;
         for (const TraceNode& node : graph.nodes) {
             string(node.name), string(node.file);
-            // The conditional node precedes its bodies, so that no node is inside itself.
+            // The conditional node must precede the nodes of its bodies. So no node is inside
+            // itself.
             if (node.inside != no_index && node.inside >= place) fail("node", node.inside);
             ++place;
             kind(node.kind);
@@ -117,7 +120,8 @@ private:
                 detail::formatted("nodes of graph {} precede each other in a circle", row_));
     }
 
-    /// Removes nodes without successors, repeatedly. The rest has a cycle if any node is left.
+    /// Returns whether the edges form a cycle. Repeatedly removes nodes without successors. If
+    /// nodes are left in the end, they contain a cycle.
     static bool has_circle(const TraceGraph& graph) {
         std::vector<std::uint32_t> followers(graph.nodes.size()), last;
         for (const TraceNode& node : graph.nodes)
@@ -130,7 +134,7 @@ private:
         return last.size() != graph.nodes.size();
     }
 
-    /// Checks runs of nodes. The launches of some may be among the lost operations.
+    /// Checks runs of nodes. A run's launch may be missing, because some operations were lost.
     void node_runs() {
         std::unordered_map<std::uint64_t, std::size_t> nodes;  // number of nodes, by launch
         if (!trace_.node_runs.empty())

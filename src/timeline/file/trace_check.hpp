@@ -5,9 +5,9 @@
 
 namespace heddle::detail {
 
-/// Throws BadTrace (timeline/file/trace_columns.hpp) if an index is out of range, an enumerator is
-/// invalid, or a moment is more than 70 years away. Also throws it if nodes of a graph form a
-/// cycle. Readers of a checked trace need not repeat these checks.
+/// Checks a trace. Throws BadTrace (timeline/file/trace_columns.hpp) if an index is out of range,
+/// an enumerator is invalid, or a moment is more than 70 years away. Also throws it if nodes of a
+/// graph form a cycle. Code that uses a checked trace need not repeat these checks.
 void check_trace(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -4,7 +4,8 @@ namespace heddle::detail {
 
 namespace {
 
-// A zero in two bytes, a number that put_varint() never writes. The number of zeros follows.
+// Marks a run of zeros: a zero in two bytes, which put_varint() never writes. The length of the run
+// follows.
 constexpr std::string_view run_mark("\x80\0", 2);
 constexpr std::uint64_t shortest_run = 4;
 

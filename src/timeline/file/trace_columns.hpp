@@ -1,6 +1,6 @@
-// Tables of numbers as columns of bytes. A table is the number of its rows, then its columns, each
-// with its length. A column has a varint for each row, often the difference to a prediction. Runs
-// of zeros are counted: rows that repeat or continue the previous one cost next to nothing.
+// Tables of numbers. A table has the number of its rows and then its columns, each preceded by its
+// length in bytes. A column has a varint for each row, often the difference from a prediction. A
+// run of zeros is stored as a count, so rows that repeat the previous one take almost no space.
 //
 // A later minor version may append columns. Readers ignore unknown columns, and read zeros for
 // missing ones.
@@ -33,7 +33,7 @@ constexpr std::uint64_t undo_zigzag(std::uint64_t code) noexcept {
     return (code >> 1) ^ (0 - (code & 1));
 }
 
-/// Returns zigzag(value - predicted), but 0 for `none`. Codes below that of `none` move up by one.
+/// Returns 0 for `none`, otherwise zigzag(value - predicted), plus 1 if below the code of `none`.
 constexpr std::uint64_t code_unless(std::uint64_t value, std::uint64_t none,
                                     std::uint64_t predicted) noexcept {
     const std::uint64_t code = zigzag(value - predicted), of_none = zigzag(none - predicted);
@@ -46,18 +46,18 @@ constexpr std::uint64_t undo_code_unless(std::uint64_t code, std::uint64_t none,
     return predicted + undo_zigzag(code <= of_none ? code - 1 : code);
 }
 
-/// Appends seven bits a byte, the lowest first. The last byte is below 0x80.
+/// Appends a varint: seven bits in each byte, lowest first. Only the last byte is below 0x80.
 void put_varint(std::string& to, std::uint64_t value);
 /// Removes a varint from the front. Throws BadTrace if there is none.
 std::uint64_t take_varint(std::string_view& from);
 
-/// Returns a number, an enumerator or an address as 64 bits.
+/// Converts a number, an enumerator or an address to 64 bits.
 template <class T> constexpr std::uint64_t to_bits(T value) noexcept {
     if constexpr (std::is_enum_v<T>) return to_bits(static_cast<std::underlying_type_t<T>>(value));
     else if constexpr (std::is_pointer_v<T>) return reinterpret_cast<std::uintptr_t>(value);
     else return static_cast<std::uint64_t>(value);
 }
-/// Returns the T whose to_bits() this is. Throws BadTrace if there is none.
+/// Converts the result of to_bits() back to a T. Throws BadTrace if no T has these bits.
 template <class T> constexpr T from_bits(std::uint64_t bits) {
     if constexpr (std::is_pointer_v<T>) {
         return reinterpret_cast<T>(bits);
@@ -68,7 +68,7 @@ template <class T> constexpr T from_bits(std::uint64_t bits) {
     }
 }
 
-/// A column being written. Zeros at its end are left out.
+/// Writes a column. Leaves out zeros at the end of the column.
 class ColumnWriter {
 public:
     void put(std::uint64_t value) {
@@ -79,7 +79,7 @@ public:
         if (zeros_ != 0) put_zeros();
         put_one(value);
     }
-    /// Appends the value in at least one byte, even if it is 0.
+    /// Appends the value. Uses at least one byte, even for 0.
     void put_one(std::uint64_t value) {
         if (value < 0x80) bytes_.push_back(static_cast<char>(value));
         else put_varint(bytes_, value);
@@ -89,14 +89,14 @@ public:
 private:
     void put_zeros();
     std::string bytes_;
-    std::uint64_t zeros_ = 0;  ///< number of zeros since the last other value
+    std::uint64_t zeros_ = 0;  ///< number of zeros since the last value that was not 0
 };
 
-/// A column being read. It continues with zeros after its end.
+/// Reads a column. After the column's last byte, returns zeros.
 class ColumnReader {
 public:
     explicit ColumnReader(std::string_view bytes) noexcept : rest_(bytes) {}
-    /// Throws BadTrace.
+    /// Returns the next value. Throws BadTrace if the column is invalid.
     std::uint64_t take() {
         if (zeros_ != 0) return --zeros_, 0;
         if (rest_.empty()) return 0;
@@ -110,28 +110,28 @@ public:
 private:
     std::uint64_t take_long();
     std::string_view rest_;
-    std::uint64_t zeros_ = 0;  ///< number of zeros left of a run
+    std::uint64_t zeros_ = 0;  ///< number of zeros left in the current run
 };
 
-/// A table being written. One column, by default the first, has at least a byte for each row. So a
-/// damaged file cannot make its reader allocate more rows than it has bytes.
+/// Writes a table. One column, by default the first, has at least one byte for each row. So a
+/// reader of a damaged file never allocates more rows than the table has bytes.
 class TableWriter {
 public:
     explicit TableWriter(std::size_t full_column = 0) noexcept : full_(full_column) {}
-    /// Begins a row. Its values follow, column by column.
+    /// Begins a row. The caller then writes the row's values, column by column.
     void begin_row() noexcept {
         ++rows_;
         column_ = 0;
     }
-    /// An integer of any width, a bool or an enumerator.
+    /// Writes an integer of any width, a bool or an enumerator.
     template <class T> void number(const T& value) { put(to_bits(value)); }
-    /// An index. no_index costs nothing.
+    /// Writes an index. no_index takes no space.
     void index(const TraceIndex& value) { put(static_cast<TraceIndex>(value + 1)); }
-    /// A value that is mostly near `predicted`.
+    /// Writes a value that is usually near `predicted`.
     template <class T> void near(const T& value, std::uint64_t predicted) {
         put(zigzag(to_bits(value) - predicted));
     }
-    /// A value that is mostly near `predicted`. `none` costs nothing.
+    /// Writes a value that is usually near `predicted`. `none` takes no space.
     template <class T>
     void near_unless(const T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
         put(code_unless(to_bits(value), to_bits(none), predicted));
@@ -150,8 +150,8 @@ private:
     std::uint64_t rows_ = 0;
 };
 
-/// A table being read. Its members mirror TableWriter's: one function names the columns for both.
-/// All throw BadTrace.
+/// Reads a table. Has the same functions as TableWriter, so that one function can name the columns
+/// for both. All functions throw BadTrace.
 class TableReader {
 public:
     /// Throws BadTrace if column `full_column` has fewer bytes than the table has rows.
@@ -170,7 +170,7 @@ public:
     void near_unless(T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
         value = from_bits<T>(undo_code_unless(take(), to_bits(none), predicted));
     }
-    /// Call after the last row. Checks that the columns contain no further rows.
+    /// Call it after the last row. Throws BadTrace if the columns contain further rows.
     void finish() const;
 
 private:
@@ -182,7 +182,7 @@ private:
     std::size_t column_ = 0, rows_ = 0;
 };
 
-/// Returns the values that `name_columns(columns, row)` names, for hashing and comparing.
+/// The values of a row, as named by `name_columns(columns, row)`, to hash and compare rows.
 class RowValues {
 public:
     template <class T> void number(const T& value) { values_[count_++] = to_bits(value); }

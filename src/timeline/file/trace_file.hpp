@@ -9,13 +9,13 @@
 
 namespace heddle::detail {
 
-/// Writes all of a trace. A trace with invalid indices (check_trace()) cannot be read back. Errors
-/// are reported by the state of the stream.
+/// Writes a whole trace. A trace with invalid indices can be written but not read back (see
+/// check_trace()). If writing fails, the state of the stream says so.
 void write_trace(std::ostream& to, const Trace& trace);
 
-/// Reads a trace to the end of the stream. Error messages mention the file by `name`. Throws
-/// UsageError if the file is not a whole trace that this version can read, NativeError if it cannot
-/// be read.
+/// Reads a trace up to the end of the stream. `name` is the file's name for error messages. Throws
+/// UsageError if this version cannot read the file or the file is not a whole trace. Throws
+/// NativeError if reading fails.
 Trace read_trace(std::istream& from, std::string_view name,
                  const ErrorSite& site = {"read_trace", {}});
 

@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// A T that is being written (const) or read.
+/// A reference to a T. A const T is being written; a T that is not const is being read.
 template <class Type, class T>
 concept RowOf = std::same_as<std::remove_const_t<Type>, T>;
 
@@ -48,11 +48,11 @@ void name_columns(auto& row, RowOf<TraceAccess> auto& access) {
     row.number(access.name);
 }
 
-/// The full column of the table of operations. The first column is the index of the row with the
-/// repeated columns, and costs nothing in loops that repeat exactly.
+/// The column with at least one byte for each operation. The first column cannot serve: it is the
+/// index of the row of repeated columns, and takes no space in loops that repeat exactly.
 inline constexpr std::size_t full_column_of_ops = 1;
 
-/// Names the columns that calls in a loop repeat: most operations share them with others.
+/// Names the columns that most operations share with others, because loops repeat the same calls.
 void name_repeated_columns(auto& row, RowOf<TraceOp> auto& op) {
     row.number(op.kind);
     row.number(op.mode);
@@ -71,12 +71,12 @@ void name_repeated_columns(auto& row, RowOf<TraceOp> auto& op) {
     row.number(op.accesses);
 }
 
-/// The state from which the next operation's columns are predicted. Accepts indices out of range.
+/// Predicts the columns of the next operation from the previous ones. Accepts indices out of range.
 class OpHistory {
 public:
     struct OfStream {
         std::uint64_t position = 0;
-        Moment end = 0;  ///< end of the last operation
+        Moment end = 0;  ///< the end of the previous operation
     };
 
     OpHistory(std::size_t streams, std::size_t threads)
@@ -109,8 +109,7 @@ private:
     std::vector<Moment> calls_;
 };
 
-/// Names the columns that follow the repeated ones. `op` must already have the values of the
-/// repeated ones.
+/// Names the remaining columns. The repeated columns of `op` must have been read already.
 void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     const OpHistory::OfStream own = before.stream(op.stream);
     const Moment last_call = before.call_end(op.thread);
@@ -135,7 +134,7 @@ void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     before.add(op);
 }
 
-/// `after` is the number of nodes that directly precede the node.
+/// `after` is the number of direct predecessors of the node.
 void name_columns(auto& row, RowOf<TraceNode> auto& node, auto&& after) {
     row.number(node.name);
     row.number(node.file);
@@ -170,7 +169,7 @@ void name_columns(auto& row, RowOf<TraceRange> auto& range, const TraceRange& be
     row.number(range.name);
 }
 
-/// Names the columns of the values that a trace has once.
+/// Names the columns of the values that exist once in a trace.
 void name_columns(auto& row, RowOf<Trace> auto& trace) {
     row.near(trace.base_ns, 0);
     row.near(trace.base_realtime_ns, 0);

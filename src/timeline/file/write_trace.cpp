@@ -14,7 +14,8 @@ namespace heddle::detail {
 
 namespace {
 
-// A new field changes the size of its struct, and needs a column in trace_tables.hpp.
+// If this fails, a struct has a new field: add a column to trace_tables.hpp, and adapt the size
+// here.
 static_assert(sizeof(TraceDevice) == 32 && sizeof(TraceStream) == 24 && sizeof(TraceThread) == 4);
 static_assert(sizeof(TraceAccess) == 56 && sizeof(TraceOp) == 176);
 static_assert(sizeof(TraceNodeRun) == 32 && sizeof(TraceRange) == 24);
@@ -27,7 +28,7 @@ template <class Row> std::string table_of(std::span<const Row> rows) {
     return table.bytes();
 }
 
-/// Returns a table of rows that are predicted from the previous one.
+/// Returns a table in which each row is predicted from the previous one.
 template <class Row> std::string sequence_of(std::span<const Row> rows) {
     TableWriter table;
     const Row none{};
@@ -40,7 +41,8 @@ template <class Row> std::string sequence_of(std::span<const Row> rows) {
     return table.bytes();
 }
 
-/// Returns the lengths of the strings as a table, preceded by its size, and then their bytes.
+/// Returns the strings' lengths as a table, preceded by the size of that table. The bytes of the
+/// strings follow.
 std::string text_of(std::span<const std::string> strings) {
     TableWriter lengths;
     for (const std::string& one : strings) lengths.begin_row(), lengths.number(one.size());
@@ -52,19 +54,21 @@ std::string text_of(std::span<const std::string> strings) {
     return all;
 }
 
-/// The distinct rows of a table, and for each row of the table the index of the equal distinct row.
+/// The distinct rows of a table. Each row of the table has the index of the distinct row that
+/// equals it.
 struct DistinctRows {
-    std::vector<TraceIndex> firsts;  ///< indices of rows in the table
-    std::vector<TraceIndex> which;   ///< indices in `firsts`
+    std::vector<TraceIndex> firsts;  ///< for each distinct row, an index in the table
+    std::vector<TraceIndex> which;   ///< for each row of the table, an index in `firsts`
 };
 
-/// `values_of(i)` returns the RowValues of row i.
+/// Finds the distinct rows. `values_of(i)` must return the RowValues of row i.
 template <class ValuesOf> DistinctRows distinct_rows(std::size_t rows, ValuesOf values_of) {
     DistinctRows found;
     found.which.reserve(rows);
     std::size_t size = 16;
     while (size < 2 * rows) size *= 2;
-    std::vector<TraceIndex> slots(size, no_index);  // a hash table of indices in `firsts`
+    // A hash table that contains indices in `firsts`.
+    std::vector<TraceIndex> slots(size, no_index);
     for (std::size_t i = 0; i < rows; ++i) {
         const RowValues values = values_of(i);
         std::size_t slot = values.hash() & (size - 1);

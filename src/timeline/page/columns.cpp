@@ -17,7 +17,7 @@ constexpr bool has_runs(ColumnCode code) {
     return code == ColumnCode::value_runs || code == ColumnCode::difference_runs;
 }
 
-/// Converts 0, -1, 1, -2 to 0, 1, 2, 3.
+/// Converts 0, -1, 1, -2 to 0, 1, 2, 3 (zigzag coding).
 std::uint64_t alternating(std::uint64_t value) {
     return (value << 1) ^ (value >> 63 != 0 ? ~std::uint64_t{0} : 0);
 }
@@ -51,7 +51,7 @@ template <class F> void for_each_run(std::span<const std::int64_t> values, bool 
     if (times != 0) f(number, times);
 }
 
-/// Returns the size of a column, in bytes, in each code.
+/// Returns the column's size in each code, in bytes.
 std::array<std::size_t, 4> lengths(std::span<const std::int64_t> values) {
     std::array<std::size_t, 4> all{};
     for (const bool differences : {false, true})

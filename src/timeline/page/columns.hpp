@@ -1,9 +1,10 @@
-// Columns of numbers in few bytes, for a page that carries its data as text.
+// Writes columns of numbers in few bytes, for a page that contains its data as text.
 //
-// A number is a varint: seven bits a byte, the lowest first, the top bit set in all bytes but the
-// last. Signed numbers alternate: 0, -1, 1, -2, ... A column is written in the shortest of four
-// codes: its values or their differences, each alone or with a count of repetitions. It is read by
-// page/web/columns.js and, for tests, here.
+// Each number is a varint: seven bits in each byte, lowest bits first. All bytes but the last have
+// their top bit set. Signed numbers use zigzag coding: 0, -1, 1, -2 become 0, 1, 2, 3. A column has
+// either its values or their differences, each with or without a count of repetitions. The shortest
+// of these four codes is used. page/web/columns.js reads columns. The reader in this file is for
+// tests.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +18,23 @@ namespace heddle::detail {
 
 enum class ColumnCode : std::uint8_t {
     values,
-    differences,      ///< from the previous value; the first one from 0
-    value_runs,       ///< pairs: a value, and the number of its repetitions
-    difference_runs,  ///< the same for differences: counting up is one run
+    differences,      ///< each from the previous value, the first from 0
+    value_runs,       ///< pairs of a value and its number of repetitions
+    difference_runs,  ///< pairs of a difference and its number of repetitions
 };
 
-/// The place of a column among the bytes of several, and its code.
+/// Locates one column among the bytes of several, and names its code.
 struct ColumnEntry {
     ColumnCode code = ColumnCode::values;
     std::size_t count = 0;  ///< number of values
     std::size_t bytes = 0;
-    std::int64_t least = 0, most = 0;  ///< 0 if there are no values
+    std::int64_t least = 0, most = 0;  ///< both 0 if there are no values
 };
 
-/// Appends the column. Differences wrap around, so that any values can be written.
+/// Appends the column. Any values can be written, because differences wrap around.
 ColumnEntry append_column(std::string& bytes, std::span<const std::int64_t> values);
 
-/// Returns the column at the begin of `bytes`. Throws UsageError if the bytes are not such a
-/// column.
+/// Reads the column at the beginning of `bytes`. Throws UsageError if there is no such column.
 std::vector<std::int64_t> read_column(std::string_view bytes, const ColumnEntry& entry);
 
 /// Returns the bytes in base64, with padding.

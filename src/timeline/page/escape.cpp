@@ -10,16 +10,22 @@ namespace {
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
 constexpr std::string_view ellipsis = "\xe2\x80\xa6";
 
-/// Lead bytes of one length, with the range of the byte after them.
+/// UTF-8 lead bytes for one length. `least` and `most` limit the byte after the lead byte.
 struct Utf8Form {
     unsigned first, last;
     std::size_t length;
     unsigned least_second, most_second;
 };
 constexpr Utf8Form utf8_forms[] = {
-    {0x00, 0x7f, 1, 0, 0},       {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
-    {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f},  // no surrogates
-    {0xee, 0xef, 3, 0x80, 0xbf}, {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf},
+    {0x00, 0x7f, 1, 0, 0},
+    {0xc2, 0xdf, 2, 0x80, 0xbf},
+    {0xe0, 0xe0, 3, 0xa0, 0xbf},
+    // The second range excludes surrogates.
+    {0xe1, 0xec, 3, 0x80, 0xbf},
+    {0xed, 0xed, 3, 0x80, 0x9f},
+    {0xee, 0xef, 3, 0x80, 0xbf},
+    {0xf0, 0xf0, 4, 0x90, 0xbf},
+    {0xf1, 0xf3, 4, 0x80, 0xbf},
     {0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
@@ -27,7 +33,8 @@ unsigned byte_at(std::string_view text, std::size_t i) {
     return static_cast<unsigned char>(text[i]);
 }
 
-/// Returns the length of the character at the begin of `text`, or 0 if it is invalid.
+/// Returns the length of the character at the beginning of `text`. Returns 0 if the character is
+/// invalid.
 std::size_t character_length(std::string_view text) {
     const unsigned lead = byte_at(text, 0);
     const auto* form = std::ranges::find_if(
@@ -40,7 +47,7 @@ std::size_t character_length(std::string_view text) {
     return form->length;
 }
 
-/// Calls `f` with each character, and with U+FFFD for each byte outside a character.
+/// Calls `f` with each valid character. Calls it with U+FFFD for each byte that belongs to none.
 template <class F> void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
         const std::size_t length = character_length(text);

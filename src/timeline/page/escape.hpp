@@ -1,4 +1,4 @@
-// Converts text of programs to XML and JSON. Names may contain any bytes.
+// Converts names from programs to XML and JSON. Such names may contain any bytes.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace heddle::detail {
 
-/// Appends the text for XML and HTML, in an element or in a quoted attribute. Invalid characters,
-/// such as control characters and bytes that are not UTF-8, become U+FFFD.
+/// Appends the text as XML or HTML, for an element or a quoted attribute. Invalid characters become
+/// U+FFFD. Examples are control characters and bytes that are not UTF-8.
 void append_xml(std::string& out, std::string_view text);
 /// Returns the text that append_xml() appends.
 std::string xml_text(std::string_view text);
@@ -16,7 +16,8 @@ std::string xml_text(std::string_view text);
 /// that are not UTF-8 become U+FFFD.
 void append_json(std::string& out, std::string_view text);
 
-/// Returns at most `characters` characters; a longer text ends in an ellipsis.
+/// Returns the text if it has at most this many characters. Otherwise cuts it and ends it with an
+/// ellipsis.
 std::string shortened(std::string_view text, std::size_t characters);
 
 }  // namespace heddle::detail

@@ -32,7 +32,8 @@ static_assert(std::size(bars) == static_cast<std::size_t>(BarClass::count_));
 constexpr Look gap_look(const char* key, GapReason reason, const char* colour, const char* brief) {
     return {key, to_string(reason), colour, brief};
 }
-// The colours form three families: the host's activity, waits, and the device's activity.
+// The colours have three families: one for the host's activity, one for waits, one for the device's
+// activity.
 constexpr Look gaps[] = {
     gap_look("nothing-enqueued", GapReason::nothing_enqueued, "#8a94a0", "idle"),
     gap_look("after-last", GapReason::after_last, "#a7b0ba", "end"),

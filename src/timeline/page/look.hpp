@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// The class of a bar, which determines its colour and its entry in the legend.
+/// The class of a bar. It determines the bar's colour and its entry in the legend.
 enum class BarClass : std::uint8_t {
     kernel,
     copy_in,   ///< to a device
@@ -21,25 +21,26 @@ enum class BarClass : std::uint8_t {
     graph,
     collective,
     memory,  ///< allocation or free
-    order,   ///< an event recorded or waited for
-    block,   ///< the host waits
+    order,   ///< an operation that records an event or waits for one
+    block,   ///< a wait of the host
     dropped,
     other,
     count_
 };
 
-/// Colours are CSS, the same on light and dark ground. They remain distinct without red, green or
-/// blue vision. Text on them has a contrast of at least 4.5.
+/// The label and colour of one part. Colours are CSS, and are the same on light and dark
+/// backgrounds. They stay distinct for colour-blind readers. Text on them has a contrast of at
+/// least 4.5.
 struct Look {
-    const char* key;  ///< the CSS variable without dashes, and the class in the SVG
+    const char* key;  ///< name of the CSS variable (without dashes) and of the SVG class
     const char* label;
     const char* colour;
-    const char* brief = "";  ///< for gaps: a short label where `label` does not fit
+    const char* brief = "";  ///< for gaps: a shorter label for narrow gaps
 };
 
-/// Returns the looks of the classes in their order.
+/// Returns the looks of all bar classes, in the order of the enumeration.
 std::span<const Look> bar_looks() noexcept;
-/// Returns the looks of the gaps by reason. The labels are those of to_string(), the colours are
+/// Returns the looks of the gaps, by reason. The labels are those of to_string(). The colours are
 /// for the hatching.
 std::span<const Look> gap_looks() noexcept;
 
@@ -49,7 +50,7 @@ inline constexpr const char* bar_ink = "#0d1319";
 /// Returns "--kernel:#5b9ad5;..." for all looks, and "--bar-ink:...".
 std::string look_variables();
 
-/// Returns the class of an operation, or of a graph's node, of that kind and name.
+/// Returns the class for an operation, or a graph's node, of this kind and name.
 BarClass class_of(OpKind kind, std::string_view name) noexcept;
 inline BarClass class_of(const Trace& trace, const TraceOp& op) noexcept {
     return class_of(op.kind, trace.text(op.name));
@@ -61,17 +62,17 @@ bool is_shown_as_call(const TraceOp& op) noexcept;
 /// Returns the operation's name, or the name of its kind if it has none.
 std::string label_of(const Trace& trace, const TraceOp& op);
 
-/// Names with a common abbreviation: "host to device" is "H2D".
+/// A name with a common abbreviation, for example "H2D" for "host to device".
 struct BriefName {
     std::string_view name, brief;
 };
 std::span<const BriefName> brief_names() noexcept;
 
-/// Returns "waited for Hash on main", or the reason alone if there is no cause. Adds the device if
-/// the cause ran on another one.
+/// Returns the reason for a gap, for example "waited for Hash on main". Without a cause, returns
+/// the reason alone. Adds the cause's device if it ran on another one.
 std::string gap_words(const Trace& trace, const Gap& gap);
 
-/// Returns the moment for an axis whose ticks are `step` ns apart: "12.345 ms".
+/// Returns the moment as a label for an axis, for example "12.345 ms". Ticks are `step` ns apart.
 std::string axis_words(Moment moment, Moment step);
 
 }  // namespace heddle::detail

@@ -13,19 +13,20 @@ namespace heddle::detail {
 
 namespace {
 
-/// The page's scripts, in the order in which it runs them. They share one scope.
+/// The page's scripts, in the order in which the page runs them. They share one scope.
 constexpr const std::string_view* scripts[] = {
     &columns_js, &words_js, &model_js, &lanes_js,  &level_js, &view_js, &draw_js,  &arrows_js,
     &dom_js,     &find_js,  &why_js,   &tables_js, &input_js, &main_js, &start_js,
 };
 
-/// A part of the page that replaces "@name@".
+/// A text that replaces "@name@" in the page.
 struct Part {
     std::string_view name;
     std::string text;
 };
 
-/// Writes the page's text with all parts inserted. Does not search the parts' own texts.
+/// Writes the text with all parts inserted. Placeholders inside the parts themselves are not
+/// replaced.
 void write_filled(std::ostream& out, std::string_view text, std::span<const Part> parts) {
     while (!text.empty()) {
         std::size_t at = std::string_view::npos;

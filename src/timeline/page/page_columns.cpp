@@ -1,5 +1,5 @@
-// Writes operations as columns. Operations that differ only in their times share a "site": most
-// programs have few sites.
+// Writes operations as columns. Operations that differ only in their times share a "site". Most
+// programs have only a few sites.
 #include <array>
 #include <map>
 #include <unordered_map>
@@ -53,7 +53,7 @@ private:
     std::vector<Row> rows_;
 };
 
-/// Lists of accesses. Each list and each access is written once.
+/// Lists of accesses. Equal lists are written once, and so are equal accesses.
 class AccessLists {
 public:
     explicit AccessLists(const Trace& trace) : trace_(trace) { add({}); }

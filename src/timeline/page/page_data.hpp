@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// Columns, one after the other.
+/// Several columns, stored one after the other.
 class PageColumns {
 public:
     void add(std::string_view name, std::span<const std::int64_t> values);
@@ -26,7 +26,7 @@ private:
     std::string directory_, bytes_;
 };
 
-/// Columns of one table, row by row.
+/// The columns of one table. Rows are added one by one.
 template <std::size_t width> class PageTable {
 public:
     explicit PageTable(const std::array<const char*, width>& names) : names_(names) {}
@@ -46,11 +46,11 @@ private:
 /// Adds the columns of operations, bars, gaps, arrows, accesses and ranges.
 void add_page_columns(PageColumns& columns, const Trace& trace, const Solution& solution,
                       const Picture& picture);
-/// Adds the columns of bars and gaps. Bounds of gaps are written as distances from the adjacent
-/// bars, which are nearly always 0.
+/// Adds the columns of bars and gaps. The bounds of gaps are written as distances from the adjacent
+/// bars. These distances are almost always 0.
 void add_row_columns(PageColumns& columns, const Trace& trace, const Solution& solution);
 
-/// Returns 0 for no_index. Otherwise returns a number that is small if `index` is near `base`.
+/// Returns a small number if `index` is near `base`. Returns 0 for no_index.
 std::int64_t relative_index(TraceIndex base, TraceIndex index);
 
 /// Returns the head: names, rows, totals, and the directory of the columns.

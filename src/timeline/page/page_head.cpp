@@ -1,4 +1,4 @@
-// Makes the head of the page's data: in JSON, because there is little of it.
+// Makes the head of the page's data. The head is JSON, because it is small.
 #include <algorithm>
 #include <concepts>
 #include <string>
@@ -63,7 +63,8 @@ std::string look_json(const Look& look) {
         .json();
 }
 
-/// Returns the modes of operations, and one more: recorded by an abandoned batch.
+/// Returns the names of all modes of operations. The last one is for operations of an abandoned
+/// batch.
 std::string mode_names() {
     std::string names;
     for (const OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})
@@ -82,7 +83,7 @@ constexpr AccessMode access_modes[] = {AccessMode::read, AccessMode::write, Acce
                                        AccessMode::concurrent};
 std::string access_json(AccessMode mode) { return json_string(access_text(mode)); }
 
-/// Returns ["ms", 1000000].
+/// Returns the unit as JSON, for example ["ms", 1000000].
 std::string unit_json(const TimeUnit& unit) {
     return '[' + json_string(unit.name) + ',' + std::to_string(static_cast<std::int64_t>(unit.ns)) +
            ']';
@@ -131,7 +132,8 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    const auto body = [](const TraceNode& n) {  // the conditional node, and the index of its body
+    // The number of the conditional node, and the index of its body.
+    const auto body = [](const TraceNode& n) {
         if (n.inside == no_index) return std::string("[]");
         return '[' + std::to_string(n.inside) + ',' + std::to_string(n.alternative) + ']';
     };

@@ -1,4 +1,4 @@
-// Writes bars and gaps as columns. A trace has about as many of each as operations.
+// Writes bars and gaps as columns. There are about as many bars, and as many gaps, as operations.
 #include <algorithm>
 
 #include "timeline/page/page_data.hpp"
@@ -24,12 +24,12 @@ void add_bars(PageColumns& columns, const Trace& trace, const Solution& solution
     table.add_to(columns);
 }
 
-/// Follows the bars of a stream, and predicts the bounds of each gap.
+/// Walks along the bars of a stream, and predicts the bounds of each gap from them.
 class GapGuess {
 public:
     explicit GapGuess(const Solution& solution) : solution_(solution) {}
 
-    /// Call in the order of Solution::gaps.
+    /// Moves to the bar after the gap. Call it for the gaps in the order of Solution::gaps.
     void move_to(const Gap& gap) {
         const std::vector<Bar>& bars = solution_.bars;
         if (gap.stream != stream_) enter(gap.stream);
@@ -40,11 +40,11 @@ public:
     }
     Moment begin() const { return begin_; }
     Moment end() const { return next_ == last_ ? solution_.end : solution_.bars[next_].start; }
-    /// Returns the operation of the bar after the gap, or -1.
+    /// Returns the operation of the bar after the gap. Returns -1 if there is no such bar.
     std::int64_t op() const { return next_ == last_ ? -1 : std::int64_t{solution_.bars[next_].op}; }
-    /// Returns the number of the bar after the gap, counted in the stream.
+    /// Returns the index of the bar after the gap, among the bars of the stream.
     std::int64_t bar() const { return static_cast<std::int64_t>(next_ - first_); }
-    /// Notes that the next gap begins at the end of this one, if no bar is between them.
+    /// Predicts that the next gap begins where this one ends, if no bar is between the two.
     void leave(const Gap& gap) { begin_ = gap.end; }
 
 private:

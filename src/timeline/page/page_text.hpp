@@ -1,4 +1,4 @@
-// The page's sources, from the files in page/web/. cmake/Embed.cmake generates the definitions.
+// The texts of the files in page/web/. cmake/Embed.cmake generates their definitions.
 #pragma once
 
 #include <string_view>

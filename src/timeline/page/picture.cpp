@@ -9,18 +9,18 @@ namespace heddle::detail {
 
 namespace {
 
-/// Limit on the lanes of a thread. The thread's calls follow or contain each other. Calls that need
-/// more lanes are left out.
+/// The most lanes that one thread may have. Calls of one thread are nested or one after the other,
+/// so few lanes are enough. Calls that need more lanes are left out.
 constexpr std::uint32_t most_lanes = 16;
 
 struct Stretch {
     Moment begin, end;
 };
 
-/// Assigns stretches of time to the first free lane.
+/// Assigns each stretch of time to the first free lane.
 class Lanes {
 public:
-    /// Returns the lane, or no_lane if all are in use. Call in order of `begin`.
+    /// Returns the stretch's lane, or no_lane if all lanes are in use. Call it in order of `begin`.
     std::uint32_t place(const Stretch& stretch) {
         for (std::uint32_t lane = 0; lane < ends_.size(); ++lane)
             if (ends_[lane] <= stretch.begin) {
@@ -37,7 +37,8 @@ private:
     std::vector<Moment> ends_;
 };
 
-/// Sorts by begin, outer items before inner ones. The items are nearly sorted already.
+/// Sorts items by begin. An outer item precedes the items within it. Fast for items that are nearly
+/// sorted.
 template <class Of> void sort_by_time(std::vector<std::uint32_t>& order, Of stretch_of) {
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
         const Stretch x = stretch_of(a), y = stretch_of(b);
@@ -77,7 +78,7 @@ std::vector<Lanes> place_ranges(const Trace& trace, std::vector<std::uint32_t>& 
     return threads;
 }
 
-/// Returns the number of lanes of each stream: 0 if nothing ran or was dropped on it.
+/// Returns each stream's number of lanes. It is 0 if no operation ran or was dropped on the stream.
 std::vector<std::uint32_t> stream_lanes(const Trace& trace, const Solution& solution) {
     std::vector<std::uint32_t> lanes(trace.streams.size(), 0);
     for (const Bar& bar : solution.bars)

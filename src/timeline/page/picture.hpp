@@ -1,5 +1,5 @@
-// The rows of the picture: threads of the host, then streams by device. Rows have lanes, in which
-// no two bars overlap.
+// The rows of the picture: the threads of the host, then the streams of each device. A row is
+// divided into lanes. Bars in one lane do not overlap.
 #pragma once
 
 #include <string>
@@ -13,21 +13,22 @@ inline constexpr std::uint32_t no_lane = ~std::uint32_t{0};
 
 struct PictureRow {
     bool is_thread = false;
-    TraceIndex index = 0;          ///< index of the thread or the stream
-    TraceIndex device = no_index;  ///< device of a stream
-    /// For threads: number of lanes for ranges, which are above the lanes for calls.
+    TraceIndex index = 0;          ///< index of the row's thread or stream
+    TraceIndex device = no_index;  ///< for a stream: index of its device
+    /// For a thread: the number of lanes for ranges. They are above the lanes for calls.
     std::uint32_t range_lanes = 0;
     std::uint32_t lanes = 0;  ///< number of all lanes; at least 1
 };
 
 struct Picture {
-    /// Threads that made calls, and streams on which something ran or was dropped.
+    /// One row for each thread that made calls, and each stream on which operations ran or were
+    /// dropped.
     std::vector<PictureRow> rows;
-    std::size_t empty_streams = 0;  ///< number of streams left out
-    /// For each of Trace::ops, the lane of its call on its thread's row. no_lane if it is not shown
-    /// there.
+    std::size_t empty_streams = 0;  ///< number of streams that have no row
+    /// By operation (index in Trace::ops): the lane of its call on the row of its thread. no_lane
+    /// if the call is not shown.
     std::vector<std::uint32_t> call_lanes;
-    /// For each of Trace::ranges, its lane or no_lane.
+    /// By range (index in Trace::ranges): its lane, or no_lane.
     std::vector<std::uint32_t> range_lanes;
 };
 

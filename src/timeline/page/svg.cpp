@@ -30,8 +30,9 @@ std::string hatching(const Look& look) {
     return std::string("fill=\"url(#heddle-") + look.key + ")\"";
 }
 
-/// Makes one picture. Shapes are drawn to `body_`, because the height is known only at the end.
-/// Labels of bars and gaps are drawn to `labels_`, so that no arrow covers them.
+/// Draws one picture. Shapes are collected in `body_`, because the height is known only at the end.
+/// Labels of bars and gaps are collected in `labels_` and written last, so that no arrow covers
+/// them.
 class SvgPicture {
 public:
     SvgPicture(const Trace& trace, const Solution& solution, const SvgOptions& options)
@@ -88,8 +89,9 @@ private:
     TimeScale scale_;
     std::ostringstream body_, labels_;
     SvgWriter draw_{body_}, label_{labels_};
-    std::vector<double> tops_;                            ///< top of each row
-    std::vector<std::size_t> stream_rows_, thread_rows_;  ///< the number of rows if there is no row
+    std::vector<double> tops_;  ///< y coordinate of the top of each row
+    /// Indices of rows; a missing row has the number of rows as its index.
+    std::vector<std::size_t> stream_rows_, thread_rows_;
     std::vector<bool> used_ = std::vector<bool>(bar_looks().size());
     std::vector<bool> used_gaps_ = std::vector<bool>(gap_looks().size());
 };
@@ -144,7 +146,7 @@ void SvgPicture::draw_rows() {
     }
 }
 
-/// Returns the widest gaps, which are drawn.
+/// Returns the gaps to draw: the widest ones.
 std::vector<const Gap*> SvgPicture::wide_gaps() const {
     std::vector<const Gap*> wide;
     for (const Gap& gap : solution_.gaps) {
@@ -231,8 +233,8 @@ void SvgPicture::draw_blocks() {
         draw_block(lanes[block.lane], block);
 }
 
-/// Returns the row on which the operation ran. For host waits, and operations without a stream, it
-/// is the row of their calls. Returns the number of rows if there is none.
+/// Returns the operation's row. For a host wait, or an operation without a stream, this is the row
+/// of the calling thread. Returns the number of rows if there is no such row.
 std::size_t SvgPicture::row_of(TraceIndex op) const {
     if (op == no_index) return picture_.rows.size();
     const TraceOp& o = trace_.ops[op];
@@ -253,8 +255,7 @@ void SvgPicture::draw_arrow(const Arrow& arrow, std::size_t from, std::size_t to
                 y1);
 }
 
-/// Draws the arrows. If there are many, draws only those whose waits caused a gap wide enough to be
-/// visible.
+/// Draws the arrows. If there are many, draws only arrows whose wait caused a visible gap.
 void SvgPicture::draw_arrows() {
     std::unordered_map<TraceIndex, Moment> held;
     for (const Gap& gap : solution_.gaps)
@@ -276,7 +277,7 @@ void SvgPicture::draw_arrows() {
     }
 }
 
-/// Draws the legend of the bars and gaps in the picture: first bars, then gaps.
+/// Draws the legend of the bars and gaps that the picture has. Bars are listed first.
 void SvgPicture::draw_legend() {
     constexpr double left = 14;
     double x = left, y = height_ + 6;

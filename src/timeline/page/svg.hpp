@@ -9,15 +9,17 @@
 namespace heddle::detail {
 
 struct SvgOptions {
-    Moment from = unknown_moment, to = unknown_moment;  ///< the stretch to show; unknown: all
-    unsigned width = 1200;                              ///< in pixels; at least 400
-    /// Limit on the rectangles for bars and gaps. If there are more bars, adjacent ones are drawn
-    /// together, shaded by their share of the time.
+    /// The stretch to show; by default all of it.
+    Moment from = unknown_moment, to = unknown_moment;
+    unsigned width = 1200;  ///< in pixels; at least 400
+    /// Limits the number of rectangles for bars and gaps. If there are more bars, neighbours are
+    /// merged into one rectangle, whose shade shows their share of the time.
     std::size_t most_rectangles = 2000;
 };
 
-/// Writes an SVG picture with rows, bars, gaps with their reasons, and arrows of waits that held up
-/// work. It is readable on light and dark ground. Throws UsageError if `from` is not before `to`.
+/// Writes an SVG picture with rows, bars, gaps and arrows. Gaps have their reasons. Arrows show the
+/// waits that held up work. The picture is readable on light and dark backgrounds. Throws
+/// UsageError if `from` is not before `to`.
 void write_svg(std::ostream& out, const Trace& trace, const Solution& solution,
                const SvgOptions& options);
 

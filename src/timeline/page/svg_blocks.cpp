@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// All lanes, and the index of each row's first lane.
+/// All lanes of the picture. Each row has the index of its first lane.
 struct LaneTable {
     std::vector<std::size_t> of_thread, of_stream;
     std::vector<PictureLane> lanes;
@@ -47,7 +47,7 @@ BarClass class_of_bar(const Trace& trace, const Bar& bar) {
     return class_of(node.kind, trace.text(node.name));
 }
 
-/// Places the bars of one lane from left to right, in cells of `step` pixels.
+/// Merges the bars of one lane into blocks, from left to right, in cells of `step` pixels.
 class LaneBlocks {
 public:
     LaneBlocks(const TimeScale& scale, double step, std::size_t lane,

@@ -1,4 +1,4 @@
-// Level of detail: merges bars narrower than a pixel into one block.
+// Level of detail: merges adjacent bars that are narrower than a pixel into one block.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace heddle::detail {
 
-/// A bar, a call or a range on its lane.
+/// A bar, a call or a range, with its lane.
 struct PictureBar {
     Moment start = 0, end = 0;
     BarClass look = BarClass::kernel;
-    std::uint32_t item = 0;  ///< index of the bar, operation or range
+    std::uint32_t item = 0;  ///< index of the bar, the operation or the range
 };
 
 struct PictureLane {
@@ -22,7 +22,7 @@ struct PictureLane {
     std::vector<PictureBar> bars;  ///< in order of time
 };
 
-/// The stretch of time that is shown, and its place in the picture.
+/// The visible stretch of time, and where the picture shows it.
 struct TimeScale {
     Moment from = 0, to = 1;
     double left = 0, width = 1;  ///< in pixels
@@ -43,8 +43,9 @@ struct PictureBlock {
 std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
                                   const Picture& picture, Moment from, Moment to);
 
-/// Returns at most `most` blocks, as fine as that limit allows, but no finer than a pixel. Returns
-/// more only if there are more lanes.
+/// Merges the lanes' bars into at most `most` blocks. The blocks are as fine as that limit allows,
+/// but at least a pixel wide. Each lane has at least one block, so there are more blocks if there
+/// are more lanes than `most`.
 std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
                                     std::size_t most);
 

@@ -12,7 +12,8 @@ namespace heddle::detail {
 /// Returns the number with one digit after the point, if needed.
 std::string px(double value);
 
-/// Returns text for XML, cut to the width in pixels. Returns "" if hardly anything would fit.
+/// Returns the text as XML, cut to fit the width in pixels. Returns "" if there is room for hardly
+/// any letters.
 std::string fitted(std::string_view text, double pixels);
 /// Returns the approximate width of a text in the picture's font.
 double text_width(std::string_view text);
@@ -28,13 +29,13 @@ public:
     void begin(double width, double height, std::string_view title);
     void end();
 
-    /// `escaped` is XML. An empty text is not written.
+    /// Writes a text. `escaped` must be XML. Writes nothing for an empty text.
     void text(double x, double y, std::string_view style_class, std::string_view escaped);
-    /// Writes a rectangle. `title` is not XML yet, and may be empty.
+    /// Writes a rectangle with an optional title. `title` is plain text, which is converted to XML.
     void rect(std::string_view attributes, double x0, double x1, double y, double height,
               std::string_view title = {});
     void vertical_line(double x, double y0, double y1);
-    /// Writes an arrow with a vertical end.
+    /// Writes an arrow whose last part is vertical.
     void arrow(double x0, double y0, double x1, double y1);
 
 private:

@@ -29,7 +29,7 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     });
     const std::size_t found = trace_.ops.size() - before;
     trace_.lost_ops += std::max<std::uint64_t>(log.op_count(), found) - found;
-    // The thread is a worker that only ran work.
+    // Skips a worker thread that only ran work: it made no calls.
     if (found == 0 && trace_.ranges.size() == ranges) return;
     trace_.threads.emplace_back();
     thread_names_.emplace_back(thread, name);
@@ -90,7 +90,7 @@ std::size_t TraceCollector::add_op(const Slot* slot, TraceIndex thread) {
 }
 
 void TraceCollector::finish() {
-    // Copies the tables last, so that they contain everything that the records name.
+    // The tables are copied last, so that they contain every name that the records refer to.
     tables_.graphs.write(trace_);
     trace_.streams = tables_.streams.streams();
     trace_.devices = tables_.streams.devices();
@@ -116,7 +116,7 @@ void TraceCollector::give_times() {
     for (const Run& run : runs_) {
         const auto found =
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
-        // The operation was lost, or is not reported yet.
+        // The operation was lost, or it is not recorded yet.
         if (found == by_id.end() || found->first != run.id) continue;
         if (run.node >= 0 && run.result == RunResult::done) {
             trace_.node_runs.push_back(

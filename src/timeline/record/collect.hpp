@@ -16,13 +16,14 @@ class TraceCollector {
 public:
     using Names = std::unordered_map<std::uint64_t, std::string>;
 
-    /// Fills `trace`, whose base must be set. `memory_names` has the names of allocations, by id.
+    /// Fills `trace`. The caller must have set its base. `memory_names` has the names of
+    /// allocations by id.
     TraceCollector(Trace& trace, const RecordTables& tables, const Names& memory_names)
         : trace_(trace), tables_(tables), memory_names_(memory_names) {}
 
-    /// Adds one thread's records under this name.
+    /// Adds the records of one thread, and names the thread.
     void add(const ThreadLog& log, const std::string& name);
-    /// Orders the operations and sets their times. Call once, last.
+    /// Sorts the operations and sets their times. Call it once, after all threads were added.
     void finish();
 
 private:

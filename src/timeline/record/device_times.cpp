@@ -11,10 +11,10 @@ namespace heddle::detail {
 
 namespace {
 
-/// The error of the measured times themselves. For events it is "a resolution of around 0.5
+/// The error of the measured times themselves. Events have "a resolution of around 0.5
 /// microseconds" (CUDA runtime API, cudaEventElapsedTime). CUPTI converts each device's times to
-/// its own clock by straight lines (CUPTI, cuptiActivityRegisterTimestampCallback). The error of
-/// that conversion is not documented; the same is assumed.
+/// its own clock by straight lines (CUPTI, cuptiActivityRegisterTimestampCallback). Since the error
+/// of that conversion is not documented, the same value is assumed.
 constexpr std::int64_t resolution_ns = 500;
 
 struct FoundRun {
@@ -23,7 +23,7 @@ struct FoundRun {
     DeviceClock clock;
 };
 
-/// The runs of one stream: positions, and the latest end up to each position.
+/// For each run of one stream: its position, and the latest end of all runs up to that position.
 using StreamRuns = std::vector<std::pair<std::uint64_t, std::int64_t>>;
 
 bool is_known(std::int64_t moment) noexcept { return moment != unknown_moment; }
@@ -38,7 +38,7 @@ public:
     void add(const FoundRun& run) {
         const TraceOp& op = trace_.ops[run.op];
         OneClock& by = clock(run.clock);
-        // Among a graph's nodes the first one suffices: no other begins earlier.
+        // For a graph, only the run of node 0 adds this bound, as no node begins before it.
         if (is_known(op.call_begin) && run.node <= 0)
             by.map.not_before(is_known(run.start) ? run.start : run.end, op.call_begin);
         by.runs.push_back(run);
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    /// A clock of the device, and the runs that it timed.
+    /// One clock of the device, with the runs whose times it measured.
     struct OneClock {
         ClockMap map{resolution_ns};
         std::vector<FoundRun> runs;
@@ -76,7 +76,8 @@ private:
             return;
         }
         if (is_known(start)) op.start = is_known(op.start) ? std::min(op.start, start) : start;
-        op.end = std::max(op.end, end);  // an unknown end is less than any other
+        // Correct even if op.end is unknown, which is less than any known moment.
+        op.end = std::max(op.end, end);
     }
 
     bool has_node(const TraceOp& op, std::int64_t node) const {
@@ -84,7 +85,7 @@ private:
                static_cast<std::size_t>(node) < trace_.graphs[op.graph].nodes.size();
     }
 
-    /// Adds bounds from host waits: work that a wait covers had ended when the wait returned.
+    /// Adds bounds from host waits. Work covered by a wait had completed when the wait returned.
     void add_host_waits(OneClock& by) {
         std::map<TraceIndex, StreamRuns> streams;
         for (const FoundRun& run : by.runs) {
@@ -141,7 +142,7 @@ void give_device_times(Trace& trace, std::span<const DeviceRun> runs,
         if (op == by_id.end() || op->first != run.id) continue;
         auto device = devices.find(run.device);
         const TraceIndex own = trace.ops[op->second].device;
-        // A node of a graph may run on a device without a stream.
+        // A node of a graph may run on a device that has no streams.
         if (device == devices.end() && run.node >= 0 && own != no_index)
             device = devices.find(trace.devices[own].index);
         if (device == devices.end()) continue;

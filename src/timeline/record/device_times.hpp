@@ -1,4 +1,4 @@
-// Converts the times of CUDA devices, measured by their own clocks, to the host's clock.
+// Converts times that CUDA devices measured by their own clocks to the host's clock.
 #pragma once
 
 #include <cstdint>
@@ -8,33 +8,35 @@
 
 namespace heddle::detail {
 
-/// The times at which an operation or a part of it ran, by a clock of the CUDA device with this
-/// index.
+/// The times at which an operation, or a part of it, ran. They are by a clock of the CUDA device
+/// with index `device`.
 struct DeviceRun {
     int device = 0;
     std::uint64_t id = 0;                 ///< TraceOp::id
-    std::int64_t start = unknown_moment;  ///< in ns, of any origin; may be unknown
-    std::int64_t end = 0;                 ///< in ns, of any origin; known
+    std::int64_t start = unknown_moment;  ///< in ns, since any origin; may be unknown
+    std::int64_t end = 0;                 ///< in ns, since any origin; always known
     DeviceClock clock = DeviceClock::events;
-    /// For a graph launch: the node that ran; -1 if it is any node, or several.
+    /// For a graph launch: the node that ran. -1 if the run is of several nodes, or of an unknown
+    /// one.
     std::int64_t node = -1;
 };
 
-/// A device's clock showed `shown` between two moments of the host.
+/// A reading: a device's clock showed `shown` between two moments of the host.
 struct DeviceReading {
-    int device = 0;  ///< -1 for all devices
+    int device = 0;  ///< -1: the reading is valid for all devices
     Moment before = 0;
     std::int64_t shown = 0;
     Moment after = 0;
     DeviceClock clock = DeviceClock::events;
 };
 
-/// Sets the times of the operations, adds the runs of nodes, and sets the devices' clocks and their
-/// errors. The rest of the trace must be complete. Ignores runs of operations that the trace lacks.
+/// Sets the times of the operations, and the devices' clocks with their errors. Adds the runs of
+/// nodes. The rest of the trace must already be complete. Ignores runs of operations that are
+/// missing in the trace.
 void give_device_times(Trace& trace, std::span<const DeviceRun> runs,
                        std::span<const DeviceReading> readings);
 
-/// Orders the runs of nodes by launch, then by start.
+/// Sorts the runs of nodes by launch, and then by start.
 void sort_node_runs(Trace& trace);
 
 }  // namespace heddle::detail

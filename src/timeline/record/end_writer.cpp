@@ -33,8 +33,8 @@ namespace heddle::detail {
 namespace {
 
 constexpr int end_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM};
-/// Returns whether the signal is a request from outside (Ctrl-C), which a program may ignore or
-/// handle.
+/// Returns whether the signal is a request to end, for example by Ctrl-C. A program may ignore or
+/// handle such a request.
 constexpr bool is_request(int signal) noexcept { return signal == SIGINT || signal == SIGTERM; }
 struct sigaction actions_before[std::size(end_signals)];
 std::terminate_handler next_handler = nullptr;
@@ -42,15 +42,15 @@ void (*write_file)() = nullptr;
 pid_t recorded_process = 0;
 sem_t is_wanted;
 constinit std::atomic<bool> is_asked{false}, is_done{false};
-/// The moment until which the process waits. 0 while the process is not ending.
+/// The time until which the process waits for the writer. 0 while the process is not ending.
 constinit std::atomic<std::int64_t> deadline_ns{0};
 
-/// A message of the copy, in memory that it shares with the process.
+/// A message that the copy writes into memory shared with the process.
 struct Words {
     std::size_t size;
     char text[4096 - sizeof(std::size_t)];
 };
-Words* words = nullptr;  ///< null if there is no memory for the message
+Words* words = nullptr;  ///< null if no memory was available for the message
 
 void print(std::string_view text) noexcept {
     while (!text.empty()) {
@@ -60,12 +60,13 @@ void print(std::string_view text) noexcept {
     }
 }
 
-/// Waits until the writer is done, for a limited time. Async-signal-safe: the calling thread may
-/// hold any lock.
+/// Waits until the writer is done, for a limited time. The calling thread may hold any lock, so
+/// this function must be async-signal-safe.
 void write_now() noexcept {
     constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
-    if (getpid() != recorded_process) return;  // the parent process writes
-    // std::terminate() leads here a second time, by abort().
+    // Only the recorded process writes, not a forked child.
+    if (getpid() != recorded_process) return;
+    // std::terminate() calls this function twice: the second time through abort().
     std::int64_t none = 0;
     (void)deadline_ns.compare_exchange_strong(none, decision_ns() + patience);
     if (!is_asked.exchange(true)) (void)sem_post(&is_wanted);
@@ -79,16 +80,16 @@ void write_now() noexcept {
     }
 }
 
-/// Writes the file, then lets the signal have its original effect. A faulting instruction faults
-/// again after the return, so that the previous handler receives its address. A sent signal is
-/// raised again.
+/// Writes the file, and then restores the previous handler of the signal. If an instruction caused
+/// the signal, it runs again after the return, and the previous handler receives its address. If
+/// the signal was sent, raises it again.
 void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();
     for (std::size_t i = 0; i < std::size(end_signals); ++i)
         if (end_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
     const bool is_fault = signal != SIGABRT && !is_request(signal) && info->si_code > 0;
-    if (!is_fault) (void)raise(signal);  // delivered when this handler returns
+    if (!is_fault) (void)raise(signal);  // will be delivered when this handler returns
     errno = error;
 }
 
@@ -100,10 +101,11 @@ void on_terminate() {
 
 // The copy ------------------------------------------------------------------------------------
 
-/// Closes all files, because a program that reads this process's output to its end must not wait
-/// for the copy.
+/// Closes all files. Otherwise, a program that reads this process's output would wait for the copy,
+/// too.
 void close_files() noexcept {
-    constexpr long close_range = 436;  // the same on all machines, since Linux 5.9
+    // The number of close_range() on all machines. The call exists since Linux 5.9.
+    constexpr long close_range = 436;
     if (syscall(close_range, 0U, ~0U, 0U) != 0) {
         rlimit limit{};
         (void)getrlimit(RLIMIT_NOFILE, &limit);
@@ -145,11 +147,12 @@ void keep(std::string_view text) noexcept {
     _exit(status);
 }
 
-/// Makes a copy and waits for it. Returns false if something other than be_copy() ended the copy.
-/// Allocates nothing.
+/// Makes a copy of the process and waits for it. Returns false if the copy ended in any other way
+/// than by be_copy(). Allocates nothing.
 bool write_in_copy() noexcept {
     constexpr std::int64_t pause = 1'000'000;
-    // Does not call fork(), which calls the program's handlers and waits for the locks of malloc().
+    // Makes the copy without fork(), which calls handlers of the program and waits for malloc()'s
+    // locks.
     const auto copy = static_cast<pid_t>(syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L));
     if (copy == 0) be_copy();
     if (copy < 0) {
@@ -164,7 +167,7 @@ bool write_in_copy() noexcept {
 }
 
 void run_writer() noexcept {
-    // Makes malloc() assign the thread memory of its own, with a lock that no other thread uses.
+    // Makes malloc() assign this thread an arena of its own. No other thread locks that arena.
     void* volatile own = std::malloc(1);
     std::free(own);
     while (sem_wait(&is_wanted) != 0) {}
@@ -175,8 +178,8 @@ void run_writer() noexcept {
             report(std::current_exception());
         }
     } else {
-        // Another thread may have been changing data that the copy read. That thread has continued
-        // since then.
+        // Tries twice. The first copy may have failed because another thread was just changing
+        // data. Meanwhile, that thread has finished its change.
         if (!write_in_copy() && !write_in_copy())
             print("heddle: HEDDLE_TIMELINE: the process that should write the file has failed\n");
         if (words != nullptr && words->size != 0) {
@@ -196,7 +199,8 @@ void write_at_bad_end(void (*function)()) {
     void* const shared =
         mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) words = ::new (shared) Words{};
-    // The writer inherits the mask: signals are for the program's threads.
+    // The writer inherits this mask of blocked signals, so that only the program's threads handle
+    // signals.
     sigset_t all, old;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -13,11 +13,11 @@ namespace heddle::detail {
 namespace {
 constinit std::mutex mutex;
 const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
-// Never destroyed: other threads may end ranges during static destruction.
+// Never destroyed, because other threads may still end ranges during static destruction.
 constinit NeverDestroyed<std::vector<TimelineRecorder*>> recorders;
 constinit std::atomic<std::size_t> count{0};
 
-/// Trivially destructible, because the name may be read until the thread has ended.
+/// Trivially destructible, because the name may be read until the very end of the thread.
 struct ThreadName {
     char text[128];
     std::size_t size;

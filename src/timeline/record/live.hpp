@@ -8,13 +8,13 @@
 
 namespace heddle::detail {
 
-/// Registers a recorder. Until it is removed, it receives ranges and names.
+/// Registers a recorder. It receives ranges and names until it is removed.
 void add_live_recorder(TimelineRecorder& recorder);
 void remove_live_recorder(TimelineRecorder& recorder) noexcept;
-/// Returns whether any recorder is registered. Costs one load.
+/// Returns whether any recorder is registered. Performs a single atomic load.
 bool has_live_recorders() noexcept;
-/// Stores the calling thread's name for kept_thread_name(), which returns "" by default. Long names
-/// are cut.
+/// Stores the calling thread's name. A long name is cut. kept_thread_name() returns it, or "" if
+/// none was stored.
 void keep_thread_name(std::string_view name) noexcept;
 std::string_view kept_thread_name() noexcept;
 void for_each_live_recorder(const std::function<void(TimelineRecorder&)>& function);

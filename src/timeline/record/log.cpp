@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Further accesses are left out, so that an operation always fits into a chunk.
+/// The most accesses that are recorded for one operation, so that it always fits into a chunk.
 constexpr std::size_t most_accesses = 128;
 
 constexpr auto longest_short = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
@@ -63,7 +63,7 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
     const std::size_t accesses =
         with_accesses ? std::min(op.accesses.size(), most_accesses) : std::size_t{0};
     const bool rare = is_rare(op);
-    // Everything that may throw is done first.
+    // First does everything that may throw, so that an entry is complete or missing.
     const TraceIndex name = lately_.index_of_name(op.name, tables_.strings);
     const TraceIndex file = lately_.index_of_file(op.where.file, tables_.strings);
     const TraceIndex stream = index_of(op.stream), other = index_of(op.other);

@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// Tables and limits that all threads of a recording share.
+/// The tables and limits shared by all threads of a recording.
 struct RecordTables {
     StringTable strings;
     StreamRows streams{strings};
@@ -18,14 +18,15 @@ struct RecordTables {
     EntryLimit ops, runs, clocks, ranges;
 };
 
-/// One thread's part of a recording. That thread writes it; another may read it.
+/// One thread's part of a recording. Only that thread writes it. Another thread may read it
+/// meanwhile.
 class ThreadLog {
 public:
     ThreadLog(RecordTables& tables, std::string name)
         : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
           clocks_(tables.clocks), ranges_(tables.ranges) {}
 
-    /// Each may throw std::bad_alloc. The whole entry is then missing.
+    /// Each add() may throw std::bad_alloc. Then the whole entry is missing.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
     void add(const ClockReading& reading);
@@ -36,16 +37,17 @@ public:
     const SlotList& runs() const noexcept { return runs_; }
     const SlotList& clocks() const noexcept { return clocks_; }
     const SlotList& ranges() const noexcept { return ranges_; }
-    /// Returns the number of operations recorded, including those dropped in favour of later ones.
+    /// Returns the number of operations recorded so far. Includes operations that were dropped to
+    /// make room for later ones.
     std::uint64_t op_count() const noexcept { return op_count_.load(std::memory_order_relaxed); }
 
 private:
     /// Caches indices by the addresses of texts.
     class Lately {
     public:
-        /// Names of operations exist as long as the process.
+        /// The name of an operation is never unloaded, so its address always means the same text.
         TraceIndex index_of_name(const char* name, StringTable& strings);
-        /// A file's name is unloaded with its library. The name's address may then hold another
+        /// The name of a file may be unloaded with its library. Then its address may hold another
         /// text.
         TraceIndex index_of_file(const char* file, StringTable& strings);
 

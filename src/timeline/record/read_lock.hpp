@@ -1,4 +1,4 @@
-// Locks of the recorded data, for threads that only read it.
+// Locks for threads that only read the recorded data.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,13 @@
 
 namespace heddle::detail {
 
-/// This process is a copy of one that ends abnormally (end_writer.hpp). It has one thread: locks
-/// that other threads held when the copy was made stay locked.
+/// True in the copy of a process that ends abnormally (end_writer.hpp). The copy has one thread.
+/// Locks that other threads held when the copy was made are never released in it.
 inline constinit std::atomic<bool> is_end_copy{false};
 
-/// Holds a lock. In a copy of the process it only tries to lock. In the copy, data no longer
-/// changes, and half-made changes of the lock's owner are read as they are.
+/// Acquires a lock for reading. In a copy of the process, only tries to acquire it, and reads in
+/// any case. Data no longer changes there, so a change that the lock's owner had half made is read
+/// as it is.
 class ReadLock {
 public:
     explicit ReadLock(std::mutex& mutex) : mutex_(mutex) {

@@ -20,8 +20,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The logs that this thread used last, newest first. They are found by id, because their recorders
-/// may no longer exist.
+/// The logs that this thread used last, newest first. Each has the id of its recorder, which may no
+/// longer exist.
 struct UsedLog {
     std::uint64_t recorder = 0;
     ThreadLog* log = nullptr;
@@ -48,15 +48,15 @@ std::int64_t realtime_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Returns the name that the program set for the thread, or "main" for the first thread. Otherwise
-/// returns the system's name of the thread, or "" if that is the program's name.
+/// Returns the name that the program has set for the thread, or "main" for the first thread.
+/// Otherwise returns the system's name for the thread, or "" if that is just the program's name.
 std::string name_of_this_thread(const std::string& program) {
     if (const std::string_view given = kept_thread_name(); !given.empty())
         return std::string(given);
     if (syscall(SYS_gettid) == getpid()) return "main";
     char name[64] = "";
     (void)pthread_getname_np(pthread_self(), name, sizeof name);
-    // Threads inherit their creator's name, which is the program's.
+    // A thread inherits the name of its creator, which is usually the program's name.
     return program.compare(0, 15, name) == 0 ? "" : name;
 }
 
@@ -71,7 +71,7 @@ TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
     tables_.ops.most = tables_.ranges.most = tables_.clocks.most = options.most_operations;
-    tables_.runs.most = 4 * options.most_operations;  // an operation may run in parts
+    tables_.runs.most = 4 * options.most_operations;  // an operation may have several runs
     add_observer(*this, {.times = true});
     if (!options.cupti) return;
     try {
@@ -100,7 +100,7 @@ ThreadLog& TimelineRecorder::find_or_make_log() {
     const std::string program = program_name();
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
-    // A thread remembers the logs of a few recordings only.
+    // The thread's cache holds only a few recordings, so the log may exist already.
     ThreadLog*& log = logs_of_threads_[this_thread_number()];
     if (log != nullptr) return *log;
     if (name.empty()) name = formatted("thread {}", logs_.size() + 1);
@@ -125,7 +125,7 @@ void TimelineRecorder::on_op(const OpInfo& op) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) return log->add(op, options_.accesses);
-    } catch (...) {  // there is no memory
+    } catch (...) {  // out of memory
     }
     lost_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -134,7 +134,7 @@ void TimelineRecorder::on_run(const OpRun& run) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) log->add(run);
-    } catch (...) {  // there is no memory: the operation has no times
+    } catch (...) {  // out of memory: the operation will have no times
     }
 }
 
@@ -142,7 +142,7 @@ void TimelineRecorder::on_clock(const ClockReading& reading) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) log->add(reading);
-    } catch (...) {  // there is no memory
+    } catch (...) {  // out of memory
     }
 }
 
@@ -151,7 +151,7 @@ void TimelineRecorder::add_range(std::int64_t begin_ns, std::int64_t end_ns,
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) log->add_range(begin_ns, end_ns, name);
-    } catch (...) {  // there is no memory
+    } catch (...) {  // out of memory
     }
 }
 
@@ -187,7 +187,7 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
 }
 
 Trace TimelineRecorder::trace() const {
-    // A copy of the process cannot query a driver.
+    // In a copy of the process, the driver must not be queried.
     if (end_ns_.load() == 0 && !is_end_copy.load()) tell_ended_runs();
     Trace trace;
     trace.base_ns = base_ns_;

@@ -16,8 +16,8 @@ namespace heddle::timeline {
 using detail::TimelineRecorder;
 
 namespace {
-/// Whether `automatic` uses CUPTI. CUPTI would exclude profilers from the program, or fail beside
-/// them.
+/// Whether `automatic` uses CUPTI. CUPTI locks other profilers out of the process, or fails if one
+/// is already active.
 constexpr bool cupti_by_itself = false;
 
 bool wants_cupti(GpuTimes times) noexcept {
@@ -64,7 +64,7 @@ const Recording::Impl& Recording::impl(const char* call, Where where) const {
 void Recording::write(const std::string& file, Where where) const try {
     const detail::ErrorSite site("timeline::Recording::write", where);
     const Impl& recorded = impl("timeline::Recording::write", where);
-    detail::format_of(file, site);  // check this before the long work
+    detail::format_of(file, site);  // reports an unknown format before the long work
     detail::write_output(recorded.recorder.trace(), {}, file, site);
 } catch (...) {
     detail::rethrow_as_error("timeline::Recording::write", where);
@@ -88,7 +88,7 @@ Range::Range(std::string_view name) noexcept : begin_ns_(0) {
     try {
         copy_ = name;
         begin_ns_ = detail::now_ns();
-    } catch (...) {  // there is no memory
+    } catch (...) {  // out of memory
     }
 }
 

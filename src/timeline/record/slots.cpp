@@ -12,8 +12,8 @@ bool SlotList::add_chunk() noexcept {
     if (!is_full || chunks_.size() < 2) {
         try {
             auto chunk = std::make_unique_for_overwrite<Chunk>();
-            // The ring's oldest chunk may be at any index, so the new chunk is placed behind the
-            // newest one.
+            // The chunks are a ring that may begin at any index. So the new chunk is inserted
+            // behind the newest one.
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
             last_ = chunks_[first_].get();
             first_ = (first_ + 1) % chunks_.size();
@@ -24,7 +24,7 @@ bool SlotList::add_chunk() noexcept {
     } else {
         last_ = nullptr;
     }
-    if (last_ == nullptr) {  // the oldest chunk becomes the newest
+    if (last_ == nullptr) {  // reuses the oldest chunk as the newest one
         last_ = chunks_[first_].get();
         first_ = (first_ + 1) % chunks_.size();
         limit_.held.fetch_sub(last_->entries, std::memory_order_relaxed);

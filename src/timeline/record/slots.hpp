@@ -1,5 +1,5 @@
-// Slots with one thread's records: 64 bytes each, in chunks. That thread alone writes them. The
-// collector of the recording reads them.
+// Stores one thread's records in slots of 64 bytes, which are grouped in chunks. Only that thread
+// writes them. The recording's collector reads them.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,16 @@
 
 namespace heddle::detail {
 
-/// One operation, without rare fields. In the chunk it is followed by a RareSlot, if the flags
-/// contain `has_rare`, and then by `accesses` slots of accesses.
+/// One operation, without the fields that are rarely used. In the chunk, it is followed by a
+/// RareSlot if the flags contain `has_rare`. Then follow `accesses` slots of accesses.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
-    std::uint32_t duration_ns;  ///< duration of the call, unless RareSlot::long_duration_ns is set
+    std::uint32_t duration_ns;  ///< in ns; unused if RareSlot::long_duration_ns is set
     std::uint32_t name, file, line;
     std::uint64_t position;
-    std::uint64_t amount;  ///< for waits: the other stream's position; otherwise: bytes
+    /// For a wait: the position on the other stream; otherwise a number of bytes.
+    std::uint64_t amount;
     std::uint32_t stream, other;
     OpKind kind;
     OpMode mode;
@@ -38,16 +39,17 @@ struct RareSlot {
     std::uint64_t event, recording, parent, collective;
     std::uint32_t generation, graph, share, shares;
     std::uint32_t device, unused;
-    std::int64_t long_duration_ns;  ///< duration of the call if it took over 4 s
+    std::int64_t long_duration_ns;  ///< duration of the call, if it is longer than 4 s
 };
 static_assert(sizeof(RareSlot) == 64);
 
-/// The run of an operation or, if `node` is set, of that node of a graph.
+/// One run of an operation. If `node` is set, the run is of that node of a graph.
 struct RunSlot {
     std::uint64_t id;
     std::int64_t node, start_ns, end_ns;
     std::uint32_t workers;
-    std::int32_t clock;  ///< -1, or the CUDA device whose clock measured the times
+    /// The CUDA device whose clock measured the times, or -1 for the host's clock.
+    std::int32_t clock;
     DeviceClock measured_by;
     RunResult result;
     std::uint8_t unused[22];
@@ -63,7 +65,7 @@ struct ClockSlot {
 };
 static_assert(sizeof(ClockSlot) == 64);
 
-/// A range named by the program.
+/// A range that the program has named.
 struct RangeSlot {
     std::int64_t begin_ns, end_ns;
     std::uint32_t name;
@@ -82,29 +84,29 @@ union Slot {
 };
 static_assert(sizeof(Slot) == 64);
 
-/// Limit on the entries that the threads of a recording keep together. An operation with all of its
+/// Limits how many entries all threads of a recording keep together. An operation with all of its
 /// slots is one entry.
 struct EntryLimit {
     std::size_t most = 0;
     std::atomic<std::size_t> held{0};  ///< number of entries in full chunks
 };
 
-/// Slots in the order in which one thread wrote them. Slots of one entry are never split between
-/// chunks, so that the oldest chunk can be dropped. One thread may write while another reads.
+/// Slots in the order in which one thread wrote them. The slots of an entry are always in the same
+/// chunk, so the oldest chunk can be dropped as a whole. One thread may write while another reads.
 class SlotList {
 public:
     static constexpr std::size_t chunk_slots = 1024;
 
     explicit SlotList(EntryLimit& limit) noexcept : limit_(limit) {}
 
-    /// Returns room for `count` slots, at most a chunk's, or null if there is no memory for a first
-    /// chunk. They can be read after publish().
+    /// Reserves `count` slots, at most as many as a chunk has. Readers see them only after
+    /// publish(). Returns null if there is no chunk yet and memory is exhausted.
     Slot* reserve(std::size_t count) noexcept {
         if (last_ == nullptr || last_used_ + count > chunk_slots) [[unlikely]]
             if (!add_chunk()) return nullptr;
         return &last_->slots[last_used_];
     }
-    /// Publishes the slots of one entry.
+    /// Makes the reserved slots visible to readers, as one entry.
     void publish(std::size_t count) noexcept {
         last_used_ += static_cast<std::uint32_t>(count);
         ++last_->entries;
@@ -123,18 +125,18 @@ public:
 private:
     struct Chunk {
         std::atomic<std::uint32_t> used{0};
-        std::uint32_t entries = 0;  ///< accessed by the writer only
+        std::uint32_t entries = 0;  ///< only used by the writing thread
         Slot slots[chunk_slots];
     };
-    /// Adds a chunk. Reuses the oldest one instead if the others hold enough entries, or if there
-    /// is no memory. Returns false if there is no memory for a first chunk.
+    /// Adds a chunk. If the other chunks hold enough entries, or if memory is exhausted, reuses the
+    /// oldest chunk instead. Returns false if there is no chunk to reuse.
     bool add_chunk() noexcept;
 
     EntryLimit& limit_;
-    mutable std::mutex mutex_;                    ///< guards the next two
+    mutable std::mutex mutex_;                    ///< guards the next two members
     std::vector<std::unique_ptr<Chunk>> chunks_;  ///< a ring
     std::size_t first_ = 0;                       ///< index of the oldest chunk
-    // Accessed by the writer only.
+    // Only used by the writing thread.
     Chunk* last_ = nullptr;
     std::uint32_t last_used_ = 0;
 };

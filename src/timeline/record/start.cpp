@@ -1,4 +1,4 @@
-// Records for HEDDLE_TIMELINE. The recording is written when the program ends.
+// Starts the recording that HEDDLE_TIMELINE requests, and writes it when the program ends.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -26,7 +26,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// HEDDLE_TIMELINE: a file, followed by options after commas.
+/// The value of HEDDLE_TIMELINE: a file, and then options, separated by commas.
 struct Wish {
     std::string file;
     timeline::RecordingOptions options;
@@ -37,7 +37,7 @@ std::size_t number_in(std::string_view text, const ErrorSite& site) {
     std::size_t number = 0;
     try {
         number = std::stoull(std::string(text), &used);
-    } catch (const std::exception&) {  // reported below
+    } catch (const std::exception&) {  // start() reports this error
     }
     const bool is_number = text.find_first_not_of("0123456789") == std::string_view::npos;
     if (!is_number || used == 0 || used != text.size() || number == 0)
@@ -77,15 +77,15 @@ Wish read(std::string_view text, const ErrorSite& site) {
 /// Never destroyed: threads may enqueue until the process ends.
 timeline::Recording* recording = nullptr;
 std::string file;
-std::string own_file;      ///< the file's name until it is renamed to `file`
-bool is_own_file = false;  ///< whether `file` contains the process's number
+std::string own_file;      ///< the file's first name, until it is renamed to `file`
+bool is_own_file = false;  ///< whether the name `file` itself contains the process's number
 int process = 0;
 constinit std::atomic<bool> is_written{false};
 
-/// Writes the file once, and only in the recorded process.
+/// Writes the file. Does so only once, and only in the recorded process, not in a forked child.
 void write_recording() {
     if (forks() != process || is_written.exchange(true)) return;
-    // A link stays. Other names that are not regular files are rejected.
+    // A symbolic link is accepted. Anything else that is not a regular file is rejected.
     std::error_code none;
     const auto status = std::filesystem::symlink_status(file, none);
     const bool is_special = std::filesystem::exists(status) && !is_regular_file(status);
@@ -110,7 +110,8 @@ void start_timeline(std::string_view text) {
     auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
     const std::string name = name_for_process(wish.file);
     is_own_file = name != wish.file;
-    file = std::filesystem::absolute(name).string();  // the program may change its working folder
+    // An absolute path, because the program may change its working folder.
+    file = std::filesystem::absolute(name).string();
     own_file = process_file(file);
     process = forks();
     recording = made.release();
@@ -118,7 +119,7 @@ void start_timeline(std::string_view text) {
     write_at_bad_end(&write_recording);
 }
 
-/// Calls function(value) if the variable is set. Reports exceptions of the function.
+/// Calls function(value) if the variable is set. Reports an exception of the function.
 template <class F> void if_set(Variable variable, F&& function) noexcept {
     const char* const value = value_of(variable);
     if (value == nullptr) return;

@@ -1,4 +1,4 @@
-// Tables that the threads of a recording share: strings, streams and graphs, each with an index.
+// Tables shared by the threads of a recording: strings, streams and graphs. Each row has an index.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StringTable {
 public:
     struct Kept {
         TraceIndex index;
-        const char* text;  ///< valid as long as the table exists
+        const char* text;  ///< valid while the table exists
     };
     StringTable();
     Kept keep(std::string_view text);
@@ -48,7 +48,7 @@ private:
     std::vector<TraceDevice> devices_;
 };
 
-/// The launched graphs, with the accesses of their nodes. Thread-safe.
+/// The launched graphs, with the accesses of each node. Thread-safe.
 class GraphTable {
 public:
     explicit GraphTable(StringTable& strings) : strings_(strings) {}

@@ -1,4 +1,4 @@
-// Makes arrows from the targets of waits to the operations that had to wait.
+// Makes an arrow for each wait: from the awaited operation to the operation that had to wait.
 #include <algorithm>
 
 #include "timeline/solve/solving.hpp"
@@ -11,14 +11,14 @@ Arrow arrow_of(const Solving& solving, TraceIndex wait, TraceIndex to) {
     const TraceIndex from = solving.target_of(wait);
     Arrow arrow{.wait = wait, .from = from, .to = to, .from_end = solving.end_of(from)};
     arrow.to_start = wait == to ? sane(solving.trace.ops[wait].call_end) : solving.ran[to].start;
-    // A thread that queried repeatedly may have made its last query before the work ended.
+    // If a thread polled, its last query may have begun before the work ended.
     if (solving.trace.ops[wait].kind == OpKind::blocked)
         arrow.to_start = std::max(arrow.to_start, arrow.from_end);
     arrow.is_backwards = arrow.from_end > arrow.to_start;
     return arrow;
 }
 
-/// Returns whether `to` could have run earlier without this wait. Among waits that were satisfied
+/// Returns whether `to` could have run earlier without this wait. If several waits were satisfied
 /// at the same moment, only the first one counts.
 bool held_up(const Solving& solving, const Arrow& arrow) {
     const TraceOp& to = solving.trace.ops[arrow.to];
@@ -37,7 +37,7 @@ std::vector<Arrow> make_arrows(const Solving& solving) {
         arrows.push_back(arrow_of(solving, wait, to));
         arrows.back().held_up = held_up(solving, arrows.back());
     };
-    std::vector<TraceIndex> waits;  // since the previous operation
+    std::vector<TraceIndex> waits;  // the waits since the previous operation
     for (TraceIndex stream = 0; stream < solving.order.streams(); ++stream) {
         waits.clear();
         for (const TraceIndex op : solving.order.of(stream)) {

@@ -11,7 +11,8 @@ namespace {
 
 /// Assigns to each bar of a row the lowest lane that is free when it starts.
 void assign_lanes(std::span<Bar> bars) {
-    using Taken = std::pair<Moment, std::uint32_t>;  // busy until, lane
+    // The time until which the lane is in use, and the lane.
+    using Taken = std::pair<Moment, std::uint32_t>;
     std::priority_queue<Taken, std::vector<Taken>, std::greater<>> taken;
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
     std::uint32_t lanes = 0;
@@ -64,7 +65,7 @@ std::vector<Bar> make_bars(const Solving& solving) {
             for (; node != solving.nodes.end() && node->op == op; ++node)
                 bars.push_back(bar_of(solving, *node));
         }
-        // Bars that start together stay in this order: a graph precedes its nodes.
+        // Sorting is stable: if a graph and its node start together, the graph's bar remains first.
         const auto begin = bars.begin() + first;
         if (!std::is_sorted(begin, bars.end(), is_earlier))
             std::stable_sort(begin, bars.end(), is_earlier);

@@ -21,18 +21,18 @@ namespace heddle::detail {
 
 namespace {
 
-/// A cause with fewer occurrences is no habit.
+/// A cause must occur this often: fewer occurrences are not worth a report.
 constexpr std::uint64_t least_count = 4;
-/// A cause with a smaller share of the critical path is not worth the first sentence.
-constexpr Moment least_share = 5;  // a fifth
-/// Limit on the waits of a place that are examined. The others are assumed to be alike.
+/// A cause must have this share of the critical path to be named in the first sentence.
+constexpr Moment least_share = 5;  // 1 / 5
+/// The most waits of one source line that are examined. The others are assumed to be similar.
 constexpr std::size_t most_asked = 16;
-/// With fewer operations, a batch does not pay.
+/// With fewer operations than this, a batch saves too little time.
 constexpr std::uint64_t least_costly = 100;
-/// With fewer round trips, all very long ones count as exceptions.
+/// With fewer round trips than this, every very long one counts as an exception.
 constexpr std::size_t few_trips = 100;
 
-/// Adds up one kind of cause by places in the source.
+/// Adds up the time of one kind of cause, for each source line.
 class Places {
 public:
     void add(const Trace& trace, TraceIndex op, Moment time, std::uint64_t count = 1,
@@ -71,14 +71,14 @@ private:
     std::uint64_t count_ = 0;
 };
 
-/// Adds up the time that calls spent on copies of pageable memory.
+/// Adds up the time that calls spent in copies of pageable memory.
 class PageableCopies {
 public:
     PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
           calls_(trace.threads.size()) {
-        // Small copies are left out: their bytes cost nothing. A copy to pinned memory takes as
-        // long, and the program has to wait for its result as well.
+        // Skips small copies, whose bytes take hardly any time. With pinned memory they would take
+        // as long, and the program would have to wait for their results as well.
         constexpr std::uint64_t least_bytes = 64 << 10;
         for (TraceIndex i = 0; i < trace.ops.size(); ++i)
             if (trace.ops[i].bytes != 0 && trace.ops[i].bytes < least_bytes) is_one_[i] = false;
@@ -97,14 +97,14 @@ public:
     }
     bool is_one(TraceIndex op) const { return is_one_[op]; }
 
-    /// Calls use(copy, time) for copies whose calls overlap a stretch of the thread. Leaves out the
-    /// time in which the calls waited for earlier work.
+    /// Calls use(copy, time) for each copy whose call overlaps a stretch of the thread. The time
+    /// does not include waiting for earlier work within the call.
     template <class Use> void within(TraceIndex thread, Moment begin, Moment end, Use use) const {
         if (thread >= calls_.size()) return;
         const auto& calls = calls_[thread];
         auto call = std::ranges::lower_bound(
             calls, begin, {}, [&](TraceIndex copy) { return sane(trace_.ops[copy].call_begin); });
-        if (call != calls.begin()) --call;  // it may reach into the stretch
+        if (call != calls.begin()) --call;  // the previous call may extend into the stretch
         for (; call != calls.end() && trace_.ops[*call].call_begin < end; ++call) {
             const TraceOp& op = trace_.ops[*call];
             if (!is_known(op.call_begin) || !is_known(op.call_end)) continue;
@@ -126,12 +126,15 @@ private:
     };
     const Trace& trace_;
     const HostActivity& host_;
-    std::vector<bool> is_one_;                    ///< of each operation: whether it is such a copy
-    std::vector<std::vector<TraceIndex>> calls_;  ///< the calls of each thread, by begin
-    std::unordered_map<TraceIndex, Ran> waited_for_;  ///< copies for which the host was blocked
+    /// By operation: whether it is a copy of pageable memory.
+    std::vector<bool> is_one_;
+    /// For each thread: the calls that made such copies, ordered by begin.
+    std::vector<std::vector<TraceIndex>> calls_;
+    /// The copies that blocked the host, and when.
+    std::unordered_map<TraceIndex, Ran> waited_for_;
 };
 
-/// The ends of operations.
+/// Finds when operations ended.
 class Ends {
 public:
     Ends(const Trace& trace, const Solution& solution) : ends_(trace.ops.size(), unknown_moment) {
@@ -174,11 +177,11 @@ public:
     }
 
 private:
-    /// The time from the end of the work that the host waited for, to the start of the first work
-    /// that it launched then.
+    /// A round trip. It begins when the work that the host waited for ends. It ends when the first
+    /// work that the host launched after the wait starts.
     struct RoundTrip {
         TraceIndex wait = no_index;
-        Moment time = 0;  ///< without the program's own code
+        Moment time = 0;  ///< without the time of the program's own code
     };
 
     Places& places(Cause::Kind kind) { return places_[static_cast<std::size_t>(kind)]; }
@@ -205,7 +208,8 @@ private:
         }
     }
 
-    /// A wait that ended together with its target has no step of its own.
+    /// Needed if the wait ended at the same moment as its target: then the path has no step for the
+    /// wait.
     void begin_trip(TraceIndex thread) {
         const auto wait = host_waits_.find({thread, last_run_});
         if (wait != host_waits_.end()) trip_ = RoundTrip{wait->second};
@@ -215,7 +219,7 @@ private:
         trip_.reset();
     }
 
-    /// A thread waits, launches, and continues to enqueue: the round trip ends with the launch.
+    /// If a thread waits, launches and then enqueues more, the round trip ends with the launch.
     void add_host(const CriticalStep& step) {
         const TraceIndex thread = trace_.ops[step.op].thread;
         Moment begin = step.begin;
@@ -234,8 +238,8 @@ private:
         });
     }
 
-    /// Adds the calls of a stretch in which nothing held up the host. Work after a wait or query
-    /// that found everything done makes a round trip as well.
+    /// Adds the calls of a stretch in which nothing held up the host. A round trip may also begin
+    /// with a wait or a query whose work was already complete.
     void add_calls(TraceIndex thread, Moment begin, Moment end) {
         own_ += host_.on(thread, begin, end).own;
         std::optional<RoundTrip> trip;
@@ -245,7 +249,7 @@ private:
                 trip = RoundTrip{index, time};
             } else if (trip) {
                 trip->time += time;
-                // The rest of a call that waited does not count as new work.
+                // The remainder of a call that waited is not new work.
                 const bool is_rest = op.call_begin < trace_.ops[trip->wait].call_begin;
                 if (!is_work(op) || is_rest) return;
                 trips_.push_back(*trip);
@@ -256,14 +260,14 @@ private:
         });
     }
 
-    /// Adds a part of the cost of enqueuing and starting an operation. For small operations the
-    /// host and the device are about equally slow: a graph or a batch helps both.
+    /// Adds a part of the cost of enqueuing and starting an operation. If operations are small, the
+    /// host and the device are about equally slow, and a graph or a batch speeds up both.
     void add_cost(TraceIndex op, Moment time) {
         costs_.add(trace_, op, time, is_costly_[op] ? 0 : 1);
         is_costly_[op] = true;
     }
 
-    /// Copies of pageable memory take long by themselves, not because there are many calls.
+    /// Adds the cost, unless half of it is pageable copies: these take long even in few calls.
     void add_enqueuing() {
         const Moment copying = places(Cause::Kind::pageable_copies).time();
         const Moment time = costs_.time();
@@ -272,9 +276,9 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// Adds the round trips. Very long ones had other reasons, so each counts at most four times
-    /// the median. With at least `few_trips` round trips, the limit is no lower than their 95th
-    /// percentile.
+    /// Adds the round trips. Very long ones had other reasons, so the time of each is limited to
+    /// four times the median. If there are at least `few_trips` round trips, the limit is at least
+    /// their 95th percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;
@@ -287,7 +291,8 @@ private:
             add_to(Cause::Kind::host_waits, trip.wait, std::min(trip.time, most));
     }
 
-    /// Adds waits that kept streams of the path idle, by place, waiting stream and other stream.
+    /// Adds waits that kept streams of the path idle. Groups them by place, waiting stream and
+    /// other stream.
     void add_stream_waits() {
         std::map<std::tuple<TraceIndex, std::uint32_t, TraceIndex, TraceIndex>,
                  std::vector<const Gap*>>
@@ -308,8 +313,8 @@ private:
         }
     }
 
-    /// Returns whether nearly all waits of a place are needless. The result may be unknown for a
-    /// few, such as the last one.
+    /// Returns whether nearly all waits at a place are needless. A few, such as the last one, may
+    /// have an unknown result.
     bool seem_needless(const std::vector<const Gap*>& gaps) {
         const std::size_t asked = std::min(gaps.size(), most_asked);
         std::size_t needless = 0;
@@ -321,7 +326,7 @@ private:
         return needless > 0 && 4 * needless >= 3 * asked;
     }
 
-    /// Returns whether an earlier event would suffice for a wait, and then adds the wait. Counts
+    /// If waiting for an earlier event would suffice, adds the wait and returns true. Its cost is
     /// the time that the path spent on work that was not needed.
     bool add_broad_wait(const Gap& gap) {
         const TraceIndex needed = needless_.find_conflict(gap.wait).last;
@@ -333,14 +338,14 @@ private:
         return time > 0;
     }
 
-    /// Adds streams on which operations without common memory run one after the other.
+    /// Adds each stream that runs operations one after the other although they share no memory.
     void add_lone_streams() {
         for (const LoneStream& one : find_lone_streams(trace_, solution_))
             places(Cause::Kind::one_stream).add(trace_, one.op, one.time, one.operations);
     }
 
-    /// Adds a wait. Counts the time for which the stream was idle while the path was at the work it
-    /// waited for.
+    /// Adds a wait. Its cost is the time in which the stream was idle while the path contained the
+    /// awaited work.
     void add_stream_wait(const Gap& gap, bool is_needless) {
         const CriticalStep& run = *runs_[gap.cause];
         const Moment time = std::min(gap.end, run.end) - std::max(gap.begin, run.begin);
@@ -357,20 +362,20 @@ private:
     const PageableCopies copies_;
     NeedlessWaits needless_;
     const Ends ends_{trace_, solution_};
-    std::vector<const CriticalStep*> runs_;  ///< of each operation: its step on the path, or null
-    /// Host waits by thread and the operation waited for.
+    std::vector<const CriticalStep*> runs_;  ///< by operation: its step on the path, or null
+    /// Host waits, by the waiting thread and the awaited operation.
     std::map<std::pair<TraceIndex, TraceIndex>, TraceIndex> host_waits_;
     TraceIndex last_run_ = no_index;
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
-    /// Time of the program's own code, without round trips, and of operations on the path.
+    /// The time on the path of the program's own code (without round trips), and of operations.
     Moment own_ = 0, work_ = 0;
     Places costs_;
-    std::vector<bool> is_costly_;  ///< of each operation: whether costs_ counts it
+    std::vector<bool> is_costly_;  ///< by operation: whether costs_ already counts it
     std::array<Places, static_cast<std::size_t>(Cause::Kind::count_)> places_;
 };
 
-/// Returns "main for up".
+/// Returns the waiting stream and the awaited stream, for example "main for up".
 std::string streams_of(const Trace& trace, const TraceOp& wait) {
     return fit(stream_text(trace, wait.stream), 30) + " for " +
            fit(stream_text(trace, wait.other), 30);

@@ -1,5 +1,5 @@
-// Finds the critical path: backwards from the operation that ended last, each time to the
-// dependency that was satisfied last.
+// Finds the critical path. Begins with the operation that ended last, and follows the dependency
+// that was satisfied last, again and again.
 #include <algorithm>
 
 #include "timeline/solve/solving.hpp"
@@ -8,7 +8,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Finds the last host wait on a thread that actually blocked.
+/// Finds the last host wait of a thread that really blocked the thread.
 class HostWaits {
 public:
     explicit HostWaits(const Solving& solving)
@@ -34,7 +34,8 @@ public:
 
 private:
     const Trace& trace_;
-    std::vector<std::vector<std::pair<Moment, TraceIndex>>> waits_;  ///< for each thread: its waits
+    /// By thread: the end of each wait, and the wait.
+    std::vector<std::vector<std::pair<Moment, TraceIndex>>> waits_;
 };
 
 class PathFinder {
@@ -63,15 +64,16 @@ private:
         return last;
     }
 
-    /// Adds the stretch from `begin` to the current end of the path. An empty stretch or an unknown
-    /// `begin` adds no step.
+    /// Adds a step from `begin` to the current start of the path, which grows backwards. If the
+    /// step would be empty or `begin` is unknown, adds no step.
     void step(CriticalStep::Kind kind, TraceIndex op, Moment begin) {
         if (begin >= at_ || !is_known(begin)) return;
         steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
     }
 
-    /// Adds the time from the end of the last dependency of `op` to its start: the host's part, and
-    /// then the latency on the way to the device. Returns the last dependency.
+    /// Adds the time between the end of the last dependency of `op` and the start of `op`. The
+    /// first part is the host's, the second the latency on the way to the device. Returns that
+    /// dependency.
     TraceIndex go_before(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Needs& needs = solving_.needs[op];
@@ -87,8 +89,8 @@ private:
         return last;
     }
 
-    /// Adds the thread's activity since it was last held up itself. Call if the host's call was the
-    /// last dependency. Returns the operation that held up the thread.
+    /// Adds the thread's activity since the thread was last held up. Call it if the last dependency
+    /// was the host's call. Returns the operation that held up the thread.
     TraceIndex go_along_thread(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Moment called = sane(described.call_begin);
@@ -108,7 +110,7 @@ private:
         return target;
     }
 
-    /// A thread that queried repeatedly may have made its last query before the work ended.
+    /// If a thread polled, its last query may have begun before the work ended.
     Moment end_of_wait(TraceIndex wait, Moment called) const {
         const TraceOp& op = solving_.trace.ops[wait];
         if (op.kind != OpKind::blocked) return op.call_end;
@@ -118,8 +120,8 @@ private:
     const Solving& solving_;
     const HostWaits host_waits_;
     std::vector<bool> was_passed_;
-    std::vector<CriticalStep> steps_;  ///< the last one first
-    Moment at_ = 0;                    ///< the current end of the path
+    std::vector<CriticalStep> steps_;  ///< in reverse order
+    Moment at_ = 0;                    ///< where the path has been followed to
 };
 
 }  // namespace

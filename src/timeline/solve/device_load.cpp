@@ -8,7 +8,7 @@
 namespace heddle::detail {
 
 FullStretches::FullStretches(std::vector<Change> changes, int at_least) {
-    // At the same moment, ends precede begins, so that stretches that touch are merged.
+    // At one moment, ends are sorted before begins. So stretches that touch become one.
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return std::pair(a.at, a.by) < std::pair(b.at, b.by);
     });
@@ -51,7 +51,7 @@ FullStretches::Part FullStretches::within(Moment begin, Moment end) const {
 
 namespace {
 
-/// Limits a count from a trace, which may have any value.
+/// Limits a count from a trace, because a damaged trace may contain any number.
 int limited(std::uint32_t count) noexcept { return static_cast<int>(std::min(count, 1u << 16)); }
 
 enum class Resource : std::size_t { processors, copy_engines, host_threads };
@@ -84,7 +84,8 @@ DeviceLoad::DeviceLoad(const Trace& trace, std::span<const Bar> bars)
         const TraceIndex index = device_of(trace, bar.stream);
         if (index == no_index || bar.end <= bar.start) continue;
         const TraceDevice& device = trace.devices[index];
-        // On CPU devices nodes count instead of their graph: each occupies a worker.
+        // On a CPU device, each node of a graph occupies a worker. So the nodes count, not the
+        // graph.
         const bool is_node = bar.run != no_index;
         if (device.is_cuda ? is_node : is_outline[bar.op] && !is_node) continue;
         const Resource resource = resource_of(device, trace.ops[bar.op].kind);

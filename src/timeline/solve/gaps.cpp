@@ -1,4 +1,4 @@
-// Finds why nothing ran: splits each idle stretch of a row into parts with one reason each.
+// Finds why a stream was idle: splits each idle stretch of a row into gaps with one reason each.
 #include <algorithm>
 
 #include "timeline/solve/device_load.hpp"
@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// On a CUDA device, an operation may start this late because of the launch alone. An H200 takes 1
+/// On a CUDA device, a launch alone may take this long to start an operation. On an H200 it takes 1
 /// to 3 us.
 constexpr Moment usual_latency = 5'000;  // ns
 
@@ -24,7 +24,7 @@ public:
         row_ = &row;
         Moment at = solution_.begin;
         for (const Bar& bar : bars) {
-            if (bar.run != no_index) continue;  // its graph's bar spans it
+            if (bar.run != no_index) continue;  // the bar of its graph covers it
             if (bar.start > at) explain(bar.op, at, bar.start);
             at = std::max(at, bar.end);
         }
@@ -37,7 +37,8 @@ public:
     }
 
 private:
-    /// Makes the stretch from `begin_` to `gap.end` a gap, and moves `begin_` to its end.
+    /// Makes a gap of the stretch from `begin_` to `gap.end`. Then moves `begin_` to the end of the
+    /// gap.
     void cut(Gap gap) {
         if (gap.end <= begin_) return;
         gap.stream = row_->stream;
@@ -54,7 +55,8 @@ private:
              .wait = wait});
     }
 
-    /// Explains why `op` started at `start` when its stream had been idle since `idle_since`.
+    /// Explains why `op` did not start before `start`, although its stream was idle since
+    /// `idle_since`.
     void explain(TraceIndex op, Moment idle_since, Moment start) {
         op_ = op;
         begin_ = idle_since;
@@ -66,7 +68,8 @@ private:
         cut_start();
     }
 
-    /// Cuts the part in which the host was late, by itself or because the call took long.
+    /// Cuts off the part in which the host had not enqueued the operation yet. The host was late,
+    /// or its call took long.
     void cut_late_call() {
         const TraceOp& op = trace_.ops[op_];
         const TraceIndex parent = solving_.host_functions.find(op.parent);
@@ -77,7 +80,7 @@ private:
         cut(solving_.enqueued(op_), GapReason::launched_late, parent);
     }
 
-    /// Cuts the part after the call had returned and all waits were satisfied.
+    /// Cuts off the last part: the call had returned, and all waits were satisfied.
     void cut_start() {
         if (begin_ >= start_) return;
         const TraceIndex device = device_of(trace_, row_->stream);
@@ -99,8 +102,8 @@ private:
     const SlowCalls slow_;
     const DeviceLoad load_;
     RowTotals* row_ = nullptr;
-    TraceIndex op_ = no_index;      ///< the operation behind the stretch
-    Moment begin_ = 0, start_ = 0;  ///< the remaining stretch
+    TraceIndex op_ = no_index;      ///< the operation that follows the stretch
+    Moment begin_ = 0, start_ = 0;  ///< the part of the stretch that has no reason yet
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 std::string place_of(const Trace& trace, TraceIndex op) { return place_text(trace, trace.ops[op]); }
 
-/// Returns "61 % (7.60 ms) of the longest chain of 12.4 ms".
+/// Describes a share of the path, for example "61 % (7.60 ms) of the longest chain of 12.4 ms".
 std::string of_chain(const PathShares& path, Moment part) {
     return formatted("{} ({}) of the longest chain of {}", share_text(part, path.whole),
                      duration_text(part), duration_text(path.whole));
@@ -29,7 +29,7 @@ std::string work_text(const Trace& trace, const PathShares& path) {
                             duration_text(most.time), count_text(most.count, "run", "runs"));
 }
 
-/// Returns where the program's own code took longest, or "" if no place stands out.
+/// Names where the program's own code took longest. Returns "" if no place stands out.
 std::string code_text(const Trace& trace, const PathShares& path) {
     const CodeShare& code = path.slowest_code;
     if (code.time < path.host_own / 10) return "";
@@ -65,7 +65,7 @@ std::string loading_text(const Trace& trace, const PathShares& path, Moment time
                      place_of(trace, path.loaded.front()));
 }
 
-/// Appends `more` if the host is the reason.
+/// Describes why the path is idle. Appends `more` if the host is the reason.
 std::string idle_text(const Trace& trace, const PathShares& path, GapReason reason, Moment time,
                       const std::string& more) {
     const std::string share = of_chain(path, time);
@@ -97,8 +97,8 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
     return "The longest chain takes " + share + ".";
 }
 
-/// Returns the main reason for the length of the path, and the next one. Leaves out the host's
-/// activity if a cause was named before.
+/// Names the main reason for the length of the path, and the next one. Leaves out the host's
+/// activity if the text already names a cause.
 std::string reasons_text(const Trace& trace, const PathShares& path, bool has_cause) {
     const auto most = std::max_element(path.idle.begin(), path.idle.end());
     const auto reason = static_cast<GapReason>(most - path.idle.begin());

@@ -9,11 +9,11 @@
 
 namespace heddle::detail {
 
-/// Returns a few sentences: the first cause, if there is one, then the main reason for the length
-/// of the critical path, with a remedy.
+/// Returns a few sentences. First they name the main cause, if there is one. Then they name the
+/// main reason for the length of the critical path, with a remedy.
 std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
                      const std::vector<Cause>& causes);
-/// Returns the same. Computes the causes and the path itself.
+/// Returns the same sentences. Computes the causes and the path itself.
 std::string headline(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -42,7 +42,8 @@ void HostActivity::cut_out_waits(std::vector<Call>& calls) {
     std::vector<Call> apart;
     apart.reserve(calls.size());
     for (const Call& call : calls) {
-        // The wait lies within the previous call, whose rest follows the wait.
+        // If the wait is within the previous call, the call is split: the rest of it follows the
+        // wait.
         if (call.is_wait && !apart.empty() && !apart.back().is_wait &&
             apart.back().end > call.begin) {
             Call rest = apart.back();
@@ -100,14 +101,14 @@ TraceIndex HostActivity::range_at(TraceIndex thread, Moment moment) const {
 
 namespace {
 
-/// Adds up the parts of a stretch, in order of time.
+/// Adds up the parts of one stretch. Its functions must be called in order of time.
 class StretchMaker {
 public:
     StretchMaker(Moment begin, const HostActivity::OwnCode& tell) : at_(begin), tell_(tell) {}
 
-    /// Adds the thread's own code up to the call of `next`. A short pause between two calls counts
-    /// as part of the calls: about 100 ns are normal, partly because observers are notified of both
-    /// calls.
+    /// Adds the thread's own code up to the next call, which is of `next`. A short pause between
+    /// two calls counts as part of the calls. About 100 ns are normal, partly because both calls
+    /// notify observers.
     void own_until(Moment until, TraceIndex next) {
         constexpr Moment least_own = 500;
         if (until <= at_) return;
@@ -126,7 +127,7 @@ public:
         }
         at_ = until;
     }
-    /// Adds a call that lasted until this moment.
+    /// Adds a call that ended at this moment.
     void call_until(Moment until, TraceIndex op, bool is_wait) {
         before_ = op;
         if (until <= at_) return;
@@ -154,7 +155,7 @@ void HostActivity::calls(TraceIndex thread, Moment begin, Moment end, const InCa
     const auto& calls = calls_[thread];
     auto call = std::lower_bound(calls.begin(), calls.end(), begin,
                                  [](const Call& one, Moment value) { return one.begin < value; });
-    if (call != calls.begin()) --call;  // it may extend into the stretch
+    if (call != calls.begin()) --call;  // the previous call may extend into the stretch
     for (; call != calls.end() && call->begin < end; ++call) {
         const Moment time = std::min(call->end, end) - std::max(call->begin, begin);
         if (time > 0 || call->begin >= begin) use(call->op, std::max<Moment>(time, 0));
@@ -167,7 +168,7 @@ HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
     const auto& calls = calls_[thread];
     auto call = std::lower_bound(calls.begin(), calls.end(), begin,
                                  [](const Call& one, Moment value) { return one.begin < value; });
-    if (call != calls.begin()) --call;  // it may extend into the stretch
+    if (call != calls.begin()) --call;  // the previous call may extend into the stretch
     StretchMaker maker(begin, own);
     for (; call != calls.end() && call->begin < end; ++call) {
         maker.own_until(call->begin, call->op);

@@ -1,4 +1,4 @@
-// Activity of the host's threads while a stream was idle.
+// Finds how the host's threads spent the time in which a stream was idle.
 #pragma once
 
 #include <functional>
@@ -15,38 +15,38 @@ struct HostStretch {
     Moment waiting = 0, calling = 0, own = 0;
     std::uint64_t waits = 0, calls = 0;
     TraceIndex longest_wait = no_index, longest_call = no_index;  ///< indices of operations
-    /// The longest part in its own code, and the operations of the calls before and after it.
+    /// The longest stretch of the thread's own code, and the operations of the calls before and
+    /// after that stretch.
     Moment own_begin = 0, own_end = 0;
     TraceIndex own_after = no_index, own_before = no_index;
 };
 
-/// An index of the calls of all threads. Construction sorts them. A query takes time linear in the
-/// number of calls in its stretch.
+/// An index of the calls of all threads. Its construction sorts the calls. A query takes time
+/// linear in the number of calls in the stretch.
 class HostActivity {
 public:
     explicit HostActivity(const Trace& trace);
 
-    /// Returns the first call of the thread, at or after `begin`, that enqueued work. Returns
-    /// no_index if there is none.
+    /// Returns the thread's first call at or after `begin` that enqueued work. Returns no_index if
+    /// there is none.
     TraceIndex first_work(TraceIndex thread, Moment begin) const;
 
-    /// A function that is called for each call, or part of a call, within a stretch.
+    /// Called for each call in a stretch, with the part of its time that is within the stretch.
     using InCall = std::function<void(TraceIndex op, Moment time)>;
     void calls(TraceIndex thread, Moment begin, Moment end, const InCall& use) const;
 
-    /// A function that is called for each part of a stretch in which the thread ran its own code.
-    /// Receives the part's length, and the operations of the calls before and after it, or
-    /// no_index.
+    /// Called for each part of a stretch in which the thread ran its own code. `time` is the length
+    /// of that part. `after` and `before` are the operations of the adjacent calls, or no_index.
     using OwnCode = std::function<void(Moment time, TraceIndex after, TraceIndex before)>;
-    /// Returns how a thread spent the stretch. The result is empty if the thread does not exist.
+    /// Returns how a thread spent the stretch. Returns an empty result if there is no such thread.
     HostStretch on(TraceIndex thread, Moment begin, Moment end, const OwnCode& own = {}) const;
 
-    /// Returns in words, on one line, how the thread that enqueued `gap.op` spent the gap:
+    /// Describes, on one line, how the thread that enqueued `gap.op` spent the time of the gap:
     ///
     ///     main: its own code 3.10 ms (2.90 ms from a.cpp:12 to a.cpp:20, in 'assembly'),
     ///     synchronize 1.20 ms (a.cpp:33), 14 other calls 12.0 us
     ///
-    /// Returns "" if that is unknown, or if no operation follows the gap.
+    /// Returns "" if this is unknown, or if no operation follows the gap.
     std::string during(const Gap& gap) const;
 
 private:
@@ -58,10 +58,11 @@ private:
     struct Range {
         Moment begin, end;
         TraceIndex name;
-        std::size_t parent;  ///< index of the enclosing range; its own index if there is none
+        /// Index of the enclosing range; its own index if it is in no other range.
+        std::size_t parent;
     };
     void add_calls();
-    /// Cuts waits out of the calls that contain them, so that no two calls overlap.
+    /// Splits calls that contain waits, so that no two entries overlap.
     static void cut_out_waits(std::vector<Call>& calls);
     void add_ranges();
     /// Returns the name of the innermost range that contains the moment, or no_index.
@@ -70,11 +71,11 @@ private:
 
     const Trace& trace_;
     const OpsById host_functions_;
-    std::vector<std::vector<Call>> calls_;    ///< the calls of each thread, by begin
-    std::vector<std::vector<Range>> ranges_;  ///< the ranges of each thread, by begin
+    std::vector<std::vector<Call>> calls_;    ///< by thread: its calls, ordered by begin
+    std::vector<std::vector<Range>> ranges_;  ///< by thread: its ranges, ordered by begin
 };
 
-/// Returns HostActivity::during(gap) for a single gap. Use one HostActivity for several gaps.
+/// Returns HostActivity::during(gap). For more than one gap, make a HostActivity once instead.
 std::string what_the_host_did(const Trace& trace, const Gap& gap);
 
 }  // namespace heddle::detail

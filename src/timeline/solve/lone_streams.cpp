@@ -12,13 +12,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// Limit on the operations of a stream that are examined.
+/// The most operations of one stream that are examined.
 constexpr std::size_t most_of_stream = 20'000;
 
-/// The times at which the bytes of some memory were last written and read.
+/// For each byte of some memory: when it was last written and read.
 class MemoryTimes {
 public:
-    /// Returns the moment from which the memory can be used.
+    /// Returns the earliest moment at which an access to this memory may begin.
     Moment free_for(std::uint64_t begin, std::uint64_t end, bool writes) const {
         Moment free = 0;
         for (auto part = first_behind(begin); part != parts_.end() && part->first < end; ++part)
@@ -64,7 +64,7 @@ private:
     std::map<std::uint64_t, Part> parts_;  ///< by begin
 };
 
-/// Replays the operations of a stream, ordered by their memory alone.
+/// Simulates the operations of one stream as if only their memory ordered them.
 class FreeRun {
 public:
     FreeRun(const Trace& trace, const TraceDevice& device) : trace_(trace), device_(device) {}
@@ -85,14 +85,14 @@ public:
         else floor_ = end;
         last_ = std::max(last_, end);
     }
-    /// Orders operations that are added later after all operations added so far.
+    /// Orders all operations that are added later after those added so far.
     void order() { floor_ = last_; }
 
-    /// Returns the time saved compared with running all operations one after the other.
+    /// Returns how much time the simulation saves, compared with running one after the other.
     Moment saved() const { return sum_ - std::max({last_, kernels_, copies_}); }
 
 private:
-    /// Returns the accesses of an operation, or nullopt if its memory is unknown.
+    /// Returns the accesses of an operation. Returns nullopt if the operation may use other memory.
     std::optional<std::span<const TraceAccess>> accesses_of(const TraceOp& op) const {
         const bool is_known = !op.holds_pointers && op.kind != OpKind::graph_launch &&
                               op.accesses != 0 && op.first_access <= trace_.accesses.size() &&
@@ -113,13 +113,14 @@ private:
     const Trace& trace_;
     const TraceDevice& device_;
     MemoryTimes memory_;
-    Moment floor_ = 0;                 ///< earliest begin of the operations added next
-    Moment last_ = 0;                  ///< end of all operations added
-    Moment sum_ = 0;                   ///< sum of all lengths
-    Moment kernels_ = 0, copies_ = 0;  ///< shortest time that the device needs for them
+    Moment floor_ = 0;  ///< no operation added from now on begins earlier
+    Moment last_ = 0;   ///< the latest end of all operations added
+    Moment sum_ = 0;    ///< the sum of the lengths of all operations
+    /// The shortest time that the device needs for all kernels, and for all copies.
+    Moment kernels_ = 0, copies_ = 0;
 };
 
-/// Returns the stream's operations that ran, its waits, and the host's waits for it, in order.
+/// Returns in order: the stream's operations that ran, its waits, and host waits for the stream.
 std::vector<TraceIndex> operations_of(const Trace& trace, TraceIndex stream) {
     std::vector<TraceIndex> ops;
     const auto is_for = [&](const TraceOp& op) {

@@ -1,4 +1,4 @@
-// Finds streams on which independent operations run one after the other.
+// Finds streams that run independent operations one after the other.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,20 @@
 namespace heddle::detail {
 
 struct LoneStream {
-    TraceIndex op = no_index;      ///< the first of its operations
-    Moment time = 0;               ///< time that the operations would save on separate streams
+    TraceIndex op = no_index;  ///< the stream's first operation
+    /// The time that its operations would save if they used separate streams.
+    Moment time = 0;
     std::uint64_t operations = 0;  ///< number of operations that ran on it
 };
 
-/// Returns the streams that hold more than half of the critical path, if their operations could
-/// take less time. The estimate orders operations only by their memory, on as many streams as they
-/// need.
+/// Returns streams that have more than half of the critical path, and whose operations could take
+/// less time. The estimate assumes as many streams as necessary, and orders operations only by
+/// their memory.
 ///
-/// Operations keep their order around operations with unknown memory, waits for other streams, and
-/// host waits. A CPU device runs as much at once as its workers allow. How many kernels fit on a
-/// CUDA device is unknown: only a copy and a kernel count as independent there.
+/// Some order is always kept: around operations with unknown memory, waits for other streams, and
+/// host waits. On a CPU device, as many operations run at once as there are workers. For a CUDA
+/// device, the number of kernels that fit is unknown. So only a copy and a kernel may overlap
+/// there.
 std::vector<LoneStream> find_lone_streams(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

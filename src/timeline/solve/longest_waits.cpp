@@ -12,7 +12,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Adds up waits by their places in the source.
+/// Adds up waits with the same source lines.
 class Waits {
 public:
     explicit Waits(const Trace& trace) : trace_(trace) {}
@@ -50,7 +50,7 @@ private:
     std::map<Key, WaitShare> all_;
 };
 
-/// Finds the operation that ran before each operation on its stream.
+/// Finds the operation that ran directly before each operation on the same stream.
 class Befores {
 public:
     Befores(const Trace& trace, const Solution& solution)
@@ -63,8 +63,8 @@ public:
             last = &bar;
         }
     }
-    /// Returns the operation that the host waited for most of the time. That is the previous
-    /// operation if it took longer than the copy whose own call waits.
+    /// Returns the operation that the host spent most of the wait on. If the wait is part of a
+    /// copy's own call, this is the copy, or the operation before it if that took longer.
     TraceIndex held_up_by(const Arrow& arrow) const {
         const TraceOp& wait = trace_.ops[arrow.wait];
         const Bar* const own = bars_[arrow.from];
@@ -78,7 +78,7 @@ public:
 
 private:
     const Trace& trace_;
-    /// For each operation: its bar, and the bar before it on the stream.
+    /// By operation: its bar, and the previous bar on the same stream.
     std::vector<const Bar*> bars_, befores_;
 };
 

@@ -8,7 +8,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Limits on one side of a wait: a wait with more is not compared.
+/// Limits on the operations and memory uses on one side of a wait. Above them, nothing is compared.
 constexpr std::size_t most_operations = 64, most_uses = 512;
 
 bool uses_memory(OpKind kind) noexcept {

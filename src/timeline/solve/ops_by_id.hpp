@@ -9,11 +9,11 @@
 
 namespace heddle::detail {
 
-/// Finds operations of one kind by TraceOp::id.
+/// Finds operations by TraceOp::id, among those of one kind.
 class OpsById {
 public:
     OpsById(const Trace& trace, OpKind kind);
-    /// Returns the index of the operation with that id, or no_index. No operation has the id 0.
+    /// Returns the index of the operation with this id, or no_index. Returns no_index for the id 0.
     TraceIndex find(std::uint64_t id) const noexcept;
 
 private:

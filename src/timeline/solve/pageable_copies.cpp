@@ -4,7 +4,7 @@ namespace heddle::detail {
 
 std::vector<bool> find_pageable_copies(const Trace& trace) {
     std::vector<bool> is_one(trace.ops.size());
-    // For each thread: its latest copy.
+    // By thread: its latest copy.
     std::vector<TraceIndex> last(trace.threads.size(), no_index);
     for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
         const TraceOp& op = trace.ops[i];

@@ -1,4 +1,4 @@
-// Finds copies of pageable memory, in which the host takes part.
+// Finds copies of pageable memory. The host takes part in them.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Returns for each operation whether it is a copy of pageable memory. It is one if the same thread
-/// then records a host access to the memory at the same place in the source.
+/// Returns for each operation whether it is a copy of pageable memory. For such a copy, the same
+/// thread then records an access by the host, with the same memory and source line.
 std::vector<bool> find_pageable_copies(const Trace& trace);
 
 }  // namespace heddle::detail

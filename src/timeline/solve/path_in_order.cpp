@@ -11,19 +11,20 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-/// Length in lines of the longest loop that is recognised.
+/// The most lines that the round of a recognised loop may have.
 constexpr std::size_t longest_round = 12;
 
-/// Steps that share one line: an operation, or several of the same name, on one stream.
+/// One line of the text. It stands for an operation, or for several with the same name on one
+/// stream.
 struct Line {
     CriticalStep::Kind kind;
     TraceIndex op;  ///< the first operation
     Moment begin, end;
     std::uint64_t count = 1;
-    Moment between = 0;  ///< time in which none of the operations ran
+    Moment between = 0;  ///< the time between the operations, in which none of them ran
 };
 
-/// A line, or lines that repeat: a loop of the program.
+/// A single line, or lines that repeat because the program has a loop.
 struct Part {
     std::size_t first = 0;  ///< index of the first line
     std::size_t lines = 1;  ///< number of lines in one round
@@ -40,17 +41,17 @@ bool is_same(const Trace& trace, TraceIndex a, TraceIndex b) {
            one.graph == other.graph;
 }
 
-/// Returns whether a step only completes a host step: the short latency from a launch to its
-/// device.
+/// Returns whether the step is the short latency between a launch and its device. Such a latency is
+/// shown as part of the host's step.
 bool is_short_latency(const Line& line, const CriticalStep& step) {
     return line.kind == CriticalStep::Kind::host && step.kind == CriticalStep::Kind::waits &&
            line.op == step.op && step.end - step.begin <= (line.end - line.begin) / 10;
 }
 
-/// Merges runs of the same work, with everything between them.
+/// Merges successive steps of the same work, including the steps between them.
 std::vector<Line> lines_of(const Trace& trace, const Solution& solution) {
     std::vector<Line> lines;
-    std::size_t after_work = 0;  // index after the last line of work, 0 if there is none
+    std::size_t after_work = 0;  // index after the last line of work; 0 if there is none
     for (const CriticalStep& step : solution.critical) {
         const bool runs = step.kind == CriticalStep::Kind::runs;
         if (!lines.empty() && is_short_latency(lines.back(), step)) {
@@ -71,12 +72,12 @@ std::vector<Line> lines_of(const Trace& trace, const Solution& solution) {
     return lines;
 }
 
-/// Finds lines that repeat.
+/// Divides the lines into parts. Finds lines that repeat.
 std::vector<Part> parts_of(const Trace& trace, const std::vector<Line>& lines) {
     const auto repeats = [&](std::size_t a, std::size_t b) {
         return lines[a].kind == lines[b].kind && is_same(trace, lines[a].op, lines[b].op);
     };
-    /// Returns how often the `length` lines from `first` on occur in a row.
+    /// Returns how many times in a row the `length` lines from `first` on occur.
     const auto rounds_of = [&](std::size_t first, std::size_t length) {
         std::size_t same = first + length;
         while (same < lines.size() && repeats(same, same - length)) ++same;
@@ -115,8 +116,8 @@ std::string text_of(const Trace& trace, const Line& line) {
     return text + ", " + place;
 }
 
-/// Returns, for each part, whether it is shown. If not all fit, the longest are shown, and one line
-/// stands for each group of hidden parts.
+/// Returns for each part whether it is shown. If they do not all fit, the longest ones are shown.
+/// One line stands for each group of hidden parts.
 std::vector<bool> find_shown(const std::vector<Part>& parts) {
     std::size_t lines = 0;
     for (const Part& part : parts) lines += part.shown_lines();

@@ -10,14 +10,14 @@ namespace heddle::detail {
 
 namespace {
 
-using CodePlace = std::pair<TraceIndex, std::uint32_t>;  // file, line
+using CodePlace = std::pair<TraceIndex, std::uint32_t>;  // file and line
 
 CodePlace code_place(const Trace& trace, TraceIndex op) {
     return op < trace.ops.size() ? CodePlace(trace.ops[op].file, trace.ops[op].line)
                                  : CodePlace(no_index, 0);
 }
 
-/// Adds up the parts of a path.
+/// Adds up the time of each part of the path.
 class Adder {
 public:
     Adder(PathShares& shares, const Trace& trace, const Solution& solution,
@@ -59,8 +59,8 @@ private:
             shares_.late_workers += time;
     }
 
-    /// Divides a step among the gaps of the stream's row. The rest counts as the host's, or as the
-    /// latency between a wait and its stream.
+    /// Divides a step among the gaps of the stream's row. The remaining time counts as the host's,
+    /// or as the latency between a wait and its stream.
     void add_idle(const CriticalStep& step) {
         const bool is_host =
             step.kind == CriticalStep::Kind::host || is_host_wait(trace_.ops[step.op]);

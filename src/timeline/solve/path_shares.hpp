@@ -10,36 +10,38 @@
 
 namespace heddle::detail {
 
-/// A shorter latency is normal: an awake worker takes far less to start an operation.
+/// Less latency than this is normal. An awake worker starts an operation in far less time.
 inline constexpr Moment least_late = 10'000;
 
-/// The part of the critical path that operations of one name on one stream take.
+/// The share of operations with the same name on the same stream.
 struct WorkShare {
-    TraceIndex op = no_index;  ///< one of these operations
+    TraceIndex op = no_index;  ///< any one of these operations
     Moment time = 0;
     std::uint64_t count = 0;
 };
 
 /// A stretch of the program's own code between two of its calls.
 struct CodeShare {
-    TraceIndex after = no_index, before = no_index;  ///< operations that the calls enqueued
+    /// The operations enqueued by the calls before and after it.
+    TraceIndex after = no_index, before = no_index;
     Moment time = 0;
 };
 
-/// The critical path by its parts. All times add up to `whole`.
+/// Divides the time of the critical path into parts, which add up to `whole`.
 struct PathShares {
     PathShares(const Trace& trace, const Solution& solution, const HostActivity& host);
 
     Moment whole = 0;
-    Moment work = 0;  ///< time in which operations run
-    /// The rest of the time, by reason.
+    Moment work = 0;  ///< the time in which operations run
+    /// The remaining time, by reason.
     std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};
-    Moment late_workers = 0;            ///< launch latency of CPU devices, among `idle`
+    /// The part of `idle` that is launch latency of CPU devices.
+    Moment late_workers = 0;
     std::vector<WorkShare> operations;  ///< the largest first
-    std::vector<TraceIndex> loaded;     ///< launches whose calls loaded code
+    std::vector<TraceIndex> loaded;     ///< launches that first had to load their code
 
-    /// How the host's threads spent the time in which the host was late, and the code of the
-    /// program that took longest.
+    /// If the host was late: how its threads spent that time, and which of the program's code took
+    /// longest.
     Moment host_own = 0, host_waiting = 0, host_calling = 0;
     CodeShare slowest_code;
 
@@ -48,8 +50,8 @@ struct PathShares {
     }
 };
 
-/// Returns the path in order of time, in about 20 lines at most. Runs of one kernel share a line,
-/// and short steps are left out.
+/// Describes the path in order of time, in about 20 lines. Successive runs of one kernel share a
+/// line. Short steps are left out.
 std::string path_in_order(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Finds the times at which operations ran: uses measured times, and deduces missing ones.
+// Finds when operations ran. Uses measured times, and deduces those that are missing.
 #include <algorithm>
 #include <tuple>
 
@@ -50,8 +50,8 @@ std::vector<Ran> measured_times(const Trace& trace, const std::vector<NodeRun>& 
 
 namespace {
 
-/// Assigns an end to operations that only have a start: the start of the stream's next operation,
-/// or `last`, the end of the picture.
+/// Assigns an end to each operation that only has a start. The end is the start of the stream's
+/// next operation, or `last` (the end of the picture) if there is none.
 void close_open_ends(Solving& solving, TraceIndex stream, Moment last) {
     const auto ops = solving.order.of(stream);
     Moment next = last;
@@ -93,8 +93,8 @@ void fill_times(Solving& solving) {
 
 namespace {
 
-/// Sets the bounds of the picture: the recording, its calls and all that ran. If the oldest
-/// operations were lost, the picture begins with the remaining ones.
+/// Sets the bounds of the picture. They include the recording, all its calls and all its runs. If
+/// the oldest operations were lost, the picture begins with the oldest remaining one.
 void find_bounds(Solving& solving) {
     const Trace& trace = solving.trace;
     Moment begin = furthest_moment, end = unknown_moment;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Moment least_slow = 50'000;  // ns
 constexpr Moment times_usual = 10;
-/// The usual time of a launch if every launch is the first one of its kernel. A launch on an H200
-/// takes 2.6 us.
+/// The assumed usual time of a launch, for programs that launch each kernel only once. On an H200,
+/// a launch takes 2.6 us.
 constexpr Moment usual_launch = 5'000;  // ns
 
 /// Returns the duration of the call, or unknown_moment.
@@ -89,8 +89,8 @@ std::optional<GapReason> SlowCalls::reason_of(TraceIndex index) const {
     const auto kind = static_cast<std::size_t>(op.kind);
     if (device == no_index || kind >= op_kinds || duration < least_slow || is_pageable_[index])
         return std::nullopt;
-    // A CPU device's queues are never full, and its code is always loaded: the thread lost its
-    // core.
+    // On a CPU device, no queue is ever full and no code must be loaded. So the thread only lost
+    // its core, which is no reason.
     if (!trace_.devices[device].is_cuda) return std::nullopt;
     const Moment usual = usual_[device * op_kinds + kind];
     if (usual < 0 || duration / times_usual <= usual) return std::nullopt;

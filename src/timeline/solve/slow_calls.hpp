@@ -1,4 +1,4 @@
-// Finds calls that took far longer than similar calls, with the reason.
+// Finds calls that took far longer than similar calls, and the reason.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,19 @@
 
 namespace heddle::detail {
 
-/// A call is slow if it took at least 50 us and over ten times as long as usual for its kind on its
-/// device. The usual time is the lower tenth of the calls, because most calls block where a queue
-/// stays full.
+/// A call is slow if it took at least 50 us, and more than ten times as long as usual for its kind
+/// and device. The usual time is the 10th percentile of the calls' times: if a queue stays full,
+/// most calls block.
 ///
-/// A slow call counts as loading code if it is the first launch of its kernel on the device. It
-/// does not if all later launches of the kernel were about as slow. Copies of pageable memory are
-/// never slow: their time depends on their size.
+/// If a slow call is the first launch of its kernel on the device, its reason is loading code. The
+/// exception: all later launches of the kernel are about as slow. Copies of pageable memory are
+/// never slow, because their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);
 
-    /// Returns queue_full or loading_code for slow calls, nullopt for others.
+    /// Returns the reason for a slow call: queue_full or loading_code. Returns nullopt for other
+    /// calls.
     std::optional<GapReason> reason_of(TraceIndex op) const;
 
 private:
@@ -33,7 +34,7 @@ private:
     void find_usual_times();
 
     const Trace& trace_;
-    /// For each operation: whether it is a copy of pageable memory.
+    /// By operation: whether it is a copy of pageable memory.
     const std::vector<bool> is_pageable_;
     std::unordered_map<std::uint64_t, Kernel> kernels_;  ///< by device and name
     std::vector<Moment> usual_;  ///< by device and kind; negative if unknown

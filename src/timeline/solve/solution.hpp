@@ -1,4 +1,4 @@
-// The solution of a trace: bars, arrows, idle stretches with their reasons, the critical path.
+// The solution of a trace: bars, arrows, gaps with their reasons, and the critical path.
 #pragma once
 
 #include <array>
@@ -12,43 +12,43 @@ namespace heddle::detail {
 
 /// A run of an operation, or of a node of a launched graph, on its stream's row.
 ///
-/// The bar of a launched graph spans its nodes. The nodes have bars on other lanes, which add
-/// nothing to the row's totals. A submitted batch is such a graph. Operations that were recorded by
-/// a capture or a batch have no bars of their own.
+/// The bar of a launched graph extends from the first to the last run of its nodes. The bars of the
+/// nodes are on other lanes, and are not counted in the row's totals. A submitted batch is shown
+/// like a graph. An operation that was recorded by a capture or a batch has no bar of its own.
 struct Bar {
     TraceIndex op = 0;          ///< index in Trace::ops
-    TraceIndex run = no_index;  ///< index in Trace::node_runs if it is the bar of a node
-    TraceIndex stream = 0;      ///< the row
-    std::uint32_t lane = 0;     ///< 0, or higher where bars of one row overlap
+    TraceIndex run = no_index;  ///< for the bar of a node: index in Trace::node_runs
+    TraceIndex stream = 0;      ///< index in Trace::streams; also selects the row
+    std::uint32_t lane = 0;     ///< 0, or a higher lane if bars of the row overlap
     Moment start = 0, end = 0;
-    bool start_is_deduced = false;  ///< only the end was measured
+    bool start_is_deduced = false;  ///< only the end was measured; the start is deduced
 };
 
-/// Connects an operation that was waited for with the operation that had to wait.
+/// Connects an awaited operation with the operation that had to wait for it.
 struct Arrow {
-    TraceIndex wait = 0;         ///< the wait, index in Trace::ops
-    TraceIndex from = no_index;  ///< the operation waited for: the last one that the wait covers
-    /// The first operation behind the wait; the wait itself if the host waited.
+    TraceIndex wait = 0;         ///< index of the wait in Trace::ops
+    TraceIndex from = no_index;  ///< the awaited operation: the last one that the wait covers
+    /// The first operation after the wait. For a wait of the host, the wait itself.
     TraceIndex to = no_index;
     Moment from_end = 0, to_start = 0;
-    bool held_up = false;       ///< `to` could have run earlier without this wait
-    bool is_backwards = false;  ///< from_end > to_start, which only errors of the clocks explain
+    bool held_up = false;       ///< whether `to` could have run earlier without this wait
+    bool is_backwards = false;  ///< from_end > to_start: a sign of inexact clocks
 };
 
 /// The reason why nothing ran on a stream.
 enum class GapReason : std::uint8_t {
-    nothing_enqueued,  ///< nothing ever ran on the stream
-    after_last,        ///< all operations of the stream had completed
+    nothing_enqueued,  ///< no operation ever ran on the stream
+    after_last,        ///< all operations of the stream were complete
     launched_late,     ///< the host enqueued the next operation late
-    queue_full,        ///< the call that enqueued it was blocked
-    loading_code,      ///< the call that enqueued it loaded code
-    waited,            ///< the stream waited for another stream's work (Gap::cause)
+    queue_full,        ///< the host's call to enqueue the next operation was blocked
+    loading_code,      ///< the host's call to enqueue the next operation loaded code
+    waited,            ///< the stream waited for work of another stream (Gap::cause)
     device_busy,       ///< work of other streams filled the device
-    no_worker,         ///< CPU devices: all workers were busy
-    launch_latency,    ///< the rest: from the end of the call or of the last wait to the start
+    no_worker,         ///< only for CPU devices: all workers were busy
+    launch_latency,    ///< the remaining time until the operation started
     count_
 };
-/// Returns the reason in words: "launched late".
+/// Returns the reason in words, for example "launched late".
 constexpr const char* to_string(GapReason reason) noexcept {
     switch (reason) {
     case GapReason::nothing_enqueued: return "nothing enqueued";
@@ -69,18 +69,18 @@ struct Gap {
     TraceIndex stream = 0;
     Moment begin = 0, end = 0;
     GapReason reason = GapReason::nothing_enqueued;
-    TraceIndex op = no_index;     ///< the operation behind the gap; no_index at the end of the row
-    TraceIndex cause = no_index;  ///< the operation that held it up, or no_index
-    TraceIndex wait = no_index;   ///< the wait that held it up, or no_index
+    TraceIndex op = no_index;     ///< the operation after the gap; no_index at the end of the row
+    TraceIndex cause = no_index;  ///< the operation that delayed `op`, or no_index
+    TraceIndex wait = no_index;   ///< the wait that delayed `op`, or no_index
 };
 
-/// A link of the critical path, the longest chain of operations and calls that had to follow one
-/// another. Links are in order of time. Each begins at the end of the previous one.
+/// One step of the critical path. That path is the longest chain of operations and calls that had
+/// to follow one another. Steps are in order of time, and each begins where the previous one ends.
 struct CriticalStep {
     enum class Kind : std::uint8_t {
         runs,   ///< `op` runs
-        waits,  ///< `op` is ready; at the end it starts or, if it is a host wait, returns
-        host,   ///< the host's thread does other things, and then calls to enqueue `op`
+        waits,  ///< `op` is ready but has not started or, for a host wait, has not returned
+        host,   ///< the host's thread does other work, and then calls to enqueue `op`
     };
     Kind kind = Kind::runs;
     TraceIndex op = no_index;
@@ -89,30 +89,31 @@ struct CriticalStep {
 
 struct RowTotals {
     TraceIndex stream = 0;
-    std::uint64_t operations = 0;  ///< number of operations that ran
+    std::uint64_t operations = 0;  ///< number of operations that ran on the stream
     Moment busy = 0;
     std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};
 };
 
 struct Solution {
-    /// Bounds of the picture: busy + idle of each row is their distance.
+    /// Bounds of the picture. In each row, the busy and the idle time add up to end - begin.
     Moment begin = 0, end = 0;
     std::vector<Bar> bars;  ///< by stream, then start
     std::vector<Arrow> arrows;
-    std::vector<Gap> gaps;  ///< by stream, then begin; with the bars, they fill each row
+    std::vector<Gap> gaps;  ///< by stream, then begin; bars and gaps together fill each row
     std::vector<CriticalStep> critical;
-    std::vector<RowTotals> rows;  ///< one for each of Trace::streams
-    /// Number of arrows that point backwards within the clocks' errors. They are drawn as if they
-    /// did not.
+    std::vector<RowTotals> rows;  ///< one row for each of Trace::streams
+    /// The number of arrows that seem to point backwards, because the clocks are inexact. They are
+    /// drawn without doing so.
     std::uint64_t backward_arrows = 0;
 };
 
-/// Solves a trace. If only an operation's end was measured, its start is deduced. It is the latest
-/// of the previous operation's end, the dependencies' ends, and the begin of the call. The trace
-/// may be damaged or cut: invalid values count as unknown.
+/// Solves a trace. If only the end of an operation was measured, deduces the start. The start is
+/// then the latest of three moments: the end of the previous operation, the ends of the
+/// dependencies, and the begin of the call. The trace may be damaged or cut: invalid values count
+/// as unknown.
 Solution solve(const Trace& trace);
 
-/// Returns the text that `heddle timeline --summary` prints.
+/// Returns the output of `heddle timeline --summary`.
 std::string summary_of(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Data and functions that the parts of solve() share.
+// The data and functions that are shared by the parts of solve().
 #pragma once
 
 #include <algorithm>
@@ -20,32 +20,33 @@ struct Ran {
     bool start_is_deduced = false;
 };
 
-/// A run of a node of a launched graph, with a start, an end that is not before it, and a bar.
+/// One run of a node of a launched graph. It has a start, an end that is not earlier, and a bar.
 struct NodeRun {
-    TraceIndex op = 0;   ///< the launch
-    TraceIndex run = 0;  ///< in Trace::node_runs
+    TraceIndex op = 0;   ///< the graph launch
+    TraceIndex run = 0;  ///< index in Trace::node_runs
 };
 
-/// Returns the node runs by launch, then start. Leaves out runs with an unknown launch or unknown
-/// times.
+/// Returns the runs of nodes by launch, and then by start. Leaves out runs with unknown times, or
+/// of an unknown launch.
 std::vector<NodeRun> find_node_runs(const Trace& trace);
 
-/// Returns the measured times of each operation. A launched graph spans its nodes. Unknown ends of
-/// operations that did start stay unknown.
+/// Returns the measured times of each operation. A launched graph extends from the first to the
+/// last run of its nodes. If an operation has started but has no measured end, its end stays
+/// unknown.
 std::vector<Ran> measured_times(const Trace& trace, const std::vector<NodeRun>& nodes);
 
-/// The operations that matter, in the order of their streams: work with times, waits and records.
+/// The operations that the solution uses, by stream: work that has times, waits and records.
 class StreamOrder {
 public:
     StreamOrder(const Trace& trace, const std::vector<Ran>& ran);
 
-    /// Returns the stream's operations, indices in Trace::ops.
+    /// Returns the stream's operations, as indices in Trace::ops.
     std::span<const TraceIndex> of(TraceIndex stream) const noexcept {
         return {ops_.data() + first_[stream], first_[stream + 1] - first_[stream]};
     }
-    /// Returns the index of the stream's first operation among those of all streams.
+    /// Returns the index of the stream's first operation in the list of all streams' operations.
     std::size_t first(TraceIndex stream) const noexcept { return first_[stream]; }
-    /// Returns how many operations of the stream are at that position or an earlier one.
+    /// Returns the number of the stream's operations at or before this position.
     std::size_t covered(TraceIndex stream, std::uint64_t position) const noexcept;
     TraceIndex streams() const noexcept { return static_cast<TraceIndex>(first_.size() - 1); }
     std::size_t size() const noexcept { return ops_.size(); }
@@ -55,35 +56,39 @@ private:
 
     std::vector<TraceIndex> ops_;
     std::vector<std::uint64_t> positions_;  ///< the position of each of these operations
-    std::vector<std::size_t> first_;        ///< index of each stream's first operation, and the end
+    /// By stream: index of its first operation; then the total.
+    std::vector<std::size_t> first_;
 };
 
-/// The dependencies of an operation, besides its call.
+/// The dependencies of an operation, except for the call that enqueued it.
 struct Needs {
     TraceIndex before = no_index;  ///< the previous operation on its stream
-    TraceIndex wait = no_index;  ///< of the waits between the two, the one that was satisfied last
-    TraceIndex unseen = no_index;  ///< a wait between the two for work outside all recordings
+    /// Between `before` and the operation: the wait that was satisfied last.
+    TraceIndex wait = no_index;
+    /// Between `before` and the operation: a wait for work that no recording contains.
+    TraceIndex unseen = no_index;
 };
 
-/// A trace, and all that has been deduced from it.
+/// A trace, and everything deduced from it so far.
 struct Solving {
-    /// Deduces everything that bars, arrows and gaps need.
+    /// Deduces everything that is needed to make bars, arrows and gaps.
     explicit Solving(const Trace& trace);
 
-    /// Returns the end of an operation, or unknown_moment, which is less than all other moments.
+    /// Returns the end of an operation. Returns unknown_moment, which is less than any other
+    /// moment, if it is unknown.
     Moment end_of(TraceIndex op) const noexcept {
         return op < ran.size() ? ran[op].end : unknown_moment;
     }
-    /// Returns the moment until which the host held up an operation. That is the return of its call
-    /// or, if the call then waited for the operation itself, the begin of that wait. May be
-    /// unknown.
+    /// Returns the moment until which the host held up an operation. This is the return of the call
+    /// that enqueued the operation, or the begin of a wait for the operation within that call. May
+    /// be unknown.
     Moment enqueued(TraceIndex op) const noexcept {
         const TraceOp& described = trace.ops[op];
         const Moment called = std::max(sane(described.call_begin), sane(described.call_end));
         const auto found = waited_within.find(op);
         return found != waited_within.end() ? std::min(found->second, called) : called;
     }
-    /// Returns the operation that a wait waited for, or no_index.
+    /// Returns the target of a wait, the operation that it waited for. Returns no_index if unknown.
     TraceIndex target_of(TraceIndex wait) const noexcept {
         return wait < targets.size() ? targets[wait] : no_index;
     }
@@ -91,24 +96,25 @@ struct Solving {
     const Trace& trace;
     const OpsById host_functions;
     std::vector<NodeRun> nodes;
-    std::vector<Ran> ran;  ///< the times of each operation
+    std::vector<Ran> ran;  ///< by operation: when it ran
     StreamOrder order;
-    std::vector<TraceIndex> targets;  ///< for each wait: the operation it waited for
-    /// For operations whose own calls waited for them: the begin of that wait.
+    /// By operation: for a wait, the operation that it waited for.
+    std::vector<TraceIndex> targets;
+    /// For an operation whose own call waited for it: the begin of that wait.
     std::unordered_map<TraceIndex, Moment> waited_within;
-    std::vector<Needs> needs;   ///< the dependencies of each operation that ran
+    std::vector<Needs> needs;   ///< by operation that ran: its dependencies
     Moment begin = 0, end = 0;  ///< begin and end of the whole picture
 };
 
 /// Fills `targets` and `needs`.
 void follow_waits(Solving& solving);
-/// Fills in missing times. An operation that did not end is assigned an end. A missing start
-/// becomes the latest end of the operation's dependencies, but at most its own end.
+/// Fills in missing times. Assigns an end to each operation that has none. A missing start becomes
+/// the latest end of the dependencies, but not later than the operation's own end.
 void fill_times(Solving& solving);
 
 std::vector<Bar> make_bars(const Solving& solving);
 std::vector<Arrow> make_arrows(const Solving& solving);
-/// Fills `solution.gaps` and `solution.rows` from its bars.
+/// Fills `solution.gaps` and `solution.rows`. Needs `solution.bars`.
 void make_gaps(const Solving& solving, Solution& solution);
 std::vector<CriticalStep> critical_path(const Solving& solving);
 

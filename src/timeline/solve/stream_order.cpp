@@ -1,4 +1,4 @@
-// Orders a trace's operations by stream and position.
+// Sorts the operations of a trace by stream and position.
 #include <algorithm>
 
 #include "timeline/solve/solving.hpp"

@@ -1,4 +1,4 @@
-// Prints `heddle timeline --summary`.
+// Makes the text of `heddle timeline --summary`.
 #include <algorithm>
 
 #include "core/base/format.hpp"
@@ -19,7 +19,7 @@ std::string device_text(const Trace& trace, TraceIndex device) {
     return device < trace.devices.size() ? device_text(trace.devices[device]) : "?";
 }
 
-/// Returns the text wrapped into lines. All but the first are indented.
+/// Wraps the text into lines, and indents all lines but the first.
 std::string wrapped(const std::string& text, std::size_t indent) {
     std::string lines;
     std::size_t used = 0, begin = 0;
@@ -40,7 +40,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     return lines + "\n";
 }
 
-/// Cuts each line off after the last column.
+/// Cuts off each line at the last column.
 std::string fit_lines(const std::string& text) {
     std::string lines;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -136,17 +136,17 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
     return text;
 }
 
-/// Numbers of operations without times, by reason.
+/// Counts operations without times, by reason.
 struct Missing {
     std::uint64_t pending = 0;  ///< operations that had not run when the recording ended
-    std::uint64_t unkept = 0;   ///< operations that ran, but there was no room for their times
-    std::uint64_t dropped = 0;  ///< operations dropped because their streams had failed
+    std::uint64_t unkept = 0;   ///< operations that ran, but whose times had no room
+    std::uint64_t dropped = 0;  ///< operations that were dropped because their streams had failed
     std::uint64_t failed = 0;
     TraceIndex failure = no_index;  ///< the first operation that failed
 };
 
 Missing missing_of(const Trace& trace, const Solution& solution) {
-    // Streams run in order: operations before one that ran have run as well.
+    // A stream runs its operations in order. So all operations before one that ran have run, too.
     std::vector<std::uint64_t> ran_to(trace.streams.size());
     std::vector<bool> has_run(trace.ops.size());
     for (const Bar& bar : solution.bars) {
@@ -165,7 +165,7 @@ Missing missing_of(const Trace& trace, const Solution& solution) {
     return missing;
 }
 
-/// Returns a sentence for each reason why operations have no times.
+/// Returns a sentence for each reason why some operations have no times.
 std::string missing_text(const Trace& trace, const Solution& solution) {
     const Missing missing = missing_of(trace, solution);
     std::string text;

@@ -8,16 +8,16 @@
 
 namespace heddle::detail {
 
-/// Moments further away than this (over a year) count as damage, so that no difference or sum of
-/// moments overflows.
+/// A moment further from 0 than this (over a year) counts as damage. So differences and sums of
+/// moments do not overflow.
 inline constexpr Moment furthest_moment = Moment{1} << 55;
 
 inline bool is_known(Moment moment) noexcept {
     return -furthest_moment <= moment && moment <= furthest_moment;
 }
 
-/// Returns the moment, or unknown_moment if it is too far away. Unknown moments are less than all
-/// others, so the later one of two is their maximum.
+/// Returns the moment, or unknown_moment if it is too far from 0. An unknown moment is less than
+/// any other, so std::max() selects a known one.
 inline Moment sane(Moment moment) noexcept { return is_known(moment) ? moment : unknown_moment; }
 
 inline const std::string& text_of(const Trace& trace, TraceIndex string) noexcept {
@@ -25,7 +25,7 @@ inline const std::string& text_of(const Trace& trace, TraceIndex string) noexcep
     return string < trace.strings.size() ? trace.strings[string] : empty;
 }
 
-/// Returns the device of a stream, or no_index.
+/// Returns the device of a stream, or no_index if unknown.
 inline TraceIndex device_of(const Trace& trace, TraceIndex stream) noexcept {
     if (stream >= trace.streams.size()) return no_index;
     const TraceIndex device = trace.streams[stream].device;
@@ -54,13 +54,13 @@ inline bool is_work(const TraceOp& op) noexcept {
     }
 }
 
-/// Returns whether the host's thread waited in the operation: in a synchronisation, in a part of
-/// another call, or by repeated queries.
+/// Returns whether the thread waited in the operation: in a synchronisation, within another call,
+/// or by polling.
 inline bool is_host_wait(const TraceOp& op) noexcept {
     return op.mode == OpMode::run && (op.kind == OpKind::synchronize || op.kind == OpKind::blocked);
 }
 
-/// Returns whether the operations of a stream have no times, because its device has none.
+/// Returns whether a stream's operations have no times because its device has no clock.
 inline bool has_no_clock(const Trace& trace, TraceIndex stream) noexcept {
     const TraceIndex device = device_of(trace, stream);
     return device == no_index || trace.devices[device].clock == TraceClock::none;

@@ -1,4 +1,4 @@
-// Finds the target of each wait: the last operation to end among those that the wait covers.
+// Finds the target of each wait: the operation that ended last among those that the wait covers.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -9,13 +9,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// The first `count` operations of a stream: those that a wait covers.
+/// The first `count` operations of a stream, which a wait covers.
 struct Covered {
     TraceIndex stream = no_index;
     std::size_t count = 0;
 };
 
-/// Finds the records of events.
+/// Finds records of events in a trace.
 class Records {
 public:
     explicit Records(const Trace& trace) {
@@ -26,7 +26,7 @@ public:
                 all_.emplace_back(op.event, op.generation, static_cast<TraceIndex>(i));
         std::sort(all_.begin(), all_.end());
     }
-    /// Returns the record of an event with that generation, or no_index.
+    /// Returns the record of the event with this generation, or no_index.
     TraceIndex find(std::uint64_t event, std::uint32_t generation) const {
         const auto found =
             std::lower_bound(all_.begin(), all_.end(), std::tuple(event, generation, 0u));
@@ -40,10 +40,10 @@ private:
     std::vector<std::tuple<std::uint64_t, std::uint32_t, TraceIndex>> all_;
 };
 
-/// Follows the streams in order. For each place, notes the operation that ended last among those
-/// that are ordered before the place. A wait needs this result of another stream up to some place,
-/// so that stream is followed first. A damaged trace may contain a cycle of waits: one of them then
-/// uses an incomplete result.
+/// Follows the operations of each stream in order. At each place, finds the operation that ended
+/// last among all that are ordered before the place. For a wait, it needs the result of another
+/// stream up to some place, so it follows that stream first. In a damaged trace, waits may form a
+/// cycle. Then one of them uses an incomplete result.
 class Follower {
 public:
     explicit Follower(Solving& solving)
@@ -74,7 +74,7 @@ private:
         return op.kind == OpKind::wait || op.kind == OpKind::wait_elided;
     }
 
-    /// Follows one stream to its end, and other streams as far as it needs them.
+    /// Follows one stream to its end, and other streams as far as necessary.
     void follow(TraceIndex stream) {
         std::vector<Covered> todo{{stream, solving_.order.of(stream).size()}};
         while (!todo.empty()) {
@@ -96,7 +96,7 @@ private:
         }
     }
 
-    /// Notes the results after the stream's next operation.
+    /// Stores the results at the place after the stream's next operation.
     void pass(TraceIndex stream, TraceIndex index, const std::optional<Covered>& covered) {
         const TraceOp& op = solving_.trace.ops[index];
         const std::size_t place = solving_.order.first(stream) + done_[stream];
@@ -116,8 +116,8 @@ private:
                    const std::optional<Covered>& covered) {
         const TraceOp& op = solving_.trace.ops[index];
         const TraceIndex target = covered ? at(latest_, *covered) : no_index;
-        // The other stream's latest operation may belong to this stream, which needs no wait for
-        // it.
+        // The latest operation that the other stream is ordered after may belong to this stream.
+        // Then no wait is needed.
         const bool is_own = target != no_index && solving_.trace.ops[target].stream == stream;
         const TraceIndex foreign =
             is_own && covered->stream != stream ? at(last_run_, *covered) : target;
@@ -133,7 +133,7 @@ private:
         if (!covered && solving_.trace.lost_ops == 0) needs.unseen = index;
     }
 
-    /// Returns the entry of one of the two vectors at the end of those operations.
+    /// Returns the entry of one of the two vectors at the end of the covered operations.
     TraceIndex at(const std::vector<TraceIndex>& known, const Covered& covered) const {
         const std::size_t count = std::min(covered.count, done_[covered.stream]);
         return count == 0 ? no_index : known[solving_.order.first(covered.stream) + count - 1];
@@ -152,15 +152,15 @@ private:
         }
     }
 
-    /// Returns whether a thread waited for an operation within the call that enqueued it.
+    /// Returns whether the wait happened within the call that enqueued the operation.
     bool is_within(const TraceOp& wait, TraceIndex target) const {
         const TraceOp& op = solving_.trace.ops[target];
         return op.thread == wait.thread && is_known(wait.call_begin) && is_known(op.call_begin) &&
                op.call_begin <= wait.call_begin && wait.call_end <= op.call_end;
     }
 
-    /// Finds the targets of host waits for a device: each covers all work enqueued there before it
-    /// began.
+    /// Finds the targets of host waits for a device. Such a wait covers all work that was enqueued
+    /// on the device before it began.
     void find_device_waits() {
         const Trace& trace = solving_.trace;
         using Call = std::pair<Moment, TraceIndex>;
@@ -193,11 +193,11 @@ private:
 
     Solving& solving_;
     Records records_;
-    std::vector<std::size_t> done_;   ///< of each stream: number of operations passed
-    std::vector<bool> is_waiting_;    ///< of each stream: whether it is being followed
-    std::vector<Needs> pending_;      ///< of each stream: the needs of its next operation that runs
-    std::vector<TraceIndex> latest_;  ///< at each place: the operation that ended last
-    std::vector<TraceIndex> last_run_;  ///< at each place: the last operation on the same stream
+    std::vector<std::size_t> done_;     ///< by stream: number of operations followed so far
+    std::vector<bool> is_waiting_;      ///< by stream: whether it is being followed
+    std::vector<Needs> pending_;        ///< by stream: the needs of its next operation that runs
+    std::vector<TraceIndex> latest_;    ///< by place: the operation that ended last before it
+    std::vector<TraceIndex> last_run_;  ///< by place: the last operation on the same stream
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string printable(std::string_view text) {
     return clean;
 }
 
-/// Returns where the character with this number begins.
+/// Returns the offset of the character with this index, in bytes.
 std::size_t offset_of(std::string_view text, std::size_t character) noexcept {
     for (std::size_t i = 0; i < text.size(); ++i)
         if (begins_character(text[i]) && character-- == 0) return i;
@@ -53,7 +53,7 @@ std::string duration_text(Moment ns) {
     if (ns < 0) return "-" + duration_text(ns == unknown_moment ? 0 : -ns);
     if (ns < 1000) return formatted("{} ns", ns);
     const auto number = static_cast<double>(ns);
-    // Selects the first unit in which the number is at least 1 after rounding.
+    // Selects the largest unit in which the rounded number is at least 1.
     const auto* const unit =
         std::ranges::find_if(units, [&](const TimeUnit& one) { return number >= 0.9995 * one.ns; });
     return three_digits(number / unit->ns) + " " + unit->name;

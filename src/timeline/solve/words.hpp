@@ -17,43 +17,43 @@ struct TimeUnit {
 /// Returns the units of time, the largest first.
 std::span<const TimeUnit> time_units() noexcept;
 
-/// Returns the time in three digits with a unit: "850 ns", "1.23 µs", "12.3 ms", "4.00 s".
+/// Returns the time with three digits and a unit, for example "850 ns", "1.23 µs" or "12.3 ms".
 std::string duration_text(Moment ns);
 
-/// Returns "61 %". Values below ten have one more digit: "0.4 %", "<0.1 %". Returns "0 %" if
-/// `whole` is 0 or less.
+/// Returns a percentage, for example "61 %". Values below ten have one decimal: "0.4 %", "<0.1 %".
+/// Returns "0 %" if `whole` is 0 or less.
 std::string share_text(Moment part, Moment whole);
 
-/// Returns "1 call" or "14 calls".
+/// Returns the count with its noun, for example "1 call" or "14 calls".
 std::string count_text(std::uint64_t count, std::string_view one, std::string_view many);
 
 /// Returns the number of columns that a text takes.
 std::size_t columns_of(std::string_view text) noexcept;
 
-/// Shortens a text to `columns`, at least 4. fit() keeps the start: "long na...". fit_end() keeps
-/// the end: "...ng name". Control characters become spaces.
+/// Shortens a text to `columns` columns, which must be at least 4. fit() keeps the start: "long
+/// na...". fit_end() keeps the end: "...ng name". Control characters become spaces.
 std::string fit(std::string_view text, std::size_t columns);
 std::string fit_end(std::string_view text, std::size_t columns);
 
-/// Returns the name of an operation: "Hash" for a kernel, "copy host to device" for a copy.
+/// Names an operation, for example "Hash" for a kernel or "copy host to device" for a copy.
 std::string name_text(const Trace& trace, const TraceOp& op);
 
-/// Returns "/home/user/src/stream.cpp:88", or "(place unknown)".
+/// Returns the full place, for example "/home/user/src/stream.cpp:88", or "(place unknown)".
 std::string full_place_text(const Trace& trace, TraceIndex file, std::uint32_t line);
 
-/// Returns "src/stream.cpp:88": the file with its folder. Leaves out the folder if the text would
-/// exceed `columns`.
+/// Returns the place with one folder, for example "src/stream.cpp:88". Leaves out the folder if the
+/// text would exceed `columns`.
 std::string place_text(const Trace& trace, const TraceOp& op, std::size_t columns = 60);
 
-/// Return the name of a stream or a thread, "?" if it does not exist.
+/// Return the name of a stream or a thread. Return "?" if the index is out of range.
 std::string stream_text(const Trace& trace, TraceIndex stream);
 std::string thread_text(const Trace& trace, TraceIndex thread);
 
-/// Returns "cuda:0".
+/// Returns the device, for example "cuda:0".
 std::string device_text(const TraceDevice& device);
-/// Returns the source of a device's times: "times by CUPTI".
+/// Describes the source of a device's times, for example "times by CUPTI".
 const char* clock_text(TraceClock clock) noexcept;
-/// Returns the use of memory in words: "reads and writes".
+/// Describes the use of memory, for example "reads and writes".
 const char* access_text(AccessMode mode) noexcept;
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// A stream that took part in a capture is joined too late.
+// A stream that took part in a capture is joined only after its data was used.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// Work on the default stream, and on another one.
+// Work on the default stream and on another stream.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

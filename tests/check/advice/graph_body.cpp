@@ -1,4 +1,4 @@
-// The body of a conditional node, and a node beside the conditional node.
+// A node in a conditional node's body, and a node that is independent of the conditional node.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// A stream uses an array by its address alone; the array may be freed before that work runs.
+// A stream uses an array through its address alone. The array may be freed before that work runs.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

@@ -1,4 +1,4 @@
-// A tool that NVTX loads (NVTX_INJECTION64_PATH): prints the ranges and names that it receives.
+// A tool that NVTX loads (NVTX_INJECTION64_PATH). It prints the ranges and names that it receives.
 #include <cstdint>
 #include <cstdio>
 
@@ -30,7 +30,7 @@ int pop(nvtxDomainHandle_t) {
 
 void name_thread(std::uint32_t, const char* name) { std::printf("thread %s\n", name); }
 
-/// Copies the string. The texts that heddle registers are valid only during the call.
+/// Copies the string, because the texts that heddle registers are valid only during the call.
 nvtxStringHandle_t keep(nvtxDomainHandle_t handle, const char* string) {
     static char kept[100][100];
     static int count = 0;

@@ -1,4 +1,4 @@
-// Reductions of CUDA's 16-bit types. Programs compiled by nvcc can reduce them on CPU devices too.
+// Reductions of CUDA's 16-bit types. Programs compiled by nvcc can also reduce them on CPU devices.
 #include "collective/collective.hpp"
 
 #include <cuda_bf16.h>
@@ -11,7 +11,7 @@ TEST_CASE("__half and __nv_bfloat16 are reduced", "[multi][collective]") {
     const std::vector<Stream> streams = streams_of(devices);
     const auto sum_of = [&](auto one) {
         using T = decltype(one);
-        DeviceGroup group(devices);  // uses NCCL where it is available
+        DeviceGroup group(devices);  // uses NCCL if it is available
         std::vector<Array<T>> arrays;
         for (const Stream& s : streams) arrays.push_back(full<T>(s, 1001, one));
         group.all_reduce(streams, ReduceOp::sum, arrays);

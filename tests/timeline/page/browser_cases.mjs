@@ -1,5 +1,5 @@
-// What a page has to show and do, in a browser. A case gets a tab, a function that returns the path
-// of a page, and one that keeps a picture.
+// Tests of the page in a browser. Each case receives a tab, a function that returns a page's path,
+// and a function that stores a picture.
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
@@ -22,7 +22,7 @@ async function open(tab, path) {
     assert.deepEqual(tab.problems, [], 'no messages on the console');
 }
 
-/// Where an operation's bar is in the window: {x, y}.
+/// Returns the position of an operation's bar in the window: {x, y}.
 function placeOfBar(tab, op) {
     return tab.run(`(() => {
         const {model, view, elements, rows} = heddle.page, bar = model.opBar[${op}];
@@ -34,7 +34,7 @@ function placeOfBar(tab, op) {
     })()`);
 }
 
-/// The op with that name, the nth one.
+/// Returns the nth operation with this name.
 const opNamed = (tab, name, nth = 0) => tab.run(`(() => {
     const {model} = heddle.page, ops = [...model.opSite.keys()].filter((op) =>
         model.text[model.siteName[model.opSite[op]]] === '${name}' && model.opBar[op] >= 0);
@@ -76,7 +76,7 @@ cases['a page may load nothing'] = async (tab, at) => {
     assert.equal(await tab.run("fetch('data:,x').then(() => true, () => false)"), false);
     await tab.run("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1/x'}))");
     await tab.frame();
-    // The browser tells of it when it comes to it.
+    // The browser prints such a message when it refuses a request.
     const isRefused = (text) => text.includes('Content Security Policy') &&
         text.includes('http://127.0.0.1/x');
     while (!tab.problems.some(isRefused)) await tab.frame();
@@ -274,14 +274,14 @@ cases['an empty recording says so'] = async (tab, at) => {
     assert.deepEqual(tab.problems, []);
 };
 
-// Counted, for times are the machine's. They are printed: 2000 ms and 50 ms are the aims.
+// Checks counts, because times depend on the machine. Prints times: the aims are 2000 and 50 ms.
 cases['a frame of a million operations looks at a few of them for each pixel'] = async (tab, at) => {
     await open(tab, at('million.html'));
     const {firstPaint, atFirst, rectangles, rows} = await state(tab);
     assert.ok(atFirst.bytes <= 18e6, `${atFirst.bytes} bytes decoded before the first frame`);
     assert.ok(atFirst.elements <= 200, `${atFirst.elements} elements before the first frame`);
-    // A sample of what each pixel of each lane holds, at some levels of detail, of which each has
-    // half the pixels of the one before. The first frame draws the overview, too.
+    // Per pixel and lane, a frame may examine a sample of the bars, at a few levels of detail. Each
+    // level has half the pixels of the one before. The first frame draws the overview, too.
     const lanes = rows.reduce((sum, row) => sum + row.lanes, 0);
     const pixels = lanes * await tab.run('heddle.page.view.width');
     assert.ok(atFirst.looked <= 36 * pixels, `the first frame looked at ${atFirst.looked}`);
@@ -356,7 +356,7 @@ cases['every control has a name and can be reached by keys'] = async (tab, at) =
         assert.ok(reached.has(id), `Tab reaches ${id}`);
 };
 
-/// What holds for any page.
+/// Checks that apply to every page.
 export async function looksFine(tab, path, keep) {
     await open(tab, path);
     const {rows, rectangles, firstPaint, lastFrame} = await state(tab);

@@ -1,6 +1,6 @@
-// Opens pages in a headless Chromium: node browser_test.mjs FOLDER [SCREENSHOTS]. The folder is one
-// of make_pages. A page instead of a folder is opened and looked at in general. Exits with 77 if
-// there is no Chromium.
+// Opens pages in a headless Chromium: node browser_test.mjs FOLDER [SCREENSHOTS]. The folder must
+// be written by make_pages. If a page is passed instead, only the general checks are made. The exit
+// status is 77 if there is no Chromium.
 import {existsSync, mkdirSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {cases, looksFine} from './browser_cases.mjs';
@@ -9,7 +9,7 @@ import {patient} from './patience.mjs';
 
 const most = patient(500);
 
-/// Fails if that takes too long: a page that hangs answers nothing.
+/// Fails if the promise takes too long, because a page that hangs never answers.
 function withinTime(promise) {
     let timer;
     const late = new Promise((_, reject) => {

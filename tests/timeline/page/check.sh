@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh MAKE_PAGES: the tests of the timeline's page. Its scripts alone need node 20 or newer;
-# the page itself needs a Chromium too. What cannot be tested here is skipped, and says so.
+# check.sh MAKE_PAGES: tests the timeline's page. The scripts need node 20 or newer. The page itself
+# also needs a Chromium. Tests that are impossible here are skipped, with a message.
 set -euo pipefail
 make_pages=$(realpath "$1")
 cd "$(dirname "$0")"

@@ -1,4 +1,4 @@
-// Drives a headless Chromium over the DevTools protocol, through pipes, without any package.
+// Controls a headless Chromium by the DevTools protocol, through pipes. Needs no packages.
 import {spawn, spawnSync} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -7,17 +7,17 @@ import {patient} from './patience.mjs';
 
 const names = ['/usr/bin/chromium', 'chromium', 'chromium-browser', 'google-chrome'];
 
-/// Returns the path of a Chromium that starts, or null.
+/// Returns the path of a Chromium that can be started. Returns null if there is none.
 export function findChromium() {
     const starts = (name) => spawnSync(name, ['--version'], {stdio: 'ignore'}).status === 0;
     return names.find(starts) ?? null;
 }
 
-/// Sends commands, and hands out their answers and events.
+/// Sends commands. Passes answers and events to their receivers.
 class Connection {
     constructor(input, output) {
         this.input = input;
-        input.on('error', () => {});  // Chromium has ended, which end() says
+        input.on('error', () => {});  // Chromium has ended; end() reports it
         this.answers = new Map();
         this.listeners = [];
         this.last = 0;
@@ -37,7 +37,7 @@ class Connection {
         else resolve(message.result);
     }
 
-    /// Chromium has ended: nobody answers any more.
+    /// Called when Chromium has ended: commands get no answers any more.
     end() {
         this.hasEnded = true;
         for (const {reject, method} of this.answers.values())
@@ -53,7 +53,7 @@ class Connection {
     }
 }
 
-/// One tab. Collects requests, console messages and exceptions.
+/// One tab. Collects its requests, console messages and exceptions.
 class Tab {
     constructor(connection, session) {
         this.connection = connection;
@@ -83,7 +83,7 @@ class Tab {
         await loaded;
     }
 
-    /// Runs an expression in the page, and returns its value.
+    /// Runs an expression in the page. Returns the expression's value.
     async run(expression) {
         const {result, exceptionDetails} = await this.send('Runtime.evaluate',
             {expression, returnByValue: true, awaitPromise: true});
@@ -91,7 +91,7 @@ class Tab {
         return result.value;
     }
 
-    /// Waits until the page has drawn everything. A change of size asks for the next frame.
+    /// Waits until the page has drawn everything. If its size changes, it draws another frame.
     frame() {
         return this.run(`new Promise((done) => {
             const look = () => {
@@ -156,14 +156,14 @@ class Tab {
 
     close() { return this.send('Page.close'); }
 
-    /// Returns a PNG.
+    /// Returns a picture of the page, as PNG.
     async picture() {
         const {data} = await this.send('Page.captureScreenshot', {format: 'png'});
         return Buffer.from(data, 'base64');
     }
 }
 
-/// Starts Chromium, calls `use(newTab)`, and ends it.
+/// Starts Chromium and calls `use(newTab)`. Ends Chromium afterwards.
 export async function withChromium(path, use) {
     const profile = mkdtempSync(join(tmpdir(), 'heddle_page_'));
     const browser = spawn(path, ['--headless=new', '--no-sandbox', '--disable-gpu',
@@ -187,7 +187,7 @@ export async function withChromium(path, use) {
         };
         return await use(newTab);
     } finally {
-        const late = setTimeout(() => browser.kill('SIGKILL'), patient(30));  // it hangs
+        const late = setTimeout(() => browser.kill('SIGKILL'), patient(30));  // if it hangs
         connection.send('Browser.close').catch(() => {});
         await ended;
         clearTimeout(late);

@@ -6,7 +6,7 @@ const {bytesOfBase64, readColumn, readColumns} = load('bytesOfBase64', 'readColu
 const read = (text, code, count, type) =>
     [...readColumn(bytesOfBase64(text), ['x', code, count, 0, type])];
 
-// The same columns as in tests/timeline/columns_test.cpp.
+// tests/timeline/columns_test.cpp has the same columns.
 test('values are read', () => {
     assert.deepEqual(read('BgMCAYACgIACAAA=', 0, 8, 'i32'), [3, -2, 1, -1, 128, 16384, 0, 0]);
 });

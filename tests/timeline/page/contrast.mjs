@@ -1,7 +1,7 @@
-// Contrast of text by WCAG, from the colours that the browser computes.
+// Contrast of text by WCAG. Uses the colours that the browser has computed.
 
-/// Runs in the page. Returns ["button#fit 3.1", ...]: elements with text whose contrast is below
-/// 4.5.
+/// Runs in the page. Returns the elements that have text with a contrast below 4.5, for example
+/// ["button#fit 3.1", ...].
 function weakTexts() {
     const parse = (colour) => {
         const context = Object.assign(document.createElement('canvas'), {width: 1, height: 1})
@@ -35,7 +35,7 @@ function weakTexts() {
     return weak;
 }
 
-/// Runs in the page: the same for the text on bars, and 1.8 for bars on their ground.
+/// Runs in the page. Does the same for text on bars. Bars must have 1.8 on their background.
 function weakLooks() {
     const {theme, model} = heddle.page;
     const light = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map((value) => value / 255)

@@ -1,10 +1,10 @@
-// Runs the page's sources outside of a page.
+// Loads the page's scripts outside a page.
 import {readFileSync} from 'node:fs';
 
 const folder = new URL('../../../src/timeline/page/web/', import.meta.url);
 const files = ['columns', 'words', 'model', 'lanes', 'level', 'view', 'find', 'input'];
 
-/// Returns the functions and constants of those names.
+/// Returns the functions and constants with these names.
 export function load(...names) {
     const sources = files.map((file) => readFileSync(new URL(`${file}.js`, folder), 'utf8'));
     return new Function(`${sources.join('\n')}\nreturn {${names.join(', ')}};`)();
@@ -24,10 +24,10 @@ const columnNames = `opSite opCall opCallLength opCallLane opParent opCollective
     criticalKind criticalOp criticalBegin criticalLength
     rangeThread rangeName rangeBegin rangeLength rangeLane`.split(/\s+/);
 
-/// As in the head of each page.
+/// The same units as in the head of each page.
 export const timeUnits = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
 
-/// Returns a model of these columns; all others are empty.
+/// Returns a model with these columns. All other columns are empty.
 export function modelOf(head, columns) {
     const all = Object.fromEntries(columnNames.map((name) => [name, new Int32Array(0)]));
     for (const [name, values] of Object.entries(columns)) all[name] = Float64Array.from(values);
@@ -41,7 +41,7 @@ export function modelOf(head, columns) {
     }, all);
 }
 
-/// Returns a model of one stream whose bars are [begin, end, class].
+/// Returns a model of a single stream. Its bars are [begin, end, class].
 export function modelOfBars(bars, end = 1000) {
     let before = 0;
     const leads = bars.map(([start, stop]) => {

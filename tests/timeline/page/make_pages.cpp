@@ -1,5 +1,5 @@
-// Writes the pages that browser_test.mjs opens, the expected contents of one page, and a picture:
-// make_pages FOLDER.
+// Writes the pages that browser_test.mjs opens, the expected contents of one of them, and a
+// picture. Usage: make_pages FOLDER.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -39,7 +39,7 @@ std::int64_t signed_index(TraceIndex index) {
     return index == detail::no_index ? -1 : std::int64_t{index};
 }
 
-/// Writes the expected contents of the page, for a comparison.
+/// Writes the contents that the page should have, so that a test can compare them.
 void write_expected(const std::filesystem::path& path, const Sample& sample) {
     std::ofstream out(path, std::ios::binary);
     const detail::Solution& solution = sample.solution;

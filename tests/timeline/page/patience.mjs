@@ -1,6 +1,6 @@
-// How long tests wait for an event that must happen. HEDDLE_TEST_PATIENCE multiplies it (1 if
-// unset): a bound for hangs, which no machine is slow enough to reach.
+// How long a test waits for an event that must happen: a bound for hangs, which even slow machines
+// do not reach. It is multiplied by HEDDLE_TEST_PATIENCE (by default 1).
 const factor = Number(process.env.HEDDLE_TEST_PATIENCE ?? 1);
 
-/// Returns the time in milliseconds, multiplied.
+/// Returns the bound in milliseconds, for a usual time in seconds.
 export const patient = (seconds) => seconds * 1000 * (factor > 0 ? factor : 1);

@@ -1,4 +1,4 @@
-// Programs that hang in streams, events and threads that wait for each other.
+// Programs that hang because streams, events and threads wait for each other.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -122,7 +122,7 @@ void two_threads_and_two_mutexes() {
     other.join();
 }
 
-// A host wait for `bulk` would run its work itself. The function in `held` cannot run it.
+// The host must not wait for `bulk`, or it would run the work itself. It waits in `held` instead.
 void starved_by_urgent_work() {
     static std::atomic<bool> is_inside{false};
     const Door door;

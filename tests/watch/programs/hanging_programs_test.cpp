@@ -1,4 +1,4 @@
-// The watch reports the cause of each hang, within a second after its limit, and not earlier.
+// The watch reports the cause of each hang: within a second after its limit, and not earlier.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -31,11 +31,11 @@ constexpr std::string_view limit_line = "the limit is near", over_line = "time i
 /// The parsed output of a child.
 struct Output {
     std::map<std::string, std::string> marks;
-    bool hangs = false;     ///< all work was enqueued
-    bool is_over = false;   ///< the time limit has passed
-    bool is_early = false;  ///< reported before the limit
-    std::string report;     ///< from the first line that begins with "heddle: "
-    Strings causes;         ///< the report's lines that begin with "cause: "
+    bool hangs = false;     ///< whether all work was enqueued
+    bool is_over = false;   ///< whether the time limit has passed
+    bool is_early = false;  ///< whether a report preceded the limit
+    std::string report;     ///< everything after the first line with "heddle: "
+    Strings causes;         ///< lines of the report that begin with "cause: "
 
     explicit Output(const std::string& text) {
         std::istringstream lines(text);
@@ -68,7 +68,7 @@ struct Output {
     bool names(const Strings& cause) const {
         return std::ranges::any_of(causes, [&](auto& line) { return has_all(line, cause); });
     }
-    /// Returns the first difference from the expected report, or "" if there is none.
+    /// Returns the first difference from the expected report. Returns "" if there is none.
     std::string wrong(const HangingProgram& program) const {
         for (const Strings& cause : program.causes)
             if (!names(cause)) return "the cause with " + cause.front() + " is not named";
@@ -84,7 +84,7 @@ struct Output {
     }
 };
 
-/// A program that hangs until its time is over.
+/// A program that hangs, and runs until its time is over.
 struct Running {
     HangingProgram program;
     Child child;
@@ -105,13 +105,13 @@ void check_told(Running& running) {
     CHECK(seen.wrong(running.program) == "");
 }
 
-/// Ends the process at the time by which the report is due.
+/// Ends the process at the time when the report is due.
 void end_later() {
     std::thread([] {
         virtual_time::sleep(limit - virtual_time::step);
         print_line(limit_line);
         virtual_time::sleep(margin);
-        virtual_time::sleep(virtual_time::step);  // after all other threads that wake then
+        virtual_time::sleep(virtual_time::step);  // lets all other threads that wake then run first
         print_line(over_line);
         std::_Exit(0);
     }).detach();

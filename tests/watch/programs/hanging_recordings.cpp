@@ -7,7 +7,7 @@ namespace heddle_test {
 
 namespace {
 
-/// Enqueues a function that waits for the door. Returns once a worker runs it.
+/// Enqueues a function that waits for the door. Returns when a worker runs the function.
 void wait_for_door(const Stream& consumer, const Door& door, Where where) {
     const Door begun;
     const auto pass = [door, begun] {

@@ -1,4 +1,4 @@
-// Programs that hang in pools, pipelines and groups, and between processes.
+// Programs that hang in pools, pipelines and groups, or because of other processes.
 #include <csignal>
 #include <cstdlib>
 
@@ -77,19 +77,19 @@ void branch_of_a_fork_join() {
     s.synchronize(here("waits"));
 }
 
-/// Another process that shares an event with this one. It ends with this one.
+/// Another process, with which this one shares an event. It ends with this process.
 struct OtherProcess {
     EventHandle handle;
     pid_t id = 0;
 
-    /// Forks. The child exports an event, recorded behind a function that never returns.
+    /// Forks. The child exports an event. It records the event after a function that never returns.
     OtherProcess() {
         int pipe_ends[2];
         if (pipe(pipe_ends) != 0) std::abort();
         id = fork();
         if (id == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            unsetenv("HEDDLE_WATCH");  // no report of its own
+            unsetenv("HEDDLE_WATCH");  // so that it does not report itself
             for (const int output : {STDOUT_FILENO, STDERR_FILENO}) close(output);
             const Stream s = stream_named("exporter");
             Event shared(cpu_device(), {.interprocess = true});

@@ -1,4 +1,4 @@
-// Programs whose kernel or host function does not return.
+// Programs with a kernel or host function that does not return.
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -35,7 +35,7 @@ void one_index_of_many() {
     static_cast<void>(to_host(s, x, here("waits")));
 }
 
-/// Waits for a word that another kernel sets.
+/// Waits until another kernel sets a word.
 struct Spin {
     HEDDLE_FN void operator()(std::size_t, View<int> word) const {
         while (static_cast<volatile int&>(word[0]) == 0) virtual_time::sleep(virtual_time::step);
@@ -105,7 +105,7 @@ void completion_function_that_never_returns() {
     done.synchronize(here("waits"));
 }
 
-/// Waits for the stream on the host outside heddle, because heddle's own waits run ready work.
+/// Waits for the stream in a way that heddle does not see. heddle's own waits would run ready work.
 void wait_elsewhere(const Stream& stream) {
     const Door done;
     launch_host(stream, [done] { done.open(); });

@@ -1,4 +1,4 @@
-// Long programs whose streams, events and waiting threads make progress.
+// Long programs in which streams, events and waiting threads make progress.
 #include "watch/programs/programs.hpp"
 
 namespace heddle_test {
@@ -116,7 +116,7 @@ void bulk_work_that_advances_between_urgent_work() {
         launch_host(urgent, sleep_a_while);
         bulk.wait_stream(urgent);
         launch_host(bulk, [] {});
-        // Leaves time for a step: more urgent work would starve the stream.
+        // Leaves time for one step. Without it, more urgent work would starve the stream.
         virtual_time::sleep(operation_time + virtual_time::step);
     }
     bulk.synchronize();

@@ -1,4 +1,4 @@
-// The watch reports nothing about programs that make progress, however long they take.
+// The watch does not report programs that make progress, however long they take.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -18,7 +18,7 @@ std::vector<HealthyProgram> all_programs() {
     return all;
 }
 
-/// A running program.
+/// A program that is running.
 struct Running {
     std::string name;
     Child child;

@@ -1,4 +1,4 @@
-// Long programs with captures, batches and graphs.
+// Long programs that use captures, batches and graphs.
 #include "watch/programs/programs.hpp"
 
 namespace heddle_test {

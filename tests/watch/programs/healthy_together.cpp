@@ -1,4 +1,4 @@
-// Long programs with pools, pipelines, groups, order by data, and other processes.
+// Long programs that use pools, pipelines, groups, order_by_data and other processes.
 #include <cstdlib>
 
 #include <sys/wait.h>
@@ -112,7 +112,7 @@ void events_of_another_process() {
         _exit(0);
     }
     const Event theirs = import_event(read_handle(ends[0]));
-    // Progress of other processes is invisible, so this process runs work of its own between polls.
+    // The watch cannot see other processes' progress. So this process does work between polls.
     while (!theirs.is_complete()) {
         launch_host(s, sleep_a_while);
         s.synchronize();

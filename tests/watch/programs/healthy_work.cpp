@@ -1,4 +1,4 @@
-// Long programs whose kernels and host functions return.
+// Long programs in which all kernels and host functions return.
 #include <mutex>
 #include <thread>
 
@@ -11,7 +11,7 @@ namespace heddle_test {
 
 namespace {
 
-/// Takes a step of time for each index.
+/// Sleeps for a step of time at each index.
 struct ManySteps {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const {
         virtual_time::sleep(virtual_time::step);
@@ -114,7 +114,7 @@ void failures_that_are_cleared() {
     repeat_for_long([&] {
         launch_host(s, sleep_a_while);
         launch_host(s, [] { throw Boom("meant"); });
-        launch_host(s, sleep_a_while);  // dropped
+        launch_host(s, sleep_a_while);  // this work is dropped
         static_cast<void>(s.clear_error());
     });
 }

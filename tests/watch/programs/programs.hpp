@@ -1,5 +1,5 @@
-// Small programs that hang, each for one known cause, and long ones that do not. They run in
-// virtual time, which passes only while work sleeps.
+// Small programs that hang, each for one known cause, and long programs that do not hang. They run
+// in virtual time, which passes only while their work sleeps.
 #pragma once
 
 #include <chrono>
@@ -17,56 +17,56 @@
 
 namespace heddle_test {
 
-/// A program that never ends, and the expected report of the watch. Each part is a text in which
-/// "{mark}" stands for the place that the program marked with here().
+/// A program that never ends, and the report that the watch must make. The report is described by
+/// parts of its text. In a part, "{mark}" stands for a place that the program has marked by here().
 struct HangingProgram {
     std::string name;
     void (*run)();
-    /// The causes. Each needs a line in the report that begins with "cause:" and has all its parts.
-    /// Each such line must match one of these causes, or one of the other causes.
+    /// The causes. For each, the report must have a line that begins with "cause:" and contains all
+    /// parts. Each such line must match a cause in this list or in the next one.
     std::vector<Strings> causes;
-    std::vector<Strings> other_causes;  ///< optional, because they are true, too
-    Strings says;                       ///< parts of the report, anywhere
+    std::vector<Strings> other_causes;  ///< allowed as well, because they are true, too
+    Strings says;                       ///< texts that the report must contain anywhere
 };
 
-/// A program that ends by itself. It runs far longer than the limit of its watch, but each
-/// operation is shorter than that. The watch must report nothing.
+/// A program that ends. It runs far longer than the limit of its watch, but each of its operations
+/// is shorter than the limit. The watch must not report anything.
 struct HealthyProgram {
     std::string name;
     void (*run)();
     Strings environment = {};
 };
 
-std::vector<HangingProgram> hanging_work();        ///< kernels and host functions
-std::vector<HangingProgram> hanging_order();       ///< streams, events, and threads that wait
-std::vector<HangingProgram> hanging_recordings();  ///< captures, batches and graphs
-std::vector<HangingProgram> hanging_together();    ///< pools, pipelines, groups, processes
+std::vector<HangingProgram> hanging_work();        ///< hang in kernels and host functions
+std::vector<HangingProgram> hanging_order();       ///< hang in streams, events and waiting threads
+std::vector<HangingProgram> hanging_recordings();  ///< hang in captures, batches and graphs
+std::vector<HangingProgram> hanging_together();    ///< hang in pools, pipelines, groups, processes
 
 std::vector<HealthyProgram> healthy_work();
 std::vector<HealthyProgram> healthy_order();
 std::vector<HealthyProgram> healthy_recordings();
 std::vector<HealthyProgram> healthy_together();
 
-/// Ends the time limit of this test. Its programs have limits of their own, and their total time
+/// Removes the time limit of this test. Its programs have their own limits, and their total time
 /// depends on the machine.
 void leave_limit_to_programs();
 
-/// Prints the text that replaces "{mark}".
+/// Prints the text that must replace "{mark}".
 void print_mark(std::string_view mark, std::string_view text);
-/// Marks the place of the call. Returns the place.
+/// Marks the place of the call, and returns it.
 Where here(std::string_view mark, Where where = {});
 /// Prints the line, and flushes.
 void print_line(std::string_view line);
-/// Prints that all work of the hang is enqueued. Call once, before the last wait.
+/// Prints that all work of the hang is enqueued. Call it once, before the last wait.
 inline void print_hangs() { print_line("hangs"); }
 
 /// Blocks until the process ends.
 [[noreturn]] void never_return();
 
-/// Reads a handle from a pipe. Another process has written the whole handle.
+/// Reads a handle from a pipe. Another process must have written the whole handle.
 EventHandle read_handle(int pipe_end);
 
-/// Never returns at the index `at`.
+/// A kernel that never returns at the index `at`.
 struct Forever {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, int at) const {
         if (i == static_cast<std::size_t>(at)) never_return();
@@ -78,26 +78,26 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// Takes one operation_time.
+/// A kernel that takes one operation_time.
 struct Sleep {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const;
 };
 
-/// Far longer than the watch's limit in a healthy program.
+/// A time that is far longer than the watch's limit in a healthy program.
 constexpr std::chrono::milliseconds long_time{1000};
 /// The duration of an operation in a healthy program. The watch's limit is longer.
 constexpr std::chrono::milliseconds operation_time{25};
-constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time in total
+constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time in all
 
 inline void sleep_a_while() { virtual_time::sleep(operation_time); }
 inline void sleep_for_long() { virtual_time::sleep(long_time); }
 
-/// Calls the function repeatedly, for at least long_time. Each call takes one operation_time.
+/// Calls the function again and again, for at least long_time. Each call takes one operation_time.
 template <class F> void repeat_for_long(F&& f) {
     for (int i = 0; i < long_row; ++i) f();
 }
 
-/// An object outside heddle that blocks a thread until another thread opens it.
+/// Blocks a thread, in a way that heddle does not see, until another thread opens it.
 class Door {
 public:
     void open() const { state_->promise.set_value(); }

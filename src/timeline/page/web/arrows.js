@@ -8,8 +8,8 @@ function svgElement(name, attributes) {
     return element;
 }
 
-/// Returns the path of an arrow, from the lower edge of one bar to the upper edge of another, or
-/// upwards.
+/// Returns the path of an arrow. If the target is below, the path leads from the lower edge of the
+/// first bar to the upper edge of the second. Otherwise it leads from an upper edge to a lower one.
 function arrowPath(model, view, scroll, {arrow, from, to}) {
     const a = model.rows[from.row], b = model.rows[to.row];
     const top0 = a.top + from.lane * a.laneHeight - scroll;
@@ -46,8 +46,8 @@ function frameElement(model, view, scroll, {row, lane}, begin, end, kind) {
     });
 }
 
-/// Makes frames for the selection. An operation also has one for its call, and a call for its
-/// operation.
+/// Makes frames for the selection. If an operation is selected, its call has a frame, too. If a
+/// call is selected, its operation has one.
 function selectionFrames(model, view, scroll, selection) {
     if (!selection) return [];
     const frame = (place, times, kind) =>
@@ -61,7 +61,7 @@ function selectionFrames(model, view, scroll, selection) {
     return place ? [frame(place, timesOfOp(model, op, other), 'other'), ...frames] : frames;
 }
 
-/// Makes crosses for dropped operations, at the times of their calls on their streams' rows.
+/// Makes a cross for each dropped operation: on its stream's row, at the time of its call.
 function dropMarks(model, view, scroll) {
     const marks = [];
     for (const op of model.dropped) {

@@ -12,7 +12,7 @@ function bytesOfBase64(text) {
     return bytes;
 }
 
-/// Converts 0, 1, 2, 3 to 0, -1, 1, -2. Numbers may exceed 32 bits.
+/// Converts 0, 1, 2, 3 to 0, -1, 1, -2, also for numbers beyond 32 bits.
 function notAlternating(number) {
     if (number < 0x80000000) return (number >>> 1) ^ -(number & 1);
     return number % 2 ? -(number + 1) / 2 : number / 2;

@@ -1,12 +1,12 @@
 'use strict';
 
 // Draws bars, gaps and the axis on canvases. Labels of bars and gaps are drawn on `texts`, a canvas
-// above the arrows. With dimming they are drawn on the dimmed canvas instead.
+// above the arrows. While bars are dimmed, their labels are drawn on the bars' own canvas.
 
 const fontOf = (size, weight = 400) => `${weight} ${size}px system-ui, -apple-system, sans-serif`;
 const labelWidths = new Map();
 
-/// Makes a canvas as large as its element, and returns its context in CSS pixels.
+/// Sizes a canvas like its element. Returns its context, scaled to CSS pixels.
 function contextOf(canvas) {
     const {clientWidth: width, clientHeight: height} = canvas;
     const ratio = window.devicePixelRatio || 1;
@@ -18,7 +18,7 @@ function contextOf(canvas) {
     return context;
 }
 
-/// Returns the theme's colours as canvases understand them, and hatchings for gaps.
+/// Returns the theme's colours in a form that canvases accept, and the hatchings for gaps.
 function readTheme(head, context) {
     const probe = document.createElement('i');
     document.body.append(probe);
@@ -65,7 +65,7 @@ function widthOf(context, text) {
     return width;
 }
 
-/// Returns the part of the text that fits, with an ellipsis. Returns '' if hardly anything fits.
+/// Returns the text, cut to fit and with an ellipsis. Returns '' if hardly any letter would fit.
 function fitted(context, text, room) {
     if (widthOf(context, text) <= room) return text;
     const letters = Math.floor((room / widthOf(context, text)) * text.length) - 1;
@@ -77,8 +77,8 @@ function drawRowGround(context, theme, {row}, y, width) {
     context.fillRect(0, y - 3, width, row.height + 6);
 }
 
-/// Returns the longest text for a gap that fits, from its reason, cause and length. Returns '' if
-/// none fits.
+/// Returns the longest fitting text for a gap, made of its reason, cause and length. Returns '' if
+/// no text fits.
 function gapText(context, model, gap, room) {
     if (room < 20) return '';
     const words = gapWords(model, gap), time = timeWords(gapLength(model, gap));
@@ -111,7 +111,7 @@ const fadeLength = 10;
 const isDeduced = (model, lane, block) =>
     lane.kind === 'bar' && model.barDeduced[lane.item[block.first]] === 1;
 
-/// Fades in the left edge of a bar whose start is only deduced.
+/// Fades the left edge of a bar, because the bar's start is only deduced.
 function drawDeducedEdge(context, theme, x, y, width, height) {
     const length = Math.min(fadeLength, width / 2);
     const fade = context.createLinearGradient(x, 0, x + length, 0);
@@ -161,8 +161,8 @@ function drawBlock({context, texts}, theme, model, lane, block, y, height, memor
     drawLabel(texts, theme, model, lane, block, y, height);
 }
 
-/// Draws the rows of a plan, scrolled up by `scroll` pixels. `dim` dims them, so that later drawing
-/// stands out.
+/// Draws the rows of a plan, scrolled up by `scroll` pixels. If `dim` is set, draws them dimmed, so
+/// that a highlight drawn later stands out.
 function drawRows({context, texts}, theme, model, plan, view, scroll, dim) {
     const memory = model.head.classes.findIndex((look) => look.key === 'memory');
     const layers = {context, texts: dim ? context : texts};
@@ -207,7 +207,7 @@ function drawAxis(context, theme, view) {
     }
 }
 
-/// Draws the whole recording as a strip, a line for each row, and a frame around the visible part.
+/// Draws the whole recording as a strip with a line for each row. A frame marks the visible part.
 function drawOverview(context, theme, model, view) {
     const whole = {...view, from: view.begin, to: view.end};
     const {clientHeight: height} = context.canvas;

@@ -2,14 +2,14 @@
 
 // Finds operations by text, and steps through the matches.
 
-/// Returns 1 for each string that contains the text, ignoring case, and 0 for others.
+/// Returns for each string 1 if it contains the text, ignoring case, and 0 otherwise.
 const stringsWith = (strings, text) => {
     const wanted = text.toLowerCase();
     return Uint8Array.from(strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
 };
 
-/// Returns 1 for each site that matches by name (or kind if it has none), file or stream, and 0 for
-/// others.
+/// Returns for each site 1 if it matches, and 0 otherwise. A site matches by its file, its stream
+/// or its name; a site without a name matches by its kind.
 function matchingSites(model, text) {
     const {head} = model;
     const strings = stringsWith(head.strings, text);
@@ -26,8 +26,9 @@ function matchingNodes(model, text) {
         strings[name] || strings[model.nodeFile[node]]);
 }
 
-/// Returns matches: {isWanted(kind, item), items}. The keys n and p step through the items, in the
-/// order of their calls. An item is a bar's index, or ~op for an operation that has only a call.
+/// Returns matches: {isWanted(kind, item), items}. The keys n and p step through the items in the
+/// order of their calls. An item is the index of a bar, or ~op for an operation that only has a
+/// call.
 function matchesOf(model, sites, nodes) {
     const {opSite, opBar, opCallLane, barOp, barNode} = model;
     const nodeBars = new Map();
@@ -56,7 +57,7 @@ const selectionOfItem = (model, item) => (item >= 0 ? {op: model.barOp[item], ba
 const findText = (model, text) =>
     matchesOf(model, matchingSites(model, text), matchingNodes(model, text));
 
-/// Returns the runs of one kernel as matches. `name` is the number of its name.
+/// Returns all runs of one kernel as matches. `name` is the index of the kernel's name.
 function findKernel(model, name) {
     const kernel = model.head.classes.findIndex((look) => look.key === 'kernel');
     const sites = Uint8Array.from(model.siteName, (n, i) =>

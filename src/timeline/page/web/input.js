@@ -2,7 +2,7 @@
 
 // Handles the wheel, pointers and keys.
 
-/// Returns the item at a place of the stage: {op, bar}, {gap}, {range} or null.
+/// Returns the item at a position in the picture: {op, bar}, {gap}, {range} or null.
 function hit(model, view, x, y) {
     const row = model.rows.find((r) => y >= r.top && y < r.top + r.height);
     if (!row) return null;
@@ -13,7 +13,7 @@ function hit(model, view, x, y) {
     return row.isThread ? null : gapAt(model, row.index, time);
 }
 
-/// Returns the bar at a time, or the nearest one within `slack`. Returns -1 if there is none.
+/// Returns the bar at a time. If there is none, returns the nearest bar within `slack`, or -1.
 function nearest(lane, time, slack) {
     const i = lowerBound(lane.end, time);
     const distance = (k) => (k < 0 || k >= lane.start.length ? Infinity
@@ -55,7 +55,8 @@ function timesOfSelection(model, {gap, range, op, bar, isCall}) {
     return timesOfOp(model, op, isCall ? -1 : bar);
 }
 
-/// Returns the bar to the left or right on the lane, or the nearest one on the next row.
+/// Returns the bar that an arrow key selects: the next one on the lane, or the nearest one on the
+/// adjacent row.
 function neighbour(model, view, selection, right, down) {
     const at = selection ? placeOfSelection(model, selection)
         : {row: model.rows.findIndex((row) => !row.isThread), lane: 0, time: view.from};
@@ -69,7 +70,7 @@ function neighbour(model, view, selection, right, down) {
     return null;
 }
 
-/// Pans by dragging with one pointer, and zooms with two. A click without movement selects.
+/// Pans by dragging with one pointer, and zooms with two. Selects by a click without movement.
 function listenToPointers(canvas) {
     const pointers = new Map();
     let moved = 0;
@@ -107,7 +108,8 @@ function listenToPointers(canvas) {
     canvas.addEventListener('dblclick', (event) => page.zoomTo(page.at(at(event))));
 }
 
-/// Zooms at the cursor by the wheel. With Shift, or sideways, it pans; with Alt it scrolls rows.
+/// Zooms at the cursor by the wheel. With Shift, or a sideways wheel, pans instead. With Alt,
+/// scrolls the rows instead.
 function listenToWheel(canvas) {
     canvas.addEventListener('wheel', (event) => {
         if (event.altKey) return;

@@ -1,12 +1,12 @@
 'use strict';
 
-// Rows and their lanes. Bars of a lane are in order of time and do not overlap. Sums are sums of
+// Rows and their lanes. The bars of a lane are in order of time and do not overlap. `sums` adds up
 // the bars' lengths.
 
 const laneHeights = {stream: 26, thread: 16};
 const rowGap = 10, headHeight = 30;
 
-/// Makes the rows with their places, and the heads of their groups.
+/// Makes the rows, the headings of their groups, and the places of both.
 function placeRows(model) {
     const {head} = model;
     let top = 0, device = null;
@@ -53,7 +53,8 @@ function finishLane(lane) {
         lane.sum[i + 1] = lane.sum[i] + (lane.end[i] - lane.start[i]);
 }
 
-/// Distributes items to lanes. `laneOf` returns the number of a lane, or -1.
+/// Distributes items to lanes. `laneOf` returns the lane's index for an item, or -1 to leave it
+/// out.
 function fillLanes(kind, lanes, count, laneOf, put) {
     const sizes = new Int32Array(lanes.length);
     for (let i = 0; i < count; ++i) {
@@ -129,8 +130,8 @@ function addRows(model) {
     model.firstGap = groupStarts(model.gapStream, model.head.streams.length);
 }
 
-/// Returns {row, lane} of an operation's bar, or of its call if it has no bar. Returns null if it
-/// has neither.
+/// Returns {row, lane} for an operation's bar. Without a bar, returns those of the operation's
+/// call. Returns null if there is neither.
 function placeOfOp(model, op, bar = model.opBar[op]) {
     if (op < 0) return null;
     if (bar >= 0) return {row: model.rowOfStream[model.barStream[bar]], lane: model.barLane[bar]};
@@ -139,13 +140,13 @@ function placeOfOp(model, op, bar = model.opBar[op]) {
     return {row, lane: model.rows[row].rangeLanes + model.opCallLane[op]};
 }
 
-/// Returns [begin, end] of an operation's bar, or of its call.
+/// Returns [begin, end] of an operation's bar, or of the operation's call if there is no bar.
 function timesOfOp(model, op, bar = model.opBar[op]) {
     if (bar >= 0) return [model.barStart[bar], model.barEnd[bar]];
     return [model.opCall[op], model.opCall[op] + Math.max(0, model.opCallLength[op])];
 }
 
-/// Returns the lanes with only those items that `isWanted(kind, item)` selects.
+/// Returns copies of the lanes that contain only the items selected by `isWanted(kind, item)`.
 function filteredRows(model, isWanted) {
     return model.rows.map((row) => row.bars.map((lane) => {
         const kept = [];

@@ -1,15 +1,16 @@
 'use strict';
 
 // Level of detail: selects the shapes to draw for a view. Bars narrower than `step` pixels are
-// merged into blocks. A block's `share` is the fraction of its time in which something ran.
+// merged into blocks. `share` is the fraction of a block's time in which an operation ran.
 
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 
-/// For tests: counts the bars, gaps, arrows and blocks examined for drawing since the page was
-/// opened. A frame examines some for each pixel, regardless of the length of the recording.
+/// For tests: the number of bars, gaps, arrows and blocks examined for drawing since the page was
+/// opened. Each frame examines a few for each pixel, however long the recording is.
 const looked = {at: 0};
 
-/// Returns the class that took most of the time of bars [first, last), estimated from a sample.
+/// Returns the class that takes up most of the time of bars [first, last). Estimates it from a
+/// sample.
 function lookOfMany(lane, first, last) {
     const stride = Math.max(1, Math.floor((last - first) / 8));
     let best = lane.look[first], most = -1;
@@ -33,7 +34,8 @@ function addBlock(out, first, block) {
     before.last = block.last;
 }
 
-/// Appends {x0, x1, first, last, look, share} for a lane: bars [first, last) in pixels [x0, x1).
+/// Appends a block {x0, x1, first, last, look, share} for each drawn part of a lane. It stands for
+/// bars [first, last) in pixels [x0, x1).
 function planLane(lane, view, step, out) {
     const {start, end} = lane, count = start.length, begin = out.length;
     const scale = view.width / (view.to - view.from);
@@ -72,8 +74,8 @@ function planGaps(model, row, view, step, out) {
     }
 }
 
-/// Returns {step, rectangles, rows: [{row, lanes, gaps}]} for the rows that `isSeen` selects. The
-/// step grows until there are few enough rectangles.
+/// Returns {step, rectangles, rows: [{row, lanes, gaps}]} for the rows that `isSeen` selects.
+/// Increases `step` until there are few enough rectangles.
 function planFrame(model, view, isSeen, most = mostRectangles) {
     const seen = model.rows.map((row, i) => i).filter((i) => isSeen(model.rows[i]));
     for (let step = 1; ; step *= 2) {
@@ -94,8 +96,8 @@ function planFrame(model, view, isSeen, most = mostRectangles) {
     }
 }
 
-/// Returns indices of arrows near the view: all if they are few, otherwise those that held up
-/// longest.
+/// Returns the indices of arrows near the view. If there are many, returns only those whose waits
+/// took longest.
 function arrowsNear(model, view) {
     const {arrowTimes, arrowsByTime} = model, margin = view.to - view.from;
     const first = lowerBound(arrowTimes, view.from);
@@ -104,11 +106,11 @@ function arrowsNear(model, view) {
     return model.arrowsByHeld;
 }
 
-/// Returns arrows to draw: {arrow, from, to, isBold, isChosen}, `from` and `to` as {row, lane}.
-/// Thin arrows are drawn only if there are at most 24. If more than `fewArrows` arrows are near the
-/// view, bold arrows are drawn only if their gaps are wide enough to be visible. Of arrows that
-/// coincide, the first is drawn. `isCritical` selects those between operations on the critical
-/// path.
+/// Returns the arrows to draw: {arrow, from, to, isBold, isChosen}, where `from` and `to` are {row,
+/// lane}. Thin arrows are drawn only if there are at most 24. If more than `fewArrows` arrows are
+/// near the view, a bold arrow is drawn only if its gap is wide enough to be visible. If arrows
+/// coincide, only the first is drawn. If `isCritical` is set, only arrows between operations on the
+/// critical path are drawn.
 function planArrows(model, view, chosen = [], isCritical = false) {
     const taken = new Set(), bold = [], thin = [];
     const add = (arrow, out, isChosen) => {

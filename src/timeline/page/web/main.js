@@ -44,7 +44,7 @@ const page = {
             elements: document.getElementsByTagName('*').length};
     },
 
-    /// Draws matches, or the critical path, again over the dimmed picture. Returns the number of
+    /// Draws the matches, or the critical path, over the dimmed picture. Returns the number of
     /// rectangles.
     drawHighlight(layers, isSeen, scroll) {
         const rows = page.model.rows.map((row, i) => ({...row, bars: page.highlight[i]}));
@@ -62,7 +62,7 @@ const page = {
         return plan.rectangles;
     },
 
-    /// Returns the item at a place of the stage.
+    /// Returns the item at a position in the picture.
     at: ({x, y}) => hit(page.model, page.view, x, y + page.rows.scrollTop),
 
     hover(place) {
@@ -77,7 +77,8 @@ const page = {
         tip.style.transform = `translate(${Math.min(left, room)}px, ${offsetTop + place.y + 18}px)`;
     },
 
-    /// Selects an item, or clears the selection for null. With `isShown`, moves the view to it.
+    /// Selects an item, or clears the selection if `selection` is null. If `isShown` is set, moves
+    /// the view to the item.
     select(selection, isShown = false) {
         const {model, elements} = page;
         page.selection = selection;
@@ -127,7 +128,7 @@ const page = {
 
     findWords(words) { page.find(words.trim() ? findText(page.model, words.trim()) : null); },
 
-    /// Highlights matches. With `isShown`, selects the first one.
+    /// Highlights matches. If `isShown` is set, also selects the first one.
     find(matches, isShown = false) {
         const {model, elements} = page;
         page.matches = matches;

@@ -1,8 +1,8 @@
 'use strict';
 
-// The page's data: columns of operations, bars, gaps and arrows, with indices decoded.
+// The page's data: columns of operations, bars, gaps and arrows. Their indices are decoded here.
 
-/// The inverse of relative_index() in C++. Returns -1 if there is no index.
+/// Inverts relative_index() of the C++ code. Returns -1 if there is no index.
 const absoluteIndex = (base, number) =>
     number === 0 ? -1 : number > 0 ? base - number : base - number - 1;
 
@@ -12,7 +12,7 @@ function mapIndices(numbers, baseOf) {
     return indices;
 }
 
-/// Computes starts and ends of bars from their distances to the previous bars.
+/// Computes the starts and ends of bars from the distances between adjacent bars.
 function addBarTimes(model) {
     const {barStream, barLead, barLength} = model, count = barStream.length;
     model.barStart = new Float64Array(count);
@@ -34,7 +34,7 @@ function lowerBound(values, least, low = 0, high = values.length) {
     return low;
 }
 
-/// Computes times and operations of gaps from their distances to the values of adjacent bars.
+/// Computes the times and operations of gaps from their differences to the adjacent bars.
 function addGapTimes(model) {
     const {barStart, barEnd, barStream, barOp, gapStream, gapBar, head} = model;
     const count = gapStream.length;
@@ -69,8 +69,8 @@ function barLook(model, bar) {
     return node < 0 ? model.siteClass[model.opSite[model.barOp[bar]]] : model.nodeClass[node];
 }
 
-/// Finds the bar of each operation: of the whole operation, or of its first node. An operation
-/// without a bar gets -1.
+/// Finds the bar of each operation. For a graph launch, this is the graph's bar, or else the bar of
+/// the first node. An operation without a bar has -1.
 function addBarsOfOps(model) {
     model.opBar = new Int32Array(model.opSite.length).fill(-1);
     for (let bar = model.barOp.length - 1; bar >= 0; --bar) {
@@ -80,7 +80,7 @@ function addBarsOfOps(model) {
     }
 }
 
-/// Computes the time for which each arrow's wait held up its stream or the host, 0 if it did not.
+/// Computes for each arrow how long its wait held up the stream or the host; 0 if it did not.
 function addHeldTimes(model) {
     const held = new Map();
     for (let gap = 0; gap < model.gapWait.length; ++gap) {
@@ -133,7 +133,7 @@ function indicesWhere(values, isWanted) {
     return indices;
 }
 
-/// Returns the first places of groups in a sorted column: [of group 0, of group 1, ..., the end].
+/// Returns where each group begins in a sorted column: [of group 0, of group 1, ..., the end].
 function groupStarts(groups, count) {
     const starts = new Int32Array(count + 1);
     for (let i = 0; i <= count; ++i) starts[i] = lowerBound(groups, i);

@@ -22,7 +22,7 @@ function whyOf(model, selection) {
     return whyOp(model, selection);
 }
 
-/// Returns the facts of the header, a text for each.
+/// Returns the texts in the header, one for each fact.
 function headerFacts(model) {
     const {head} = model, streams = head.rows.filter((row) => !row.isThread).length;
     const held = model.arrowFlags.reduce((sum, flags) => sum + (flags & 1), 0);

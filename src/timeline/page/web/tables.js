@@ -1,8 +1,8 @@
 'use strict';
 
-// Makes the tables at the bottom, and the panel's contents without a selection.
+// Makes the tables at the bottom, and the panel that is shown while nothing is selected.
 
-/// Returns {name, count, sum, mean, p50, p99, max} for each kernel, the longest sum first.
+/// Returns {name, count, sum, mean, p50, p99, max} for each kernel. The largest sum is first.
 function kernelTotals(model) {
     const kernel = model.head.classes.findIndex((look) => look.key === 'kernel');
     const durations = new Map();
@@ -30,13 +30,14 @@ const textColumn = (name, value, show = value) => ({name, isText: true, value, s
 const numberColumn = (name, value, show = (item) => `${value(item)}`) => ({name, value, show});
 const timeColumn = (name, value) => numberColumn(name, value, (item) => timeWords(value(item)));
 
-/// Returns the items in a column's order. Texts are compared as texts, numbers as numbers.
+/// Returns the items sorted by one column. Text columns are compared as text, others as numbers.
 function sortedItems(items, {value, isText}, sign) {
     const compare = isText ? (a, b) => a.localeCompare(b) : (a, b) => a - b;
     return [...items].sort((a, b) => sign * compare(value(a), value(b)));
 }
 
-/// Makes a table whose heads sort by their column: {name, isText, value(item), show(item)}.
+/// Makes a table that a click on a column's head sorts. A column is {name, isText, value(item),
+/// show(item)}.
 function sortedTable(label, columns, items, most = 300) {
     const body = make('tbody');
     const alignment = (column) => (column.isText || column.isLeft ? null : 'number');
@@ -144,7 +145,8 @@ function criticalTable(model) {
     ], [...criticalOp.keys()]);
 }
 
-/// Returns the longest gaps that have a remedy: not those at the ends of rows.
+/// Returns the longest gaps that the program could avoid. Gaps at the ends of rows are not among
+/// them.
 function longestGaps(model, most) {
     const lengths = Float64Array.from(model.gapReason, (reason, gap) =>
         (model.gapOp[gap] < 0 ? 0 : gapLength(model, gap)));

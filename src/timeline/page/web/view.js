@@ -1,7 +1,8 @@
 'use strict';
 
-// The visible stretch of time, and the axis. A view is {begin, end, from, to, width}: the whole
-// recording, the stretch, and its width in pixels.
+// The visible stretch of time, and the axis. A view is {begin, end, from, to, width}. `begin` and
+// `end` are those of the recording, `from` and `to` those of the visible stretch, and `width` is in
+// pixels.
 
 const leastSpan = 20;  // ns
 
@@ -20,7 +21,7 @@ function showAll(view) {
 const xOf = (view, time) => ((time - view.from) / (view.to - view.from)) * view.width;
 const timeOf = (view, x) => view.from + (x / view.width) * (view.to - view.from);
 
-/// Shows a stretch, moved and shortened so that it lies within the whole.
+/// Shows a stretch. If it extends beyond the recording, it is moved and, if necessary, shortened.
 function show(view, from, to) {
     const whole = view.end - view.begin;
     const span = Math.min(whole, Math.max(to - from, leastSpan));
@@ -30,7 +31,7 @@ function show(view, from, to) {
     view.to = start + span;
 }
 
-/// Zooms around `x`, which keeps its place. A factor above 1 shows less.
+/// Zooms by a factor. The moment at `x` keeps its position. A factor above 1 shows less time.
 function zoom(view, x, factor) {
     const whole = view.end - view.begin;
     const span = Math.min(whole, Math.max((view.to - view.from) / factor, leastSpan));
@@ -43,7 +44,8 @@ function pan(view, pixels) {
     show(view, view.from + shift, view.to + shift);
 }
 
-/// Shows a stretch with its surroundings, unless it is already visible and wide enough.
+/// Moves the view to a stretch and its surroundings, unless the stretch is already visible and wide
+/// enough.
 function reveal(view, begin, end) {
     const span = view.to - view.from, length = end - begin;
     const isSeen = begin >= view.from && end <= view.to;
@@ -60,7 +62,7 @@ function niceStep(least) {
     return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.9999);
 }
 
-/// Returns the ticks of the axis: {step, times}, some hundred pixels apart.
+/// Returns the ticks of the axis: {step, times}. They are some hundred pixels apart.
 function ticksOf(view) {
     const step = niceStep(((view.to - view.from) * 110) / view.width);
     const times = [];

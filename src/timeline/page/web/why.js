@@ -2,7 +2,7 @@
 
 // Makes the panel that explains the selection: its facts, its waits, and the gap before it.
 
-/// Makes the explanation of a gap: its reason, its length, and a sentence.
+/// Makes the explanation of a gap: the reason, the length, and a sentence.
 function gapElement(model, gap) {
     const look = model.head.gapLooks[model.gapReason[gap]];
     const wait = model.gapWait[gap], cause = model.gapCause[gap];
@@ -18,14 +18,14 @@ function gapElement(model, gap) {
 
 const isMadeByHost = (key) => ['launched-late', 'queue-full', 'loading-code'].includes(key);
 
-/// Returns the place in the source of the call that caused the gap.
+/// Returns the source line of the call that caused the gap.
 function placeOfCall(model, gap) {
     const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
     const place = op < 0 || !isMadeByHost(key) ? null : placeElement(model, op);
     return place ? make('p', {}, 'It was enqueued at ', place, '.') : '';
 }
 
-/// Returns the reason of a wait, and its place in the source.
+/// Returns the reason for a wait, and its source line.
 function waitWords(model, wait) {
     const reason = model.head.reasons[model.siteReason[model.opSite[wait]]];
     const why = waitReasons[reason] ?? `Wait for ${plain(reason)}`;
@@ -33,7 +33,7 @@ function waitWords(model, wait) {
     return place ? [`${why}, at `, place, '.'] : [`${why}.`];
 }
 
-/// Returns the calling thread's activity during a gap that the host caused.
+/// Describes how the calling thread spent a gap that the host caused.
 function meanwhile(model, gap) {
     const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
     const thread = op < 0 || key !== 'launched-late' ? -1 : model.siteThread[model.opSite[op]];
@@ -47,7 +47,7 @@ function meanwhile(model, gap) {
     return [make('p', {}, `Meanwhile on thread ${name}:`), make('ul', {}, ...items)];
 }
 
-/// Returns up to three calls, the longest in a stretch. Each takes over a twentieth of it.
+/// Returns the longest calls in a stretch, at most three. Each takes more than a twentieth of it.
 function longestCalls(model, thread, begin, end) {
     const row = model.rows[model.rowOfThread[thread]], calls = [];
     for (const lane of row.bars.slice(row.rangeLanes)) {
@@ -72,7 +72,7 @@ function arrowItem(model, arrow, other) {
             reason === 'user' ? '' : ` · for ${reason}`, place ? ' · ' : '', place ?? ''));
 }
 
-/// Returns the arrows of an operation: its own waits, and the waits of others for it.
+/// Returns the arrows of an operation: one for each of its own waits, and for each wait for it.
 function arrowsOfOp(model, op) {
     const before = [], after = [];
     for (let i = 0; i < model.arrowWait.length; ++i) {
@@ -109,14 +109,14 @@ function timeFacts(model, op, bar) {
     return pairs;
 }
 
-/// Returns the names of the nodes that directly precede a node.
+/// Returns the names of a node's direct predecessors.
 function nodesBefore(model, node) {
     const graph = model.nodeGraph[node], first = model.firstNode[graph];
     return model.head.graphs[graph].after[node - first]
         .map((before) => model.text[model.nodeName[first + before]] || `node ${before}`);
 }
 
-/// Returns the body, and the conditional node, that contain a node. Returns '' if there is none.
+/// Names the body, and the conditional node, that contain a node. Returns '' if there is none.
 function bodyWords(model, node) {
     const graph = model.nodeGraph[node], first = model.firstNode[graph];
     const [inside, alternative] = model.head.graphs[graph].inside?.[node - first] ?? [];
@@ -161,7 +161,8 @@ function modeWords(model, op) {
     return mode === 'batched' ? `Recorded by batch ${number}: it runs as a part of the batch.` : '';
 }
 
-/// Returns a text if the bar began at the end of the previous bar, '' otherwise.
+/// Returns a remark if no gap precedes the bar, because it began when the previous bar ended.
+/// Otherwise returns ''.
 function noGap(model, op, bar) {
     const before = bar - 1;
     const isBehind = before >= 0 && model.barLane[bar] === 0 &&
@@ -198,7 +199,7 @@ function whyOp(model, {op, bar}) {
     ];
 }
 
-/// Returns the other shares of a collective.
+/// Returns the shares of the other ranks in the same collective.
 function sharesOf(model, op) {
     const number = model.opCollective[op], others = [];
     if (number === 0) return others;

@@ -1,13 +1,13 @@
 'use strict';
 
-// Numbers and names in words. The words themselves are defined in C++ (solve/words.hpp), and are
-// part of the data.
+// Texts for numbers and names. The words are defined in C++ (solve/words.hpp). They are part of the
+// page's data.
 
-let timeUnits = [];  // [name, ns], the largest first
+let timeUnits = [];  // pairs of a name and a number of ns, the largest unit first
 
 function useWordsOf(head) { ({timeUnits} = head); }
 
-/// Returns a duration with three digits: "12.3 µs". Equals duration_text() in C++.
+/// Returns a duration with three digits, for example "12.3 µs". Same as duration_text() in C++.
 function timeWords(ns) {
     if (ns < 0) return `-${timeWords(-ns)}`;
     const [name, size] = timeUnits.find((unit) => ns >= 0.9995 * unit[1]) ?? timeUnits.at(-1);
@@ -15,8 +15,8 @@ function timeWords(ns) {
     return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${name}`;
 }
 
-/// Returns a moment as a text, with enough decimals to distinguish axis ticks that are `step` ns
-/// apart: "12.345 ms".
+/// Returns a moment as text, for example "12.345 ms". It has enough decimals to distinguish axis
+/// ticks that are `step` ns apart.
 function axisWords(moment, step) {
     if (moment === 0) return '0';
     const [name, size] = timeUnits.find((unit) => Math.abs(moment) >= unit[1]) ?? timeUnits.at(-1);
@@ -25,7 +25,7 @@ function axisWords(moment, step) {
     return `${(moment / size).toFixed(decimals)} ${name}`;
 }
 
-/// Returns the moment to the nanosecond, in the unit that suits it.
+/// Returns the exact moment, to the nanosecond, in a suitable unit.
 const momentWords = (moment) => axisWords(moment, 1);
 
 function bytesWords(bytes) {
@@ -39,14 +39,14 @@ const countWords = (count, one, many = `${one}s`) =>
 const shareWords = (part, whole) => (whole > 0 ? `${((part / whole) * 100).toFixed(1)} %` : '–');
 const placeWords = (file, line) => (file ? `${file.replace(/^.*[/\\]/, '')}:${line}` : '');
 
-/// Returns bytes per nanosecond as "12.3 GB/s".
+/// Returns a transfer rate, for example "12.3 GB/s".
 const rateWords = (bytes, ns) => (ns > 0 ? `${(bytes / ns).toPrecision(3)} GB/s` : '');
 
 const kindWords = (model, op) => model.head.kinds[model.siteKind[model.opSite[op]]];
 const plain = (word) => word.replaceAll('_', ' ');
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
-/// Returns "main of cuda:0".
+/// Returns the stream's name and device, for example "main of cuda:0".
 function streamWords({head}, stream) {
     const {label, device} = head.streams[stream];
     return `${label} of ${head.devices[device].label}`;
@@ -57,22 +57,22 @@ function opLabel(model, op) {
     return name || plain(kindWords(model, op));
 }
 
-/// Returns the label of a bar: the operation, or the node of its graph.
+/// Returns the label of a bar: the name of the operation, or of the graph's node that ran.
 function barLabel(model, bar) {
     const node = nodeOfBar(model, bar);
     return node < 0 ? opLabel(model, model.barOp[bar]) : model.text[model.nodeName[node]] || 'node';
 }
 
-/// Returns [short, full], or null if the place is unknown.
+/// Returns the source line as [short text, full text], or null if it is unknown.
 function opPlace(model, op) {
     const site = model.opSite[op];
     const file = model.text[model.siteFile[site]], line = model.siteLine[site];
     return file ? [placeWords(file, line), `${file}:${line}`] : null;
 }
 
-/// Returns the row of an operation: the thread of its call if it belongs to the host alone,
-/// otherwise its stream. Adds the stream's device if it is not `device` and another stream has the
-/// same name.
+/// Returns the label of an operation's row. An operation of the host alone is on the row of its
+/// thread, any other on the row of its stream. If the stream is not on `device` and another stream
+/// has the same name, the label includes the device.
 function opRowLabel(model, op, device = -1) {
     const site = model.opSite[op], stream = model.siteStream[site];
     if (stream < 0) return model.head.threads[model.siteThread[site]] ?? 'host';
@@ -81,7 +81,7 @@ function opRowLabel(model, op, device = -1) {
     return isClear ? label : streamWords(model, stream);
 }
 
-/// Returns the reason of a gap in a few words: "waited for Hash on main".
+/// Returns a short text for a gap's reason, for example "waited for Hash on main".
 function gapWords(model, gap) {
     const words = model.head.gapLooks[model.gapReason[gap]].label;
     const cause = model.gapCause[gap];
@@ -92,7 +92,7 @@ function gapWords(model, gap) {
     return `${words}${link}${opLabel(model, cause)} on ${opRowLabel(model, cause, device)}`;
 }
 
-/// Returns the reason of a gap in a sentence. The keys are those of gap_looks() in C++.
+/// Explains a gap's reason in a sentence. The keys are those of gap_looks() in C++.
 function gapSentence(model, gap) {
     const op = model.gapOp[gap];
     const name = op < 0 ? 'the next operation' : opLabel(model, op);
