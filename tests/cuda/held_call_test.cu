@@ -186,7 +186,7 @@ TEST_CASE("child: a batch beside a thread that is held inside a launch", "[.chil
     }
 }
 
-TEST_CASE("child: a graph's launch fails, and its host functions run all the same", "[.child]") {
+TEST_CASE("child: the launch of a graph fails and host functions run all the same", "[.child]") {
     warm_up();
     const Stream s(gpu());
     const Recorder seen;
@@ -244,5 +244,5 @@ TEST_CASE("a batch on a GPU leaves a stream alone on which a thread is inside a 
 }
 TEST_CASE("a graph whose launch failed is kept while the part runs that CUDA has enqueued",
           "[cuda]") {
-    run_in_child("child: a graph's launch fails, and its host functions run all the same");
+    run_in_child("child: the launch of a graph fails and host functions run all the same");
 }
