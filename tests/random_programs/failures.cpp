@@ -23,7 +23,7 @@ struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// Whether it may not be a user: a batch's root, or a branch's base, may count instead.
+    /// Whether it may or may not count as a user: a batch's root and the base of a branch may.
     bool may_be_none = false;
     Failed left = 0;
     /// Its stream may be reused, and then fail, because it was a branch or a lease.
