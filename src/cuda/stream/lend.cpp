@@ -8,6 +8,7 @@
 #include "core/stream/usable.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/observe/timing.hpp"
 #include "cuda/stream/wrapped.hpp"
 #include <heddle/cuda.hpp>
@@ -32,7 +33,8 @@ bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
                     "a host function cannot enqueue on a CUDA stream: enqueue the work on the "
                     "stream behind the host function");
     cu::refuse_forked(loan.call, loan.where);
-    if (!stream.has(stream_flag::lent)) [[unlikely]] {
+    // A native capture refuses the question for the stream's id; a later loan asks it.
+    if (!stream.has(stream_flag::lent) && cu::capture_of(stream) == 0) [[unlikely]] {
         cu::remember_handle(stream, loan.where);
         stream.set(stream_flag::lent);
     }
