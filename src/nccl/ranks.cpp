@@ -258,6 +258,7 @@ public:
     CapturedShare& operator=(const CapturedShare&) = delete;
 
     bool is_recorded() const noexcept { return loan_.recorded.recording != 0; }
+    void* native() const noexcept { return native_of(loan_); }
     void end(const RankCall& call) {
         MemoryArgument memory[2];
         std::size_t used = 0;
@@ -393,7 +394,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         if (is_captured(record_of(state))) captured[i].emplace(record_of(state), share.call);
         else submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        streams[i] = static_cast<cudaStream_t>(state.native);
+        streams[i] = static_cast<cudaStream_t>(captured[i] ? captured[i]->native() : state.native);
         if (share.call.sends) note_use(share.call.send.owner, state, false);
         if (share.call.receives) note_use(share.call.receive.owner, state);
     }

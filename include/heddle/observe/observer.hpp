@@ -177,8 +177,8 @@ struct OpInfo {
     /// the contents of the kernel object.
     bool may_signal = false;
     /// For kernels: whether the kernel object or its arguments may hold pointers to memory that
-    /// `accesses` does not list: addresses, references, views of addresses. For native work: whether
-    /// no access is declared.
+    /// `accesses` does not list: addresses, references, views of addresses. For native work:
+    /// whether no access is declared.
     bool holds_pointers = false;
     /// The first of those possible pointers.
     std::span<const void* const> pointers = {};

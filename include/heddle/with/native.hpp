@@ -71,8 +71,10 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 /// arrays and views. The function may call heddle, and may lend this stream again.
 ///
 /// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when
-/// the function has returned. In a capture it is recorded, as one node between heddle's own calls;
-/// a native capture that the function begins must end in it. A batch is flushed first.
+/// the function has returned. A native capture that the function begins must end in it. A batch is
+/// flushed first. In a capture the work is recorded, as one node between heddle's own calls. The
+/// handle is then one of an internal stream, with the stream's priority and attributes, so that
+/// other threads can still wait for the stream's earlier work.
 ///
 /// Lifetime: the handle is valid during the call. Code that keeps it needs native_handle().
 ///

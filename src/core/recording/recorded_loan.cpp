@@ -27,9 +27,11 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
         unsupported_error({call, where, stream},
                           "work that heddle does not see cannot be captured under a condition: "
                           "enqueue it before or after capture_if() or capture_while()");
-    if (!one.external) stream.backend->begin_foreign(stream, r->capture_mode(), where);
-    one.external = true;
-    return {r->id.load(std::memory_order_relaxed), r->tape->size()};
+    if (one.held == nullptr && one.lent == nullptr)
+        one.lent = stream.backend->capture_foreign(stream, false, r->capture_mode(), where);
+    const ForeignCapture* const capture = one.held != nullptr ? one.held.get() : one.lent.get();
+    return {r->id.load(std::memory_order_relaxed), r->tape->size(),
+            capture != nullptr ? capture->native() : stream.native};
 }
 
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
@@ -52,10 +54,8 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
         }
         const std::uint32_t left =
             stream.flags.fetch_sub(stream_flag::one_loan) - stream_flag::one_loan;
-        if (is_open && (left & stream_flag::unseen) == 0) {
-            stream.backend->drop_foreign(stream);
-            r->participant(stream).external = false;
-        }
+        if (is_open && (left & stream_flag::lending) == 0) r->participant(stream).lent.reset();
+        if (is_open && (left & stream_flag::unseen) == 0) r->participant(stream).held.reset();
     }
     if (failure != nullptr) std::rethrow_exception(failure);
     return is_open;

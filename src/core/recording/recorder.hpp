@@ -85,9 +85,10 @@ public:
         /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        /// Other code may enqueue native work on the stream, so the stream is captured natively,
-        /// too.
-        bool external = false;
+        /// Set while code outside heddle holds the stream's own handle: captures what it enqueues.
+        std::unique_ptr<ForeignCapture> held;
+        /// Set while the handle is lent: captures what is enqueued on the handle that loans give.
+        std::unique_ptr<ForeignCapture> lent;
         bool leaves = false;  ///< for batches: leave when the work has been submitted
     };
     /// The newest record of an event in this recording.

@@ -19,6 +19,11 @@ struct OpenLoan {
     RecordedLoan recorded = {};
 };
 
+/// Returns the native handle to lend. A capture lends one of its own.
+inline void* native_of(const OpenLoan& loan) noexcept {
+    return loan.recorded.recording != 0 ? loan.recorded.native : loan.stream.native;
+}
+
 /// Begins a loan. Until end_lend(), other streams' waits for the stream are neither elided nor
 /// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the
 /// memory of that work. Returns false if the stream has failed: no loan is open, and the work is

@@ -78,6 +78,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
     std::size_t begin = 0;        ///< the tape's size at the loan's begin
+    void* native = nullptr;       ///< the handle that the capture lends
 };
 /// Call it when a loan begins on a recorded stream, once the loan is counted in the stream's flags.
 /// A capture then also captures native work. A batch is flushed, and the stream leaves it (a

@@ -141,6 +141,7 @@ namespace heddle::detail::cu {
     F(cudaOccupancyMaxActiveBlocksPerMultiprocessor)                                               \
     F(cudaOccupancyMaxActiveClusters)                                                              \
     F(cudaStreamBeginCapture)                                                                      \
+    F(cudaStreamCopyAttributes)                                                                    \
     F(cudaStreamCreateWithPriority)                                                                \
     F(cudaStreamDestroy)                                                                           \
     F(cudaStreamEndCapture)                                                                        \

@@ -62,7 +62,7 @@ void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStrea
     cudaError_t code = cudaSuccess;
     try {
         const cu::InContext in(cu::gpu_of(loan.stream));
-        code = call(function, cu::native_of(loan.stream));
+        code = call(function, static_cast<cudaStream_t>(native_of(loan)));
     } catch (...) {
         try {
             end_native(loan, memory);
@@ -93,7 +93,7 @@ void BorrowedStream::begin(StreamRef stream, std::span<const MemoryArgument> mem
     recorded_from_ = loan.recorded.begin;
     state_ = &loan.stream;
     try {
-        native_ = cu::native_of(loan.stream);
+        native_ = static_cast<cudaStream_t>(native_of(loan));
         if (recording_ == 0 && !is_noted()) [[likely]]
             return;
         memory_.assign(memory.begin(), memory.end());
@@ -109,7 +109,7 @@ void BorrowedStream::end(cudaError_t code) noexcept {
     StreamRecord& stream = record_of(*state_);
     try {
         const CallMark mark(call_, where_);
-        const OpenLoan loan{stream, call_, where_, key_, {recording_, recorded_from_}};
+        const OpenLoan loan{stream, call_, where_, key_, {recording_, recorded_from_, native_}};
         end_native(loan, memory_);
     } catch (...) {
         report(std::current_exception());
