@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "cuda/device/driver.hpp"
@@ -78,9 +79,12 @@ private:
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The number of native captures that heddle holds open, on streams whose native handles are held
-/// outside heddle.
+/// The number of native captures that heddle holds open, for work that code outside heddle
+/// enqueues.
 inline std::atomic<int> open_captures{0};
+/// Guards the begin of such a capture, and calls about all streams of a context, which invalidate
+/// captures that are open.
+inline constinit std::mutex captures_mutex;
 
 /// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are then
 /// forbidden even on other streams, such as allocating from a pool (CUDA 13.0).

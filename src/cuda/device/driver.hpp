@@ -35,6 +35,7 @@ namespace heddle::detail::cu {
     F(cuCtxGetDevice, 2000)                                                                        \
     F(cuCtxPopCurrent, 4000)                                                                       \
     F(cuCtxPushCurrent, 4000)                                                                      \
+    F(cuCtxRecordEvent, 12050)                                                                     \
     F(cuDeviceGet, 2000)                                                                           \
     F(cuDevicePrimaryCtxRetain, 7000)                                                              \
     F(cuEventQuery, 2000)                                                                          \
@@ -90,7 +91,6 @@ namespace heddle::detail::cu {
     F(cudaDeviceGetAttribute)                                                                      \
     F(cudaDeviceGetPCIBusId)                                                                       \
     F(cudaDeviceGetStreamPriorityRange)                                                            \
-    F(cudaDeviceSynchronize)                                                                       \
     F(cudaEventCreateWithFlags)                                                                    \
     F(cudaEventDestroy)                                                                            \
     F(cudaEventElapsedTime)                                                                        \

@@ -247,10 +247,9 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
     cudaGetLastError();  // clears the error, which is thrown below
     refuse_forked("launch", where);
     if (is_sticky(code)) fail(code, "cudaLaunchKernel", stream.device.index(), &stream, where);
-    const bool misuse =
-        code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
-        code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
-        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
+    const bool misuse = code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
+                        code == cudaErrorLaunchOutOfResources ||
+                        code == cudaErrorCooperativeLaunchTooLarge || is_capture_error(code);
     const bool no_code =
         code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
     const char* const hint =

@@ -1,7 +1,9 @@
 // External work: native work that code outside heddle enqueues while heddle captures a stream. A
 // native capture records it from one call of heddle's to the next.
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "core/base/errors.hpp"
@@ -13,12 +15,6 @@
 namespace heddle::detail::cu {
 
 namespace {
-
-/// Returns whether cudaStreamEndCapture failed because external work had invalidated the capture.
-/// The capture has ended nevertheless.
-bool is_spoiled(cudaError_t code) noexcept {
-    return code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
-}
 
 /// Internal streams that captures lend.
 class SpareStreams {
@@ -98,10 +94,15 @@ public:
             check(api.cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes", stream_,
                   where);
         if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
+        if (mode_ != CaptureMode::relaxed && begun_by_ != std::this_thread::get_id())
+            usage_error({"capture", where, stream_},
+                        "what another thread gave the stream past heddle cannot be captured by "
+                        "this one: capture with CaptureMode::relaxed, or let the thread that "
+                        "enqueued it make this call");
         const InContext in(gpu_);
         cudaGraph_t taken = nullptr;
         const cudaError_t code = api.cudaStreamEndCapture(native_, &taken);
-        if (code != cudaSuccess && !is_spoiled(code))
+        if (code != cudaSuccess && !is_capture_error(code))
             check(code, "cudaStreamEndCapture", stream_, where);
         note_ended();
         if (code != cudaSuccess) {
@@ -133,6 +134,7 @@ private:
         const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal,
                                                cudaStreamCaptureModeGlobal,
                                                cudaStreamCaptureModeRelaxed};
+        const std::lock_guard lock(captures_mutex);
         check(api.cudaStreamBeginCapture(native_, modes[static_cast<int>(mode_)]),
               "cudaStreamBeginCapture", stream_, where);
         is_open_ = true;
@@ -144,7 +146,7 @@ private:
         if (is_closed()) return true;
         cudaGraph_t graph = nullptr;
         const cudaError_t code = api.cudaStreamEndCapture(native_, &graph);
-        if (is_spoiled(code)) cudaGetLastError();
+        if (is_capture_error(code)) cudaGetLastError();
         else note_failure(code, "cudaStreamEndCapture", gpu_.index);
         if (graph != nullptr)
             note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu_.index);
@@ -160,6 +162,7 @@ private:
     const std::uint64_t id_;
     Gpu& gpu_;
     const CaptureMode mode_;
+    const std::thread::id begun_by_ = std::this_thread::get_id();
     const int priority_;
     const bool is_held_;
     bool is_open_ = false;
