@@ -89,15 +89,18 @@ struct CubLoan : BorrowedStream {
 /// original's loan, which lasts until the end of the full expression.
 class CubEnvironment {
 public:
+    /// For environment().
     CubEnvironment(StreamRef stream, std::span<const detail::MemoryArgument> memory,
                    const SourceLocation& where)
         : own_(std::in_place, stream, memory, where), loan_(&*own_) {}
     CubEnvironment(const CubEnvironment& other) noexcept : loan_(other.loan_) {}
     CubEnvironment& operator=(const CubEnvironment&) = delete;
 
+    /// CUB asks for the stream.
     cuda::stream_ref query(const cuda::get_stream_t&) const noexcept {
         return cuda::stream_ref{loan_->native()};
     }
+    /// CUB asks for the resource of its temporary memory.
     detail::CubMemory query(const cuda::mr::get_memory_resource_t&) const noexcept {
         return detail::CubMemory(loan_->temporaries);
     }

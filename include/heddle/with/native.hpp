@@ -114,6 +114,7 @@ public:
     /// Returns the handle. Not for a named object: its loan would end late.
     operator cudaStream_t() && noexcept { return native_; }
 
+    /// For borrow().
     BorrowedStream(StreamRef stream, std::span<const detail::MemoryArgument> memory,
                    const char* call, const SourceLocation& where)
         : before_(cudaPeekAtLastError()) {

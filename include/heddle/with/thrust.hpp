@@ -46,6 +46,7 @@ using ThrustBase = decltype(std::declval<ThrustLoan&>().policy());
 /// An execution policy of Thrust. Made by policy().
 class ThrustPolicy : detail::ThrustLoan, public detail::ThrustBase {
 public:
+    /// For policy().
     ThrustPolicy(StreamRef lent, std::span<const detail::MemoryArgument> memory,
                  const SourceLocation& where)
         : ThrustLoan(lent, memory, where), detail::ThrustBase(ThrustLoan::policy()) {}

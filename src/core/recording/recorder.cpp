@@ -54,7 +54,7 @@ void Recorder::use(StreamRecord& stream, Block& block, bool writes) {
 void Recorder::collect_external(Participant& one, const SourceLocation& where) {
     if (one.stream == nullptr) return;
     for (ForeignCapture* const capture : {one.lent.get(), one.held.get()}) {
-        std::shared_ptr<void> graph = capture != nullptr ? capture->take(where) : nullptr;
+        std::shared_ptr<void> graph = capture != nullptr ? capture->take_work(where) : nullptr;
         if (graph == nullptr) continue;
         auto node = std::make_shared<NodeData>();
         node->foreign = std::move(graph);

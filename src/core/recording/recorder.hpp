@@ -85,9 +85,9 @@ public:
         /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        /// Set while code outside heddle holds the stream's own handle: captures what it enqueues.
+        /// Set while code outside heddle holds the stream's own handle. Captures its work.
         std::unique_ptr<ForeignCapture> held;
-        /// Set while the handle is lent: captures what is enqueued on the handle that loans give.
+        /// Set during a loan. Captures work on the handle that is lent.
         std::unique_ptr<ForeignCapture> lent;
         bool leaves = false;  ///< for batches: leave when the work has been submitted
     };

@@ -33,7 +33,7 @@ class GraphExec;
 struct GraphData;
 
 /// A native capture of work that code outside heddle enqueues. The destructor ends it and discards
-/// what was not taken.
+/// remaining work.
 class ForeignCapture {
 public:
     ForeignCapture() = default;
@@ -45,7 +45,7 @@ public:
     /// Returns the work recorded so far, and records on. The result is an opaque graph, for a node
     /// of kind `other`, or null if there is no work. Throws UsageError if the work cannot be
     /// captured; the capture records on.
-    virtual std::shared_ptr<void> take(const SourceLocation& where) = 0;
+    virtual std::shared_ptr<void> take_work(const SourceLocation& where) = 0;
 };
 
 /// How one device accesses another's memory (heddle/device/memory_access.hpp).

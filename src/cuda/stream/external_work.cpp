@@ -19,7 +19,7 @@ namespace {
 /// Internal streams that captures lend.
 class SpareStreams {
 public:
-    cudaStream_t take(const Gpu& g, int priority, const SourceLocation& where) {
+    cudaStream_t acquire(const Gpu& g, int priority, const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
             const auto found = std::ranges::find_if(free_, [&](const Spare& one) {
@@ -30,7 +30,7 @@ public:
                 free_.erase(found);
                 return native;
             }
-            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // give() cannot fail
+            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // release() needs no memory
         }
         RelaxedCapture relaxed;
         cudaStream_t native = nullptr;
@@ -38,7 +38,7 @@ public:
               "cudaStreamCreateWithPriority", g.index, where);
         return native;
     }
-    void give(const Gpu& g, int priority, cudaStream_t native) noexcept {
+    void release(const Gpu& g, int priority, cudaStream_t native) noexcept {
         const std::lock_guard lock(mutex_);
         free_.push_back({g.index, priority, native});
     }
@@ -62,7 +62,7 @@ public:
           mode_(mode), priority_(stream.priority.load(std::memory_order_relaxed)),
           is_held_(is_held) {
         const InContext in(gpu_);
-        native_ = is_held ? native_of(stream) : spares.get().take(gpu_, priority_, where);
+        native_ = is_held ? native_of(stream) : spares.get().acquire(gpu_, priority_, where);
         try {
             // Kernels are captured with attributes of their stream, such as an access policy.
             if (!is_held)
@@ -70,19 +70,19 @@ public:
                       "cudaStreamCopyAttributes", stream, where);
             begin(where);
         } catch (...) {
-            give_back(true);
+            release(true);
             throw;
         }
     }
     ~NativeCapture() override {
         if (is_forked()) return;
         const InContext in(gpu_);
-        give_back(is_open_ ? drop() : true);
+        release(is_open_ ? drop() : true);
     }
 
     void* native() const noexcept override { return native_; }
 
-    std::shared_ptr<void> take(const SourceLocation& where) override {
+    std::shared_ptr<void> take_work(const SourceLocation& where) override {
         if (!is_open_ || is_closed()) return nullptr;
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUgraph graph = nullptr;
@@ -152,9 +152,9 @@ private:
             note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu_.index);
         return code != cudaErrorStreamCaptureWrongThread;
     }
-    void give_back(bool is_usable) noexcept {
+    void release(bool is_usable) noexcept {
         if (is_held_) return;
-        if (is_usable) spares.get().give(gpu_, priority_, native_);
+        if (is_usable) spares.get().release(gpu_, priority_, native_);
         else note_failure(api.cudaStreamDestroy(native_), "cudaStreamDestroy", gpu_.index);
     }
 
