@@ -15,8 +15,8 @@ constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// The largest adjustment of CUPTI's clock that is tolerated during a session, in either direction.
-/// Records with times further outside are rejected.
+/// The largest tolerated adjustment of CUPTI's clock during a session, in either direction. Records
+/// whose times are further off are rejected.
 constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;

@@ -154,7 +154,7 @@ namespace {
 
 /// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
 /// bodies of conditional nodes CUDA refuses memsets of it (invalid value), and copies between two
-/// such places end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
+/// such pieces end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
 bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
     if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
     int device = g.index;

@@ -58,7 +58,8 @@ Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& wh
 /// The dependencies of a node.
 struct Before {
     std::vector<cudaGraphNode_t> nodes;
-    /// Which of them are kernels whose end the node need not wait for. Empty if none is.
+    /// `early[i]` is true if `nodes[i]` is a kernel whose end the node need not wait for. Empty if
+    /// there is no such kernel.
     std::vector<bool> early;
 
     /// `made[i]` is the graph's node i.

@@ -18,7 +18,8 @@ public:
     NativeNodes(const NativeNodes&) = delete;
     NativeNodes& operator=(const NativeNodes&) = delete;
 
-    /// While it exists, adds the native nodes that this thread makes to `nodes`, which may be null.
+    /// Adds the native nodes that this thread makes to `nodes` while the object exists. `nodes` may
+    /// be null.
     class Building {
     public:
         explicit Building(NativeNodes* nodes) noexcept;

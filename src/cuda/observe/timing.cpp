@@ -43,8 +43,8 @@ private:
     EventPool free_;
 };
 
-/// A point in the device's time from which other times are measured. Replaced each second, because
-/// CUDA returns the time between two events as a float.
+/// A reference point from which the device's other times are measured. Replaced each second,
+/// because CUDA returns the time between two events as a float, which loses precision.
 struct Base {
     TimingEvents& events;
     cudaEvent_t event = nullptr;
