@@ -221,7 +221,7 @@ private:
     }
 
     MixAt at(const Statement& s) {
-        // (Does not call data() of the arrays, which would declare a use by the host to the check.)
+        // Avoids data() of the arrays, which would declare a use by the host to the checker.
         return {arrays_[s.from].view().data(), arrays_[s.to].view().data(), s.a, s.b, s.slow};
     }
 

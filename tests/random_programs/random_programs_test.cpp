@@ -52,7 +52,7 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
+/// Shrinks the program for at most 20 seconds. Returns its error.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
     // Prints it at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;

@@ -176,8 +176,8 @@ private:
         else enqueue_work(s, stream, round);
     }
 
-    /// Enqueues work on a lent stream: natively if it is not captured or its device captures native
-    /// work, and it is not for the host of a CUDA stream.
+    /// Enqueues work on a lent stream, natively if possible. Not natively: captured work of CPU
+    /// streams, and host functions of CUDA streams.
     void lend_for_work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);

@@ -38,8 +38,8 @@ inline void* native_of(const OpenLoan& loan) noexcept {
 /// in a capture that cannot record the work; the loan has ended nevertheless. Thread-safe.
 void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 
-/// The parts of both without admission and reports, for work that is admitted and reported
-/// elsewhere (NCCL's collectives).
+/// Like begin_lend() and end_lend(), but without admission and reports. For work that is admitted
+/// and reported elsewhere (NCCL's collectives).
 void open_loan(OpenLoan& loan);
 /// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
 bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);

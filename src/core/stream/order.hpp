@@ -18,7 +18,7 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
 /// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
 /// while a capture or batch records either. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// Like order_after_enqueued(), for a wait that the user requested, where other threads may record
+/// Like order_after_enqueued(), for a wait that the user requested. Other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.
 void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                             WaitReason reason);

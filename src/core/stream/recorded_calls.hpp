@@ -74,7 +74,7 @@ bool may_query(EventState& event, const SourceLocation& where);
 /// Call it when the stream's native handle is returned to the user. A capture then also captures
 /// native work. A batch is flushed, and the stream leaves it.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
-/// Where a capture has the work of a loan of a stream's native handle.
+/// The place of a loan's work in a capture.
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
     std::size_t begin = 0;        ///< the tape's size at the loan's begin
@@ -86,17 +86,17 @@ struct RecordedLoan {
 /// the capture refuses native work.
 RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
                                  const SourceLocation& where);
-/// Ends a loan that a capture has: removes it from the stream's flags, and records the native work
-/// since begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot
-/// be captured; the loan has ended nevertheless. Has no other effect, and returns false, if the
-/// capture is over.
+/// Ends a recorded loan: removes it from the stream's flags, and records the native work since
+/// begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot be
+/// captured; the loan has ended nevertheless. If the capture has ended, only removes the loan, and
+/// returns false.
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                        std::span<const MemoryArgument> memory, const SourceLocation& where);
 
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
 /// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
-/// reads the flag again. Returns false if a capture has the stream by now. The backend's work is
-/// then ordered before the whole capture.
+/// reads the flag again. Returns false if a capture records the stream by now. The backend's work
+/// is then ordered before the whole capture.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because the event is recorded again or destroyed.
 void forget_mark(EventState& event) noexcept;
@@ -105,8 +105,8 @@ void forget_mark(EventState& event) noexcept;
 /// more.
 void leave_recording(StreamRecord& stream) noexcept;
 /// Call it when a branch has begun on its stream, which waits for `base`. If both are in one batch,
-/// `base` counts as a user of all memory that the branch uses. `base` then gets the branch's
-/// failure when it joins the branch; the branch's stream does not.
+/// `base` counts as a user of all memory that the branch uses. A failure of the branch then poisons
+/// `base` when it joins the branch, but not the branch's stream.
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call it when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
@@ -120,8 +120,8 @@ void forget_past_failure(StreamRecord& stream) noexcept;
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;
 }
-/// Cancels leave_batch_when_sent() if a batch of the calling thread has the stream: it stays in the
-/// batch. Returns false if a recorder of another thread records it.
+/// Cancels leave_batch_when_sent() if a batch of the calling thread records the stream: it stays in
+/// the batch. Returns false if a recorder of another thread records it.
 bool stay_in_own_batch(StreamRecord& stream) noexcept;
 
 // For the watch.
@@ -144,7 +144,7 @@ RecordingLook look_at_recording(StreamRecord& stream) noexcept;
 
 // Memory.
 
-/// Notes that the user declared that a recorded stream uses the block (used_on()).
+/// Notes the user's declaration that a recorded stream uses the block (used_on()).
 void note_recorded_use(StreamRecord& stream, Block& block);
 /// Returns a block of at least `bytes` that was freed earlier in the capture and whose uses all
 /// precede the stream's next operation. Returns null if there is none or no capture records the

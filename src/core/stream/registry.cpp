@@ -28,7 +28,7 @@ struct Registry {
     struct Records {
         StreamRecord* fresh = nullptr;
         /// Closed records, oldest first. Reuse is delayed, so that a StreamRef that outlives its
-        /// stream finds it dead for a long while.
+        /// stream finds it dead for a long time.
         StreamRecord* first = nullptr;
         StreamRecord* last = nullptr;
         int closed = 0;

@@ -94,10 +94,10 @@ enum class Submitted : std::uint8_t { dropped, recorded, enqueued };
 /// Whether submit() checks for observers. `nobody`: the caller has checked that there are none.
 enum class Telling : bool { asked, nobody };
 
-/// Submits an operation whose arguments have been checked, once. Drops it if the stream has failed.
-/// `uses`: as for admit(). `record()` records it if a capture or batch has the stream, and returns
-/// whether it did; else `enqueue()` enqueues it. Both may wait. If one throws, nothing is reported.
-/// `describe`: see tell().
+/// Submits an operation whose arguments have been checked. Drops it if the stream has failed.
+/// `uses`: as for admit(). `record()` records it if a capture or batch records the stream, and
+/// returns whether it did; otherwise `enqueue()` enqueues it. Both may block. If one throws,
+/// nothing is reported. `describe`: see tell().
 template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
           class Describe>
 [[gnu::always_inline]] inline Submitted submit(StreamState& stream,

@@ -1,4 +1,4 @@
-// Whether a stream can be used: for anything, by the host, without waiting.
+// Checks whether a stream is usable or idle, and whether the host may wait for it.
 #pragma once
 
 #include "core/base/errors.hpp"

@@ -136,8 +136,8 @@ struct SharedEvent::Page {
 };
 
 namespace {
-/// Guards the waiters and recordings of all shared events of this process. They are rare enough for
-/// one lock, and a forked child can use it.
+/// Guards the waiters and recordings of all shared events of this process. One lock is enough,
+/// because such events are rare. A forked child can use the lock, too.
 constinit std::mutex mutex;
 const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex};
 }  // namespace
@@ -287,7 +287,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                           page().lanes.size());
     }
 
-    /// Withdraws the newest claim of its lane, which has not been published.
+    /// Withdraws a claim before it is published. It must be the newest of its lane.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
         std::uint64_t newest = claim.place.number;

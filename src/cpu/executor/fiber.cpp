@@ -72,8 +72,8 @@ Fiber* free_fibers = nullptr;  // their memory is never freed
 void* blank = nullptr;         // ThreadSanitizer's fiber that creates new fibers
 void* frees = nullptr;         // ThreadSanitizer's fiber that frees blocks
 
-/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. They are ordered
-/// after their creator, so it is one that is ordered after almost nothing. Call with the lock held.
+/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. Those are ordered
+/// after their creator, so the creator is ordered after almost nothing. Call with the lock held.
 void* creator() noexcept {
     if (blank == nullptr) blank = create_fiber(0);
     return blank;

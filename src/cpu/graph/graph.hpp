@@ -87,8 +87,8 @@ void set_task(Plan& plan, const NodeData& node);
 /// If a task fails, the tasks that depend on it fail too. Of the other tasks, only loops stop.
 class GraphRun final : public StreamRun {
 public:
-    /// At the end, completes `over` (unless null) without the run's failure, and `done` with it.
-    /// Allocates all memory that the run needs, except for passes through bodies.
+    /// At the end, completes `over` (unless null) without the run's failure, and `done` with that
+    /// failure. Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override;
@@ -110,8 +110,8 @@ public:
     /// Orders the run after the calling thread, for ThreadSanitizer.
     void order_after_caller() const noexcept;
 
-    /// Makes it the run of a batch. Copies the parts. `done` then completes with the failure of the
-    /// first part. Call before start().
+    /// Makes this the run of a batch. Copies the parts. `done` then completes with the failure of
+    /// the first part. Call before start().
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
     /// Stores the facts that a look (look/look.cpp) reads. Call after set_parts(), before the run
     /// is enqueued.
@@ -191,10 +191,10 @@ private:
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// The facts that a look (look/look.cpp) reads without a lock. They do not change while
-    /// `serial` does not. `serial` is 0 until the run begins; until then an operation of the queue
-    /// has the run's address. Then the queue notes the address and the serial. If the queue's
-    /// serial differs, the run no longer exists.
+    /// The facts that a look (look/look.cpp) reads without a lock. They change only together with
+    /// `serial`, which is 0 until the run begins. Until then, an operation of the queue has the
+    /// run's address. When the run begins, the queue stores its address and serial. If that serial
+    /// differs from this one, the run no longer exists.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key

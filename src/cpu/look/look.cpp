@@ -41,8 +41,8 @@ public:
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. The members that it has after the place, and the second copy
-        // has before it, are consistent with the place.
+        // The first copy may be torn. If the place is the same in both copies, the members after it
+        // in the first copy are consistent with it, and so are the members before it in the second.
         Words again;
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
@@ -395,7 +395,7 @@ Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
         const StreamCounts counts = to.counts;
         to = {};
         to.counts = counts;
-        to.is_whole = !has_run;  // graph runs complete more than is counted
+        to.is_whole = !has_run;  // a graph run completes more than the counts show
     }
     return looked;
 }

@@ -147,7 +147,7 @@ Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& w
 
 namespace {
 
-/// Frees the memory after these completions. If it throws, it has no effect.
+/// Frees the memory after these completions. Has no effect if it throws.
 void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     if (pending.empty()) return memory.give_back(memory);
     auto* later = new LaterFree(memory, pending.size());
