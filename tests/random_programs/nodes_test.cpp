@@ -17,7 +17,7 @@ std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + 
 
 /// Shrinks the program for at most 20 seconds. Returns its error.
 std::string report(const Program& program, const std::string& why) {
-    // Prints it at once, because the process may crash while the program is being shrunk.
+    // Prints it immediately, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;

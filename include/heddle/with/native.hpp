@@ -86,8 +86,8 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 /// Throws UsageError for a stream of a CPU device, in host functions, and for memory that the
 /// stream cannot access; Unsupported under a condition (capture_if()).
 ///
-/// Thread-safe: several threads may lend one stream at once. If the stream is captured, this needs
-/// CaptureMode::relaxed.
+/// Thread-safe: several threads may lend one stream at the same time. If the stream is captured,
+/// this needs CaptureMode::relaxed.
 template <detail::TakesHandle F>
 void with_native(StreamRef stream, F&& function, Where where = {}) {
     detail::lend_to(stream, function, {}, where);

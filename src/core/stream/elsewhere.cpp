@@ -30,7 +30,7 @@ bool counts(const StreamRecord& stream, DeviceKind kind) noexcept {
            stream.device.kind() == kind;
 }
 
-/// Returns whether the work was enqueued: a call may fail, or launch over no index.
+/// Returns whether the work was enqueued: the call may have failed or launched over no indices.
 bool was_given(const Lookout& one) noexcept {
     return one.other != nullptr && one.other->submissions.load() > one.before;
 }

@@ -25,17 +25,17 @@ inline void* native_of(const OpenLoan& loan) noexcept {
 }
 
 /// Begins a loan. Until end_lend(), other streams' waits for the stream are neither elided nor
-/// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the
-/// memory of that work. Returns false if the stream has failed: no loan is open, and the work is
-/// dropped. A batch that records the stream is flushed. Loans may be nested, and open in several
-/// threads at once. Throws UsageError for dead streams and for memory that the stream cannot
-/// access. Thread-safe.
+/// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the memory
+/// of that work. Returns false if the stream has failed: no loan is open, and the work is dropped.
+/// A batch that records the stream is flushed. Loans may be nested, and several threads may have
+/// loans open. Throws UsageError for dead streams and for memory that the stream cannot access.
+/// Thread-safe.
 [[nodiscard]] bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 /// Ends the loan: counts its work as one submission, or lets the stream's capture record it, and
-/// reports it to observers with the same `memory`. Call it once after begin_lend() has returned
-/// true, on any thread, even if the work was enqueued in part. Throws UsageError if the stream is
-/// in a capture that cannot record the work; the loan has ended nevertheless. Thread-safe.
+/// reports it to observers with the same `memory`. Call once after begin_lend() has returned true,
+/// on any thread, even if the work was enqueued in part. Throws UsageError if the stream is in a
+/// capture that cannot record the work; the loan has ended nevertheless. Thread-safe.
 void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 /// Like begin_lend() and end_lend(), but without admission and reports. For work that is admitted

@@ -160,7 +160,7 @@ template <class Target>
                                                       Target& target, WaitCause cause);
 
 /// Carries out a plan: records or enqueues the wait, notes it, inherits failures, and notifies
-/// observers. Call it once for each plan. Throws UsageError if the plan refuses the wait.
+/// observers. Call once for each plan. Throws UsageError if the plan refuses the wait.
 template <class Target>
 [[gnu::always_inline]] inline void carry_out(WaitPlan plan, StreamRecord& waiter, Target& target,
                                              WaitCause cause) {

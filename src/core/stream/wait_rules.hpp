@@ -57,9 +57,10 @@ inline constexpr std::uint32_t empty_branch = 1u << 5;
 inline constexpr std::uint32_t recorded = 1u << 6;
 /// The stream that used the memory has ended: its record belongs to another stream.
 inline constexpr std::uint32_t use_ended = 1u << 7;
-/// The event's newest record was made in a capture of heddle's in which the waiter is not.
+/// The event's newest record was made in one of heddle's captures, and the waiter is not in that
+/// capture.
 inline constexpr std::uint32_t event_of_capture = 1u << 8;
-/// A capture of heddle's records the waiter, and all work that it would wait for has completed
+/// One of heddle's captures records the waiter, and all work that it would wait for has completed
 /// without a failure.
 inline constexpr std::uint32_t nothing_pending = 1u << 9;
 /// The waiter's device is lost.

@@ -135,7 +135,7 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers ask for times
+        std::int64_t from_ns = 0;         ///< when the task began, if observers request times
         Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
 
         /// The addresses at which the beginning, and finished pieces, are released to
@@ -231,8 +231,7 @@ private:
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
     /// Returns the completion of the event that a task records or waits for.
     CompletionRef& record_of_task(std::uint32_t task) noexcept;
-    /// Returns whether the task, or a task ordered before it, has failed. Call it once those are
-    /// done.
+    /// Returns whether the task, or a task ordered before it, has failed. Call when those are done.
     bool is_failed(std::uint32_t task) const noexcept {
         return states_[task].cause.load(std::memory_order_relaxed) != 0;
     }
@@ -265,7 +264,7 @@ private:
     }
     void fail(std::uint32_t task, Failure failure) noexcept;
     void release() noexcept;
-    /// Returns the time if observers ask for times, else 0.
+    /// Returns the time if observers request times, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
     /// Report to observers when a task ran, and when the whole run did.
     void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
@@ -309,7 +308,7 @@ private:
     std::vector<Part> parts_;
     std::vector<PartBegin> begins_;
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch if observers need it; else 0
-    bool is_timed_ = false;        ///< whether observers ask for times too
+    bool is_timed_ = false;        ///< whether observers request times too
     std::int64_t timed_from_ = 0;  ///< when the run began
     Facts facts_;
 };

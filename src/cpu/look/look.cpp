@@ -238,7 +238,7 @@ private:
                 continue;
             }
             may_go_on = true;
-            // A time step belongs to the work behind it.
+            // A time step belongs to the work after it.
             if (!has_first && op.step() != Step::time) {
                 has_first = true;
                 set_first(to, found);

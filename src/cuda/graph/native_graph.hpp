@@ -25,7 +25,7 @@ struct DestroyNatively {
     void operator()(cudaGraphExec_t exec) const noexcept;
 };
 
-/// A native graph of heddle's nodes, with its executable, events and turns. A value: it can be
+/// A native graph made of heddle's nodes, with its executable, events and turns. A value: it can be
 /// moved and swapped. Its owner passes it to destroy_when_done(), because launches may still run.
 struct NativeGraph {
     /// Adds all nodes, but makes no executable. `captured`: null, or the stream of a capture begun

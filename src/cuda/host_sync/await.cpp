@@ -115,7 +115,7 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
             report(std::current_exception());
         }
     }
-    // The device continues. From here on the stream may finish and be closed, and its record be
+    // The device continues. From here on the stream may finish and be closed, and its record may be
     // reused.
     ticket.line->finish(ticket);
 }

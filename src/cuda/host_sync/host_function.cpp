@@ -32,7 +32,7 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it several times
     void* closure;
-    std::uint64_t id;            ///< OpInfo::id if observers ask for its times; else 0
+    std::uint64_t id;            ///< OpInfo::id if observers request its times; else 0
     std::atomic<int> owners{1};  ///< the stream and the LossWatch, if any
     /// For functions that are called even if the device is lost.
     std::atomic<bool> is_called{false};

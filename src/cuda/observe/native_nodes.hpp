@@ -9,7 +9,7 @@
 
 namespace heddle::detail::cu {
 
-/// The native nodes of one graph of heddle's, collected while it is built. Records that arrive
+/// The native nodes of one of heddle's graphs, collected while it is built. Records that arrive
 /// after its destruction can still be mapped, unless many more graphs were destroyed since.
 class NativeNodes {
 public:

@@ -1,5 +1,5 @@
 // External work: native work that code outside heddle enqueues while heddle captures a stream. A
-// native capture records it from one call of heddle's to the next.
+// native capture records it between two calls to heddle.
 #include <algorithm>
 #include <memory>
 #include <mutex>

@@ -109,8 +109,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     if (is_forked()) return;
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
-    // The stream counts as a zombie at once, because only recycle_if_done() decides whether and how
-    // it can be released.
+    // The stream counts as a zombie immediately, because only recycle_if_done() decides whether and
+    // how it can be released.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {
