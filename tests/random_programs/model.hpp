@@ -39,7 +39,7 @@ struct Race {
     int first = -1, second = -1;
 };
 
-/// Which orders count in the model.
+/// The orders that count in the model.
 enum class Strictness : std::uint8_t {
     promised,  ///< only orders that heddle promises
     whatever,  ///< also orders that happen to exist in practice

@@ -160,7 +160,7 @@ struct Program {
     std::vector<int> current;  ///< by device: its current stream at the beginning
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
-    int statements = 0;  ///< how many ids are in use
+    int statements = 0;  ///< number of ids in use
     bool mixed = false;  ///< whether CPU streams take part, in addition to CUDA streams
     /// Whether work may fail. Then the result includes which streams are poisoned (failures.cpp).
     bool fails = false;

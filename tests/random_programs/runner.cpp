@@ -373,7 +373,7 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
-    /// Launches the graph on `root`. Every second time, if it has nodes on another GPU, launches it
+    /// Launches the graph on `root`. If the graph has nodes on another GPU, every second launch is
     /// on a stream of that GPU instead, with waits that keep its place in the order of `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {

@@ -4,8 +4,7 @@
 //
 //     #include <heddle/with/cccl.hpp>
 //
-//     cuda::stream_ref r = s;                          // s: a Stream; r for any library that
-//                                                      // takes one, and kept as long as s exists
+//     cuda::stream_ref r = s;                          // s: a Stream, which must outlive r
 //     Stream same = wrap_stream(r);                    // another owner of s
 //     heddle::MemoryResource memory{s.device()};
 //     rmm::device_uvector<float> v(n, s, memory);      // in s's order, from heddle's pool
@@ -88,8 +87,8 @@ Event wrap_event(const E& event, Device device, Where where = {}) {
 #endif
 
 #if CCCL_VERSION >= 3001000 || defined(LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE)
-/// heddle's memory of one GPU as a memory resource of CCCL and RMM, for containers that take a
-/// cuda::mr::resource_ref. (CCCL 3.0 has those only where
+/// Provides heddle's memory of one GPU as a memory resource of CCCL and RMM, for containers that
+/// take a cuda::mr::resource_ref. (CCCL 3.0 has those only where
 /// LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE is defined.)
 ///
 ///     heddle::MemoryResource memory{Device("cuda:0")};
@@ -135,20 +134,20 @@ public:
         detail::deallocate_raw(data, SourceLocation());
     }
 
-    /// As allocate_sync(), under the name of CCCL 3.0.
+    /// Like allocate_sync(), under the name of CCCL 3.0.
     void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
         return allocate_sync(bytes, alignment);
     }
-    /// As deallocate_sync(), under the name of CCCL 3.0.
+    /// Like deallocate_sync(), under the name of CCCL 3.0.
     void deallocate(void* data, std::size_t bytes,
                     std::size_t alignment = alignof(std::max_align_t)) noexcept {
         deallocate_sync(data, bytes, alignment);
     }
-    /// As allocate() on a stream, under the name of CCCL 3.0.
+    /// Like allocate() on a stream, under the name of CCCL 3.0.
     void* allocate_async(std::size_t bytes, std::size_t alignment, cuda::stream_ref stream) {
         return allocate(stream, bytes, alignment);
     }
-    /// As deallocate() on a stream, under the name of CCCL 3.0.
+    /// Like deallocate() on a stream, under the name of CCCL 3.0.
     void deallocate_async(void* data, std::size_t bytes, std::size_t alignment,
                           cuda::stream_ref stream) noexcept {
         deallocate(stream, data, bytes, alignment);

@@ -36,10 +36,9 @@ concept TakesTemporary =
 }  // namespace detail
 
 /// Calls function(memory, bytes, native) twice, as CUB's device-wide algorithms expect: first with
-/// null, for the number of bytes that the algorithm needs, then with that much memory of the
-/// stream. Both calls are made in one with_native(), which documents everything else. The function
-/// returns CUB's cudaError_t. Memory is allocated and freed in the order of the stream, without
-/// blocking.
+/// null, to get the number of bytes needed, then with that much memory of the stream. Both calls
+/// are made in one with_native(), which documents everything else. The function returns CUB's
+/// cudaError_t. Memory is allocated and freed in the order of the stream, without blocking.
 template <detail::TakesTemporary F, class... A>
 void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
     const auto call_twice = [&](cudaStream_t native) -> cudaError_t {
@@ -54,8 +53,8 @@ void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
 
 #if CCCL_VERSION >= 3002000
 namespace detail {
-/// A stream's temporaries as a memory resource of CCCL. Streams that are passed to it are ignored:
-/// they are the lent one.
+/// Provides a stream's temporaries as a memory resource of CCCL. Streams that are passed to it are
+/// ignored: they are the lent one.
 class CubMemory {
 public:
     explicit CubMemory(Temporaries& memory) noexcept : memory_(&memory) {}

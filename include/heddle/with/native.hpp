@@ -75,8 +75,8 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 /// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when
 /// the function has returned. The function must end each native capture that it begins. A batch is
 /// flushed first. In a capture the work is recorded, as one node between heddle's own calls. The
-/// handle is then one of an internal stream, with the stream's priority and attributes, so that
-/// other threads can still wait for the stream's earlier work.
+/// handle is then that of an internal stream with the same priority and attributes. So other
+/// threads can still wait for the stream's earlier work.
 ///
 /// Lifetime: the handle is valid during the call. Code that keeps it needs native_handle().
 ///

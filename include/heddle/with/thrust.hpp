@@ -16,7 +16,7 @@
 namespace heddle {
 
 namespace detail {
-/// Thrust's temporaries as arrays of a stream.
+/// Allocates Thrust's temporaries as arrays of a stream.
 class ThrustAllocator {
 public:
     using value_type = char;

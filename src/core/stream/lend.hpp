@@ -25,11 +25,11 @@ inline void* native_of(const OpenLoan& loan) noexcept {
 }
 
 /// Begins a loan. Until end_lend(), other streams' waits for the stream are neither elided nor
-/// noted, and memory that is freed on it counts as used by the loan's work. `memory` is the memory
-/// of that work. Returns false if the stream has failed: no loan is open, and the work is dropped.
-/// A batch that records the stream is flushed. Loans may be nested, and several threads may have
-/// loans open. Throws UsageError for dead streams and for memory that the stream cannot access.
-/// Thread-safe.
+/// noted. Memory that is freed on the stream counts as used by the loan's work. `memory` is the
+/// memory of that work. Returns false if the stream has failed: no loan is open, and the work is
+/// dropped. A batch that records the stream is flushed. Loans may be nested, and several threads
+/// may have loans open. Throws UsageError for dead streams and for memory that the stream cannot
+/// access. Thread-safe.
 [[nodiscard]] bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 /// Ends the loan: counts its work as one submission, or lets the stream's capture record it, and

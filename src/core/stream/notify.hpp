@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// Returns how many of the stream's operations have been reported to observers: the position of the
-/// newest one.
+/// Returns the number of the stream's operations that have been reported to observers: the position
+/// of the newest one.
 inline std::uint64_t noted_on(const StreamRecord& stream) noexcept {
     return stream.noted.load(std::memory_order_acquire);
 }

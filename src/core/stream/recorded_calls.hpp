@@ -105,7 +105,7 @@ void forget_mark(EventState& event) noexcept;
 void leave_recording(StreamRecord& stream) noexcept;
 /// Call when a branch has begun on its stream, which waits for `base`. If both are in one batch,
 /// `base` counts as a user of all memory that the branch uses. A failure of the branch then poisons
-/// `base` when it joins the branch, but not the branch's stream.
+/// `base` when `base` joins the branch, but not the branch's stream.
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;

@@ -16,7 +16,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
-// Closed streams of a device that are kept before the oldest record is reused.
+// The number of a device's closed streams that are kept before the oldest record is reused.
 constexpr int least_closed = 1024;
 constexpr int max_slabs = 1 << 16;
 constexpr int slot_bits = 23;  // low bits of a key; the others are the id

@@ -24,7 +24,7 @@ public:
         if ((stream.flags.load() & stream_flag::joined) != 0) [[unlikely]]
             wait_for_batch(where);
     }
-    /// For the thread that holds the lock of the stream's recorder.
+    /// Call with the lock of the stream's recorder held.
     explicit Submission(StreamRecord& stream) noexcept : stream_(stream) { announce(); }
     ~Submission() {
         if (counts_on_exit_) count();

@@ -130,8 +130,8 @@ inline constexpr WaitRule wait_rules[] = {
     // docs/adr/0002.
     {WaitRuleName::own_event, WaitAction::elide, wait_fact::own_event,
      wait_fact::uncounted | wait_fact::captured},
-    // The stream has enqueued nothing since the waiter waited for it. A known failure has to be
-    // inherited all the same, even if the waiter's own was cleared since. Waits that heddle makes
+    // The stream has enqueued nothing since the waiter waited for it. A known failure must still be
+    // inherited, even if the waiter's own failure has been cleared since. Waits that heddle makes
     // by itself inherit no failure.
     {WaitRuleName::covered, WaitAction::elide, wait_fact::covered,
      wait_fact::uncounted | wait_fact::captured | wait_fact::failed},

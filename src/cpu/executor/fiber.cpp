@@ -148,8 +148,8 @@ void Fiber::start_thread() noexcept {
         const As self(creator());
         pthread_t thread;
         has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
-        // The thread is not created detached: ThreadSanitizer would not forget its id, and a thread
-        // in the child of a fork may get the same id.
+        // The thread is not created detached: ThreadSanitizer would remember its id, and a thread
+        // in the child of a fork may have the same id.
         if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();

@@ -15,9 +15,9 @@ namespace heddle::detail::cpu {
 
 /// Runs work sequentially. One thread at a time may use it.
 ///
-/// User code runs on a system thread of the fiber's own, with its own stack and thread_local
-/// variables. On a worker, all streams would share these, and ThreadSanitizer would report every
-/// address that two streams use. The caller blocks meanwhile.
+/// User code runs on the fiber's own system thread, with its own stack and thread_local variables.
+/// On a worker, all streams would share these, and ThreadSanitizer would report every address that
+/// two streams use. The caller blocks meanwhile.
 ///
 /// acquire() and release() are as in core/base/thread_sanitizer.hpp, but for the fiber. Using a
 /// fiber does not order it with the calling thread.

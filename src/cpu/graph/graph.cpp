@@ -13,8 +13,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Marks, while it exists, that a batch's other streams wait for completions that no enqueued
-/// operation promises yet.
+/// Marks, while the object exists, that a batch's other streams wait for completions that no
+/// enqueued operation promises yet.
 class SendsBatch {
 public:
     explicit SendsBatch(int count) noexcept : count_(count) {

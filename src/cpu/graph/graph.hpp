@@ -62,7 +62,7 @@ struct Plan {
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
     /// The number of runs that use the plan. shared_ptr::use_count() does not suffice: it does not
-    /// order the last run's accesses before its release of the plan.
+    /// order the last run's accesses before the release of the plan.
     mutable std::atomic<int> runs{0};
 
     /// The address at which runs are released to ThreadSanitizer.
@@ -297,8 +297,8 @@ private:
     bool listed_ = false;  ///< guarded by lock_: whether the run is in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;
-    /// Counts the references to the run: one for each thread inside it, one while it is in the
-    /// executor's lists, and one for each event or body that it waits for.
+    /// Counts the references to the run. There is one for each thread inside it, one while it is in
+    /// the executor's lists, and one for each event or body that it waits for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
     // Guarded by lock_: the failures, oldest first. The first allocates no memory.

@@ -14,8 +14,8 @@ namespace heddle::detail::cpu {
 namespace {
 
 /// Runs the ready work before a completion. Follows one chain of waits at a time: from the
-/// completion to the stream that will complete it, to the completion that this stream waits for,
-/// and so on.
+/// completion to the stream that will complete it, then to the completion for which this stream
+/// waits, and so on.
 class Help final : public WhileBlocked {
 public:
     explicit Help(Completion& until) noexcept : until_(until) {}

@@ -37,10 +37,10 @@ struct alignas(array_alignment) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    // Blocks are not aligned to pages: glibc then returned the end of the heap to the system and
-    // requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not used: it
-    // would need a size that is a multiple of the alignment, and sanitizers would not see the
-    // array's end.
+    // Blocks are not aligned to pages: with such blocks, glibc returned the end of the heap to the
+    // system and requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not
+    // used: it would need a size that is a multiple of the alignment, and sanitizers would not see
+    // the array's end.
     const auto try_allocate = [bytes]() -> void* {
         void* made = nullptr;
         if (bytes > SIZE_MAX - sizeof(Header) ||

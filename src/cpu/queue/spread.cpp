@@ -30,7 +30,7 @@ public:
         }
         count_ = std::max(1, count);
     }
-    /// Returns which of `ranges` ranges belongs to the current core.
+    /// Returns the index, below `ranges`, of the range that belongs to the current core.
     std::size_t range_of_this(std::size_t ranges) const noexcept {
         const int core = sched_getcpu();
         if (core < 0 || static_cast<std::size_t>(core) >= rank_.size()) return 0;

@@ -1,4 +1,4 @@
-// Runs the indices of one kernel on several threads. drain.cpp decides whether that pays.
+// Runs the indices of one kernel on several threads. drain.cpp decides whether that is worthwhile.
 #pragma once
 
 #include <atomic>
@@ -73,8 +73,8 @@ private:
 };
 
 /// Runs and times the first indices, and all others too if sharing them is not worthwhile. Returns
-/// how many are done. Sets `index_ns` to the time per index in ns.
-/// `fiber` is as in run_on().
+/// the number of indices done. Sets `index_ns` to the time per index in ns. `fiber` is as in
+/// run_on().
 std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
                       double& index_ns);
 

@@ -34,8 +34,8 @@ bool is_done(Doomed& one) noexcept try {
 }
 
 /// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
-/// while a launch of it runs. heddle does not, because random programs then crashed and computed
-/// wrong results under load (driver 580).
+/// while a launch of it runs. heddle does not do so: under load, random programs then crashed or
+/// computed wrong results (driver 580).
 ///
 /// Returns false if the caller has to try again later.
 bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {

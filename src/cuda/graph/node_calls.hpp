@@ -1,5 +1,6 @@
 // The calls that add native nodes to graphs and change them in executables. No other file makes
-// them, because CUDA deprecates those of single types of nodes in favour of the generic ones.
+// such calls, because CUDA deprecates the calls for single types of nodes in favour of generic
+// ones.
 #pragma once
 
 #include <span>
