@@ -831,8 +831,9 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0;
-    /// Whether each temporary stream waits for another one first, and another waits for it at its
-    /// end. Needed for several rounds: the barrier between them only covers streams that persist.
+    /// Whether each temporary stream first waits for another stream, and another stream waits for
+    /// its end. Needed for several rounds: the barrier between them only covers streams that
+    /// persist.
     bool joins_ = false;
     int budget_ = 0;
 };

@@ -275,7 +275,7 @@ TEST_CASE("child: programs of fourteen kinds beside looks", "[.watched]") {
     set_report_hook(before);
 }
 
-// Needs a process of its own. Other tests expose native handles, and the work of such streams is
+// Needs a separate process. Other tests expose native handles, and the work of such streams is
 // unknown to heddle.
 TEST_CASE("nothing is told that is not so of programs of fourteen kinds", "[watch]") {
     const ChildResult child =

@@ -68,8 +68,8 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 ///         scale<<<4, 256, 0, native>>>(x.data(), n, 2.0f);
 ///     }, writes(x));
 ///
-/// The work is one operation, as a launch is. Unlike after native_handle(), waits for the stream
-/// are elided afterwards, and the checker knows the operation. reads() and writes() declare its
+/// The work is one operation, as a launch is. Unlike after native_handle(), later waits for the
+/// stream can be elided, and the checker sees the operation. reads() and writes() declare its
 /// arrays and views. The function may call heddle, and may lend this stream again.
 ///
 /// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when

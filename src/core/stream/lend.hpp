@@ -15,11 +15,11 @@ struct OpenLoan {
     StreamRecord& stream;
     const char* call;  ///< the public function
     SourceLocation where;
-    std::uint64_t key = 0;  ///< StreamState::key at the begin: the stream may end during the loan
+    std::uint64_t key = 0;  ///< StreamState::key at the start: the stream may end during the loan
     RecordedLoan recorded = {};
 };
 
-/// Returns the native handle to lend. A capture lends one of its own.
+/// Returns the native handle to lend, which a capture may have replaced.
 inline void* native_of(const OpenLoan& loan) noexcept {
     return loan.recorded.recording != 0 ? loan.recorded.native : loan.stream.native;
 }

@@ -134,7 +134,7 @@ private:
     std::int64_t from_ns_ = 0;
 };
 
-/// Reports the begin and the end of a host wait to observers. A wait that throws has no end. The
+/// Reports the start and the end of a host wait to observers. A wait that throws has no end. The
 /// watch sees the wait while the object lives. Costs one load without observers.
 class HostWait {
 public:

@@ -22,7 +22,8 @@ void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const Sourc
 /// `waiter`. Flushes a batch first. Does not change a capture.
 void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                             WaitReason reason);
-/// Orders `waiter` after a branch of its own fork_join. Has no effect if the branch had no work.
+/// Orders `waiter`, the base of a fork_join, after one of its branches. Has no effect if the branch
+/// had no work.
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);
 /// Adds a wait that heddle needs itself. The stream of `use` may be open, closed or ended, or
 /// belong to another thread. Flushes a batch that records the stream. For a captured stream, waits

@@ -77,7 +77,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 /// The place of a loan's work in a capture.
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
-    std::size_t begin = 0;        ///< the tape's size at the loan's begin
+    std::size_t begin = 0;        ///< the tape's size when the loan began
     void* native = nullptr;       ///< the handle that the capture lends
 };
 /// Call when a loan begins on a recorded stream, once the loan is counted in the stream's flags. A

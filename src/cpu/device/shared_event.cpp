@@ -168,7 +168,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     /// The id of the process whose thread polls the page, or 0. In the child of a fork it is still
     /// the parent's.
     pid_t watcher = 0;
-    bool is_looking = false;  ///< its thread has moved the waiters to a list of its own
+    bool is_looking = false;  ///< its thread has moved the waiters to its own list
 
     Watch* next_watch = nullptr;  ///< in the list of all watches of this process
     Watch* watch_before = nullptr;
@@ -200,7 +200,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         return done;
     }
 
-    /// Completes waiters. Runs on a thread of its own, where no caller would catch an exception.
+    /// Completes waiters. Runs on a separate thread, where no caller would catch an exception.
     void look() noexcept {
         for (bool is_last = false; !is_last;) {
             const std::uint32_t seen = page().changes.load();

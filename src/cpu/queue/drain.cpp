@@ -131,7 +131,7 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
-    // The tasks of a graph have marks of their own.
+    // Each task of a graph has its own mark.
     const WorkMark work(stream_, op.type(), op.where(),
                         &op.type() == &start_type ? WorkMark::Of::none : WorkMark::Of::stream);
     Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;

@@ -47,7 +47,7 @@ public:
     /// Returns the bytes of header, count and closure together, including padding.
     static std::size_t size_for(const OpType& type, std::size_t count) noexcept {
         const std::size_t head = sizeof(Operation) + (count != 1 ? sizeof count : 0);
-        // A closure that needs more alignment than the chunk provides has padding of its own.
+        // A closure that needs more alignment than the chunk provides is padded.
         return head + type.size + (type.align > sizeof(void*) ? type.align : 0);
     }
 
@@ -216,8 +216,9 @@ public:
     }
 
     // Call these with StreamRecord::life held:
-    /// Lends the queue a level until it has done `until` operations (the lower half of the number).
-    /// Returns false if it has that level until then anyway, or has already done these operations.
+    /// Lends the queue a level until it has done `until` operations (the lower 32 bits of the
+    /// number). Returns false if it has that level until then anyway, or has already done these
+    /// operations.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;

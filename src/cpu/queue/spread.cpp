@@ -166,7 +166,8 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // No piece is left, so the kernel leaves the lists before another worker takes it in vain.
+    // No piece is left, so the kernel leaves the lists before another worker takes it
+    // unnecessarily.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

@@ -172,7 +172,7 @@ void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_Ca
     NativeNodes::note(of->node, is_copy ? of->originalNode : nullptr, id);
 }
 
-/// Makes CUPTI deliver its records, on this thread or one of its own.
+/// Makes CUPTI deliver its records, on this thread or one of CUPTI's.
 void CuptiSession::flush(std::uint32_t flag) noexcept {
     (void)api_.flush(flag);
     std::size_t dropped = 0;

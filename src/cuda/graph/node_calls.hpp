@@ -52,8 +52,8 @@ cudaError_t add_node(cudaGraphNode_t& made, cudaGraph_t graph,
 /// Adds nodes to a graph, or to the body of a conditional node.
 class NodeAdder {
 public:
-    /// `keeper`: the graph that owns objects of the nodes: `graph`, or the outermost graph if
-    /// `graph` is a body. `g`: the graph's GPU.
+    /// `keeper`: the graph that owns the nodes' objects: `graph`, or the outermost graph if `graph`
+    /// is a body. `g`: the graph's GPU.
     NodeAdder(cudaGraph_t graph, cudaGraph_t keeper, Gpu& g, const SourceLocation& where) noexcept
         : graph_(graph), keeper_(keeper), gpu_(&g), named_(&g), where_(&where) {}
     /// Returns an adder whose errors name `g`.

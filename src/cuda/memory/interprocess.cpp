@@ -75,7 +75,7 @@ void keep(std::list<SharedMemory>& one) noexcept {
 }
 
 /// Rounds up to whole blocks of 2 MiB, which CUDA shares as a whole (programming guide,
-/// interprocess communication). Each array has blocks of its own.
+/// interprocess communication). Arrays do not share blocks.
 std::size_t whole_blocks(std::size_t bytes) {
     constexpr std::size_t block = std::size_t{2} << 20;
     return (bytes + block - 1) / block * block;

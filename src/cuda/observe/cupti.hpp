@@ -1,6 +1,7 @@
-// Times of CUDA devices by CUPTI, NVIDIA's library for profilers: start and end times measured by
-// the device, including those of graph nodes. The library is loaded when a recording requests it.
-// Implemented in src/cuda/cupti, or in src/cuda/no_cupti in a build without CUPTI's headers.
+// Obtains start and end times of work on CUDA devices from CUPTI, NVIDIA's library for profilers.
+// The device measures these times, also for graph nodes. The library is loaded when a recording
+// requests it. Implemented in src/cuda/cupti, or in src/cuda/no_cupti in a build without CUPTI's
+// headers.
 #pragma once
 
 #include <atomic>
