@@ -88,7 +88,7 @@ Event wrap_event(const E& event, Device device, Where where = {}) {
 
 #if CCCL_VERSION >= 3001000 || defined(LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE)
 /// Provides heddle's memory of one GPU as a memory resource of CCCL and RMM, for containers that
-/// take a cuda::mr::resource_ref. (CCCL 3.0 has those only where
+/// take a cuda::mr::resource_ref. (CCCL 3.0 has those only if
 /// LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE is defined.)
 ///
 ///     heddle::MemoryResource memory{Device("cuda:0")};

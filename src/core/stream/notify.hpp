@@ -117,7 +117,7 @@ private:
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
 
-/// Reports to observers that a host function begins on this thread. Its destructor reports the
+/// Reports to observers that a host function begins on this thread. The destructor reports the
 /// run's times. Work that the thread enqueues meanwhile is attributed to that function. Has no
 /// effect if `id`, from function_id(), is 0.
 class HostFunctionRun {

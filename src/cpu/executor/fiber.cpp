@@ -73,7 +73,8 @@ void* blank = nullptr;         // ThreadSanitizer's fiber that creates new fiber
 void* frees = nullptr;         // ThreadSanitizer's fiber that frees blocks
 
 /// Returns ThreadSanitizer's fiber that creates other fibers and their threads. Those are ordered
-/// after their creator, so the creator is ordered after almost nothing. Call with the lock held.
+/// after their creator, so the creator must be ordered after almost nothing. Call with the lock
+/// held.
 void* creator() noexcept {
     if (blank == nullptr) blank = create_fiber(0);
     return blank;

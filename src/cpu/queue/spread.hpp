@@ -24,7 +24,7 @@ struct IndexCost {
 ///
 /// The indices are split into one range per worker, and each range into pieces. A thread starts
 /// with the range of the core it runs on: successive kernels over the same memory then find it in
-/// that core's cache. Next it takes ranges that no thread has begun, and last it helps with the
+/// that core's cache. Then it takes ranges that no thread has begun, and finally it helps with the
 /// remaining pieces of the others.
 class Spread final : public Runnable {
 public:
