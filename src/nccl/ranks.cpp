@@ -237,15 +237,15 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Lends a captured stream to NCCL. The work becomes one node, with its arrays, which the graph
-/// must keep alive.
+/// Lends a captured stream to NCCL. The work becomes one node, and the graph keeps its arrays
+/// alive.
 class CapturedShare {
 public:
     CapturedShare(StreamRecord& stream, const RankCall& call)
         : loan_{stream, call.call, call.where} {
         open_loan(loan_);
     }
-    /// Without end(), the share was not enqueued as a whole. Its group has failed.
+    /// Without end(), the group has failed, and the share may have been enqueued in part.
     ~CapturedShare() {
         if (has_ended_) return;
         try {
@@ -292,7 +292,8 @@ CommunicatorId nccl_id(const SourceLocation& where) {
 namespace {
 
 /// Lets the ranks of one process access each other's arrays, because NCCL may read and write them
-/// directly. The later rank enables access in both directions, before both can have joined.
+/// directly. The later of two ranks enables access in both directions before it joins the
+/// communicator.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static constinit std::mutex mutex;
     static constinit MadeOnce<std::vector<Device>> all;
@@ -364,7 +365,7 @@ ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t c
         thrown = std::current_exception();
     }
     try {
-        // Needed even after a failure, because the thread's group would stay open.
+        // Needed even after a failure: otherwise the thread's group would stay open.
         const ncclResult_t end = f.group_end();
         if (code == ncclSuccess) code = end;
     } catch (...) {
@@ -385,7 +386,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
-    // One of the two for each share.
+    // Each share has one of the two.
     std::array<std::optional<Submission>, max_ranks> submissions;
     std::array<std::optional<CapturedShare>, max_ranks> captured;
     for (std::size_t i = 0; i < count; ++i) {

@@ -44,7 +44,8 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
         if (is_open) {
             try {
                 r->collect_external(r->participant(stream), where);
-                // heddle's own calls during the loan have collected the work before them.
+                // The tape may have grown earlier, because heddle's own calls during the loan
+                // collect the native work before them.
                 if (r->tape->size() > loan.begin)
                     for (const MemoryArgument& one : memory)
                         if (one.block != nullptr) r->use(stream, *one.block, one.writes);

@@ -55,7 +55,8 @@ bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory) {
 void open_loan(OpenLoan& loan) {
     StreamRecord& stream = loan.stream;
     loan.key = stream.key.load(std::memory_order_relaxed);
-    // Sequentially consistent, like the flags of recorders: of two threads, one sees the other.
+    // Sequentially consistent, like the flags of recorders: of a loan and a recorder that begin at
+    // the same time, one sees the other.
     if ((stream.flags.fetch_add(stream_flag::one_loan) & stream_flag::recording) != 0) [[unlikely]]
         begin_recorded(loan);
 }
@@ -67,7 +68,7 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
 
 bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
-    // The stream may have ended: then the flags and submissions may be another one's.
+    // If the stream has ended, the flags and submissions may belong to another stream.
     if (stream.key.load(std::memory_order_relaxed) != loan.key || stream.has(stream_flag::dead))
         [[unlikely]]
         return false;

@@ -18,11 +18,12 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
 /// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
 /// while a capture or batch records either. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// Like order_after_enqueued(), for a wait that the user requested, where other threads may record
+/// Like order_after_enqueued(), for a wait that the user requested. Other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.
 void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                             WaitReason reason);
-/// Orders `waiter` after a branch of its own fork_join. Has no effect if the branch had no work.
+/// Orders `waiter`, the base of a fork_join, after one of its branches. Has no effect if the branch
+/// had no work.
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);
 /// Adds a wait that heddle needs itself. The stream of `use` may be open, closed or ended, or
 /// belong to another thread. Flushes a batch that records the stream. For a captured stream, waits

@@ -17,8 +17,8 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
-// Functions whose plain names have other parameters in CUDA 12, which spells those of CUDA 13 like
-// this. heddle calls only the first two now.
+// In CUDA 12, the plain names of these functions have other parameters. The suffixes select the
+// parameters of CUDA 13. heddle calls only the first two now.
 #if CUDART_VERSION < 13000
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2

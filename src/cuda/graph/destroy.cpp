@@ -34,10 +34,10 @@ bool is_done(Doomed& one) noexcept try {
 }
 
 /// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
-/// while a launch of it runs. heddle does not do that: random programs that did crashed and
-/// computed wrong results under load (driver 580).
+/// while a launch of it runs. heddle does not do so: under load, random programs then crashed or
+/// computed wrong results (driver 580).
 ///
-/// Returns false if it has to be done later.
+/// Returns false if the caller has to try again later.
 bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;

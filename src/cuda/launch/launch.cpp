@@ -134,7 +134,8 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
-/// Returns the most blocks of such a launch that the device can hold at once.
+/// Returns the largest number of blocks of such a launch that can be resident on the device at
+/// once.
 std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
                          std::size_t shared_bytes, const LaunchOptions& options,
                          const SourceLocation& where) {

@@ -105,8 +105,8 @@ void Ends::release() noexcept {
     all_.clear();
 }
 
-/// Waits for work on streams outside heddle too. Does nothing while a capture is open, which the
-/// native call would invalidate.
+/// Waits for work on streams outside heddle too. Has no effect while a capture is open, because the
+/// native call would invalidate the capture.
 void wait_for_all(Gpu& g, const SourceLocation& where) {
     const cudaEvent_t event = take_event(g, where);
     CUresult code = CUDA_SUCCESS;
@@ -122,7 +122,7 @@ void wait_for_all(Gpu& g, const SourceLocation& where) {
         code = api.cuEventSynchronize(event);
     }
     give_event(g, event);
-    // A capture outside heddle. heddle's own streams are done, as promised.
+    // A stream outside heddle is being captured. heddle's own streams are done, as promised.
     if (is_capture_error(as_runtime(code))) return;
     if (is_sticky(as_runtime(code))) mark_lost(g.index, as_runtime(code), call, nullptr, where);
     else check(code, call, g.index, where);

@@ -1,5 +1,5 @@
 // External work: native work that code outside heddle enqueues while heddle captures a stream. A
-// native capture records it from one call of heddle's to the next.
+// native capture records it between two calls to heddle.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -121,7 +121,8 @@ public:
     }
 
 private:
-    /// Returns whether the stream has ended, and its own capture with it.
+    /// Returns whether the capture was on the handle of a stream that has ended. The capture has
+    /// then ended too.
     bool is_closed() const noexcept {
         return is_held_ &&
                (stream_.id.load(std::memory_order_relaxed) != id_ || stream_.native == nullptr);
@@ -140,7 +141,8 @@ private:
         is_open_ = true;
         open_captures.fetch_add(1, std::memory_order_relaxed);
     }
-    /// Returns whether the capture has ended: another thread cannot end it in every mode.
+    /// Ends the capture and discards its work. Returns false if this thread cannot end it: unless
+    /// the mode is relaxed, only the thread that began the capture can.
     bool drop() noexcept {
         note_ended();
         if (is_closed()) return true;

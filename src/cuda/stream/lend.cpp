@@ -20,7 +20,7 @@ namespace detail {
 
 namespace {
 
-/// Begins a loan as begin_lend() does. Throws UsageError where no handle can be lent.
+/// Begins a loan as begin_lend() does. Throws UsageError if no handle can be lent.
 bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     check_usable(stream, loan.call, loan.where);
@@ -33,7 +33,8 @@ bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
                     "a host function cannot enqueue on a CUDA stream: enqueue the work on the "
                     "stream behind the host function");
     cu::refuse_forked(loan.call, loan.where);
-    // A native capture refuses the question for the stream's id; a later loan asks it.
+    // CUDA refuses a query of the stream's id during a native capture. A later loan then queries
+    // it.
     if (!stream.has(stream_flag::lent) && cu::capture_of(stream) == 0) [[unlikely]] {
         cu::remember_handle(stream, loan.where);
         stream.set(stream_flag::lent);
