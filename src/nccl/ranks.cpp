@@ -243,7 +243,9 @@ class CapturedShare {
 public:
     CapturedShare(StreamRecord& stream, const RankCall& call)
         : loan_{stream, call.call, call.where} {
-        open_loan(loan_);
+        if (call.sends) add(call.send, call.element, false);
+        if (call.receives) add(call.receive, call.element, true);
+        open_loan(loan_, memory());
     }
     /// Without end(), the group has failed, and the share may have been enqueued in part.
     ~CapturedShare() {
@@ -259,20 +261,25 @@ public:
 
     bool is_recorded() const noexcept { return loan_.recorded.recording != 0; }
     void* native() const noexcept { return native_of(loan_); }
-    void end(const RankCall& call) {
-        MemoryArgument memory[2];
-        std::size_t used = 0;
-        if (call.sends) memory[used++].block = call.send.owner;
-        if (call.receives) {
-            memory[used].block = call.receive.owner;
-            memory[used++].writes = true;
-        }
+    void end() {
         has_ended_ = true;
-        (void)close_loan(loan_, {memory, used});
+        (void)close_loan(loan_, memory());
     }
 
 private:
+    void add(const Part& part, std::size_t element, bool writes) noexcept {
+        MemoryArgument& one = memory_[used_++];
+        one.data = part.data;
+        one.bytes = part.size * element;
+        one.element = static_cast<std::uint32_t>(element);
+        one.block = part.owner;
+        one.writes = writes;
+    }
+    std::span<const MemoryArgument> memory() const noexcept { return {memory_.data(), used_}; }
+
     OpenLoan loan_;
+    std::array<MemoryArgument, 2> memory_;
+    std::size_t used_ = 0;
     bool has_ended_ = false;
 };
 }  // namespace
@@ -413,7 +420,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& record = record_of(shares[i].stream);
         const bool is_recorded = captured[i] && captured[i]->is_recorded();
-        if (captured[i]) captured[i]->end(shares[i].call);
+        if (captured[i]) captured[i]->end();
         else submissions[i]->count();
         if (!is_recorded) cu::time_end(record);
         if (is_noted()) tell_share(shares[i], number, is_recorded);

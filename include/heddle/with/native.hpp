@@ -143,7 +143,7 @@ private:
     detail::StreamState* state_ = nullptr;
     const char* call_ = "";
     SourceLocation where_;
-    std::uint64_t key_ = 0, recording_ = 0;
+    std::uint64_t key_ = 0, recording_ = 0, loan_ = 0;
     std::size_t recorded_from_ = 0;
     /// The memory, if a capture or an observer will need it.
     std::vector<detail::MemoryArgument> memory_;

@@ -14,6 +14,7 @@ bool is_body(const Recorder::Participant& one) noexcept {
 }  // namespace
 
 RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 std::span<const MemoryArgument> memory,
                                  const SourceLocation& where) {
     const Recorded r(stream);
     if (!r) return {};
@@ -30,7 +31,11 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
     if (one.held == nullptr && one.lent == nullptr)
         one.lent = stream.backend->capture_foreign(stream, false, r->capture_mode(), where);
     const ForeignCapture* const capture = one.held != nullptr ? one.held.get() : one.lent.get();
-    return {r->id.load(std::memory_order_relaxed), r->tape->size(),
+    const std::uint64_t number = ++one.loans;
+    if (is_observed())
+        for (const MemoryArgument& argument : memory)
+            if (argument.data != nullptr) one.lent_memory.push_back({number, argument});
+    return {r->id.load(std::memory_order_relaxed), number, r->tape->size(),
             capture != nullptr ? capture->native() : stream.native};
 }
 
@@ -53,6 +58,9 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                 failure = std::current_exception();
             }
         }
+        if (is_open)
+            std::erase_if(r->participant(stream).lent_memory,
+                          [&](const auto& one) { return one.loan == loan.number; });
         const std::uint32_t left =
             stream.flags.fetch_sub(stream_flag::one_loan) - stream_flag::one_loan;
         if (is_open && (left & stream_flag::lending) == 0) r->participant(stream).lent.reset();

@@ -58,8 +58,13 @@ void Recorder::collect_external(Participant& one, const SourceLocation& where) {
         if (graph == nullptr) continue;
         auto node = std::make_shared<NodeData>();
         node->foreign = std::move(graph);
-        add(*one.stream, NodeKind::other, where,
-            [&](std::uint32_t) { tape->set_node(std::move(node)); });
+        std::vector<MemoryArgument> memory;
+        if (capture == one.lent.get())
+            for (const LentMemory& lent : one.lent_memory) memory.push_back(lent.memory);
+        add(*one.stream, NodeKind::other, where, [&](std::uint32_t) {
+            if (!memory.empty()) tape->set_accesses(memory);
+            tape->set_node(std::move(node));
+        });
         one.own = -1;
     }
 }

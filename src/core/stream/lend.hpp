@@ -40,7 +40,7 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 
 /// Like begin_lend() and end_lend(), but without admission and reports. For work that is admitted
 /// and reported elsewhere (NCCL's collectives).
-void open_loan(OpenLoan& loan);
+void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory);
 /// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
 bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 

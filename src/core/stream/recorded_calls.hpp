@@ -77,6 +77,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 /// The place of a loan's work in a capture.
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
+    std::uint64_t number = 0;     ///< among the loans of the stream in this capture
     std::size_t begin = 0;        ///< the tape's size when the loan began
     void* native = nullptr;       ///< the handle that the capture lends
 };
@@ -85,6 +86,7 @@ struct RecordedLoan {
 /// first stream stays, and enqueues all its work until the loan ends). Throws UsageError if the
 /// capture refuses native work.
 RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 std::span<const MemoryArgument> memory,
                                  const SourceLocation& where);
 /// Ends a recorded loan: removes it from the stream's flags, and records the native work since
 /// begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot be

@@ -91,6 +91,7 @@ void BorrowedStream::begin(StreamRef stream, std::span<const MemoryArgument> mem
     where_ = where;
     key_ = loan.key;
     recording_ = loan.recorded.recording;
+    loan_ = loan.recorded.number;
     recorded_from_ = loan.recorded.begin;
     state_ = &loan.stream;
     try {
@@ -110,7 +111,8 @@ void BorrowedStream::end(cudaError_t code) noexcept {
     StreamRecord& stream = record_of(*state_);
     try {
         const CallMark mark(call_, where_);
-        const OpenLoan loan{stream, call_, where_, key_, {recording_, recorded_from_, native_}};
+        const OpenLoan loan{
+            stream, call_, where_, key_, {recording_, loan_, recorded_from_, native_}};
         end_native(loan, memory_);
     } catch (...) {
         report(std::current_exception());
