@@ -552,8 +552,9 @@ private:
         try {
             answer.elements = ask();
             answer.may_give = true;
-        } catch (const WorkFailed&) {
+        } catch (const WorkFailed& error) {
             answer.may_throw = true;
+            answer.thrown = error.what();
         }
         outcome_.answers.push_back(std::move(answer));
     }
