@@ -44,7 +44,8 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
     if (!is_done(*one)) return false;
     for (NativeNode& node : one->native.nodes) node.event = {};
     one->native.replaced.clear();
-    if (one->native.has_conditions && one->native.exec != nullptr) keep_spare(std::move(one));
+    const bool may_wait = one->native.has_conditions || one->native.has_children;
+    if (may_wait && one->native.exec != nullptr) keep_spare(std::move(one));
     else destroy_now(std::move(one));
     return true;
 }

@@ -98,6 +98,7 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {
         const auto child = static_cast<cudaGraph_t>(node.foreign.get());
+        has_children = true;
         one.native = adder.add(before.nodes, NodeParameters::child_graph(child),
                                "cudaGraphAddNode (child graph)");
     } else if (node.event != nullptr) {

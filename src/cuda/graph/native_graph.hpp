@@ -65,6 +65,7 @@ struct NativeGraph {
     /// no graph can.
     std::uint64_t shape = 0;
     bool has_conditions = false;
+    bool has_children = false;  ///< native child graphs
     /// Whether another graph may reuse the executable: no native node was ever disabled, and no
     /// launch failed.
     bool is_reusable = true;
