@@ -3,7 +3,7 @@
 
 include(FetchContent)
 
-# Marks targets that were downloaded as other people's: their headers give no warnings. (SYSTEM as
+# Marks targets that were downloaded as other people's: their headers cause no warnings. (SYSTEM as
 # an argument of FetchContent_Declare does the same, but CMake 3.25 takes it for a part of the
 # hash.)
 macro(heddle_foreign)
@@ -16,7 +16,7 @@ endmacro()
 
 # Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11,
 # heddle_xxhash, OpenSSL::Crypto. The last is never downloaded: without it, its target is missing.
-# A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
+# A macro, because find_package leaves variables that its caller needs (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
         set(FMT_INSTALL OFF)

@@ -241,7 +241,7 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The order declared the read on the stream `given`, so another stream must wait.
+                // The order declared the read on its own stream, so another stream must wait.
                 if (stream != given) given.wait_stream(stream);
             });
             break;

@@ -39,7 +39,7 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 /// different devices.
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
 
-/// Notes in the event that it was recorded on `stream`, whose submission count was `given`.
+/// Notes in the event that it was recorded on `stream`, with the stream's submission count then.
 /// `capture`: the capture it was recorded in, or 0. `countable`: see EventState.
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
                  std::uint64_t capture, bool countable);

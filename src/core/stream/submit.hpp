@@ -64,7 +64,7 @@ template <class Name>
 Operation(OpKind, const char*, Name, const SourceLocation&, std::size_t) -> Operation<Name>;
 
 /// Reports a recorded or enqueued operation to observers if there are any, otherwise to the watch
-/// if there is one. `describe(op, tell)` completes the description, and calls tell() while the
+/// if there is one. `describe(op, f)` completes the description, and calls f() while the
 /// description's references are valid. Reports exceptions of describe().
 template <class Name, class Describe>
 [[gnu::cold, gnu::noinline]] void tell(StreamState& stream, const Operation<Name>& operation,
@@ -97,7 +97,7 @@ enum class Telling : bool { asked, nobody };
 /// Submits an operation whose arguments have been checked. Drops it if the stream has failed.
 /// `uses`: as for admit(). `record()` records it if a capture or batch records the stream, and
 /// returns whether it did; otherwise `enqueue()` enqueues it. Both may block. If one throws,
-/// nothing is reported. `describe`: see tell().
+/// nothing is reported. `describe`: as in the function above.
 template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
           class Describe>
 [[gnu::always_inline]] inline Submitted submit(StreamState& stream,
