@@ -1,4 +1,4 @@
-// What streams gain, and the cost of waits between devices of different kinds:
+// The gain of streams, and the cost of waits between devices of different kinds:
 //   - small kernels on one stream, and on many by fork_join_n and fork_join_each;
 //   - an urgent kernel during a flood of other work, with and without a priority;
 //   - launches by 1 to 16 threads at once;

@@ -80,13 +80,13 @@ public:
         Array<float> x = pinned<float>(size), y = pinned<float>(size);
         for (std::size_t i = 0; i < size; ++i) x[i] = y[i] = 1;
         const bench::Batches loops{.calls = 100, .pairs = 2000, .seconds = 0.5};
-        compare_loops("1000 x[i], read", repeat([&] { keep(bench::told::sum_by_index(x)); }),
-                      repeat([&] { keep(bench::untold::sum_by_index(x)); }), loops);
-        compare_loops("1000 x[i] += y[i]", repeat([&] { bench::told::add_by_index(x, y); }),
-                      repeat([&] { bench::untold::add_by_index(x, y); }), loops);
+        compare_loops("1000 x[i], read", repeat([&] { keep(bench::reported::sum_by_index(x)); }),
+                      repeat([&] { keep(bench::unreported::sum_by_index(x)); }), loops);
+        compare_loops("1000 x[i] += y[i]", repeat([&] { bench::reported::add_by_index(x, y); }),
+                      repeat([&] { bench::unreported::add_by_index(x, y); }), loops);
         compare_loops("a loop over 1000 elements",
-                      repeat([&] { keep(bench::told::sum_by_range(x)); }),
-                      repeat([&] { keep(bench::untold::sum_by_range(x)); }), loops);
+                      repeat([&] { keep(bench::reported::sum_by_range(x)); }),
+                      repeat([&] { keep(bench::unreported::sum_by_range(x)); }), loops);
     }
 
     /// Adds the costs of both clocks for a CUDA device: timing events, and CUPTI if it can be used.

@@ -1,4 +1,4 @@
-// What a pipeline gains. An overlapped Pipeline (copy in, work, copy out) is compared with:
+// The gain of a pipeline. An overlapped Pipeline (copy in, work, copy out) is compared with:
 //   - the slowest of the three stages alone, or both copies at once: the ratio is the share of its
 //     rate that the pipeline reaches;
 //   - the same stages, one after the other on one stream;

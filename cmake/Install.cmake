@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(heddle_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
-# A library under ThreadSanitizer goes beside another one, as the component `tsan`.
+# A library under ThreadSanitizer is installed beside another one, as the component `tsan`.
 set(heddle_is_tsan FALSE)
 if("thread" IN_LIST HEDDLE_SANITIZE)
     set(heddle_is_tsan TRUE)
@@ -35,8 +35,8 @@ if(heddle_type STREQUAL "SHARED_LIBRARY")
         RENAME "$<TARGET_FILE_NAME:heddle>-gdb.py")
 endif()
 
-# The static CUDA runtime goes with the library, for projects on machines without a toolkit (NVIDIA
-# lists it among the files that may be redistributed).
+# The static CUDA runtime is installed with the library, for projects on machines without a toolkit
+# (NVIDIA lists it among the files that may be redistributed).
 set(heddle_cudart_dir "${CMAKE_INSTALL_LIBDIR}/heddle")
 set(heddle_cuda_version "")
 if(HEDDLE_WITH_CUDA)

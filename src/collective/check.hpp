@@ -15,9 +15,9 @@ namespace heddle::detail {
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where);
 
 /// Throws UsageError if a part is null, freed, or not in memory of `device`. An empty part is
-/// always valid. The message names the part by `what`. If the part has no owner but is in an array,
-/// sets its owner.
-void check_memory(Part& part, std::size_t element, Device device, const std::string& what,
+/// always valid. `name` is the part's name in messages. If the part has no owner but is
+/// in an array, sets its owner.
+void check_memory(Part& part, std::size_t element, Device device, const std::string& name,
                   const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

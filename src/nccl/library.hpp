@@ -1,4 +1,4 @@
-// NCCL, loaded at run time. So a program that does not use NCCL also runs where it is missing.
+// NCCL, loaded at run time, so that a program that does not use NCCL runs without it.
 #pragma once
 
 #include <string>

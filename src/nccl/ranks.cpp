@@ -237,15 +237,17 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Lends a captured stream to NCCL. The work becomes one node, with its arrays, which the graph
-/// must keep alive.
+/// Lends a captured stream to NCCL. The work becomes one node, and the graph keeps its arrays
+/// alive.
 class CapturedShare {
 public:
     CapturedShare(StreamRecord& stream, const RankCall& call)
         : loan_{stream, call.call, call.where} {
-        open_loan(loan_);
+        if (call.sends) add(call.send, call.element, false);
+        if (call.receives) add(call.receive, call.element, true);
+        open_loan(loan_, memory());
     }
-    /// Without end(), the share was not enqueued as a whole. Its group has failed.
+    /// Without end(), the group has failed, and the share may have been enqueued in part.
     ~CapturedShare() {
         if (has_ended_) return;
         try {
@@ -258,20 +260,26 @@ public:
     CapturedShare& operator=(const CapturedShare&) = delete;
 
     bool is_recorded() const noexcept { return loan_.recorded.recording != 0; }
-    void end(const RankCall& call) {
-        MemoryArgument memory[2];
-        std::size_t used = 0;
-        if (call.sends) memory[used++].block = call.send.owner;
-        if (call.receives) {
-            memory[used].block = call.receive.owner;
-            memory[used++].writes = true;
-        }
+    void* native() const noexcept { return native_of(loan_); }
+    void end() {
         has_ended_ = true;
-        (void)close_loan(loan_, {memory, used});
+        (void)close_loan(loan_, memory());
     }
 
 private:
+    void add(const Part& part, std::size_t element, bool writes) noexcept {
+        MemoryArgument& one = memory_[used_++];
+        one.data = part.data;
+        one.bytes = part.size * element;
+        one.element = static_cast<std::uint32_t>(element);
+        one.block = part.owner;
+        one.writes = writes;
+    }
+    std::span<const MemoryArgument> memory() const noexcept { return {memory_.data(), used_}; }
+
     OpenLoan loan_;
+    std::array<MemoryArgument, 2> memory_;
+    std::size_t used_ = 0;
     bool has_ended_ = false;
 };
 }  // namespace
@@ -291,7 +299,8 @@ CommunicatorId nccl_id(const SourceLocation& where) {
 namespace {
 
 /// Lets the ranks of one process access each other's arrays, because NCCL may read and write them
-/// directly. The later rank enables access in both directions, before both can have joined.
+/// directly. The later of two ranks enables access in both directions before it joins the
+/// communicator.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static constinit std::mutex mutex;
     static constinit MadeOnce<std::vector<Device>> all;
@@ -363,7 +372,7 @@ ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t c
         thrown = std::current_exception();
     }
     try {
-        // Needed even after a failure, because the thread's group would stay open.
+        // Needed even after a failure: otherwise the thread's group would stay open.
         const ncclResult_t end = f.group_end();
         if (code == ncclSuccess) code = end;
     } catch (...) {
@@ -384,7 +393,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
-    // One of the two for each share.
+    // Each share has one of the two.
     std::array<std::optional<Submission>, max_ranks> submissions;
     std::array<std::optional<CapturedShare>, max_ranks> captured;
     for (std::size_t i = 0; i < count; ++i) {
@@ -393,7 +402,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         if (is_captured(record_of(state))) captured[i].emplace(record_of(state), share.call);
         else submissions[i].emplace(record_of(state), where);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        streams[i] = static_cast<cudaStream_t>(state.native);
+        streams[i] = static_cast<cudaStream_t>(captured[i] ? captured[i]->native() : state.native);
         if (share.call.sends) note_use(share.call.send.owner, state, false);
         if (share.call.receives) note_use(share.call.receive.owner, state);
     }
@@ -411,7 +420,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& record = record_of(shares[i].stream);
         const bool is_recorded = captured[i] && captured[i]->is_recorded();
-        if (captured[i]) captured[i]->end(shares[i].call);
+        if (captured[i]) captured[i]->end();
         else submissions[i]->count();
         if (!is_recorded) cu::time_end(record);
         if (is_noted()) tell_share(shares[i], number, is_recorded);

@@ -68,11 +68,10 @@ class NoCuda final : public Backend {
     std::size_t pool_release_threshold(int, const SourceLocation&) override { none(); }
     void set_pool_release_threshold(int, std::size_t, const SourceLocation&) override { none(); }
     void trim_pool(int, std::size_t, const SourceLocation&) override { none(); }
-    void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
-    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {
+    std::unique_ptr<ForeignCapture> capture_foreign(StreamRecord&, bool, CaptureMode,
+                                                    const SourceLocation&) override {
         none();
     }
-    void drop_foreign(StreamRecord&) noexcept override {}
     Allocated allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
     void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }

@@ -20,8 +20,8 @@ struct Kept {
     Batch batch{BatchOptions{.on_cpu = true}};
 
     Kept() { gate.hold(s); }
-    /// Leases the stream, lets it wait for the batch's first stream, and enqueues the note `what`
-    /// on it. Returns the id of the stream.
+    /// Leases the stream, lets it wait for the batch's first stream, and enqueues a note with this
+    /// text on it. Returns the id of the stream.
     std::uint64_t use(const std::string& what) {
         const StreamPool::Lease lease = pool.lease();
         lease.wait_stream(s);

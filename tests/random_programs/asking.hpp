@@ -9,7 +9,7 @@
 
 namespace heddle_test::programs {
 
-/// Which streams' failures a way to read throws.
+/// The streams whose failures a way to read throws.
 enum class Hears : std::uint8_t {
     users,       ///< of all users of `x`; the current stream `s` is new
     stream,      ///< only of `s`, which becomes a user of `x`

@@ -188,7 +188,8 @@ private:
         case Call::outside: enqueue_outside(s, outside_); break;
         case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
         case Call::thread:
-            // The order of the other thread waits for this order's work, as for work outside.
+            // The other thread's order waits for this order's work in the same way as for outside
+            // work.
             std::thread([&] {
                 order_by_data theirs(test_device(), program_.options);
                 launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
@@ -221,7 +222,7 @@ private:
     }
 
     MixAt at(const Statement& s) {
-        // (Does not call data() of the arrays, which would declare a use by the host to the check.)
+        // Avoids data() of the arrays, which would declare a use by the host to the checker.
         return {arrays_[s.from].view().data(), arrays_[s.to].view().data(), s.a, s.b, s.slow};
     }
 
@@ -240,7 +241,7 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The order declared the read on the stream `given`, so another stream must wait.
+                // The order declared the read on its own stream, so another stream must wait.
                 if (stream != given) given.wait_stream(stream);
             });
             break;

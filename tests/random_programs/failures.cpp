@@ -1,8 +1,8 @@
 // Computes the expected results of programs whose work fails, statement after statement. Each
 // stream may have a failure, and each array may have failures of its users. Eager code on CPU
-// devices and batches behave so. On CUDA devices, work after a failed host function may run. If one
-// fails in a batch there, all connected streams fail (guide, chapter 11). So if work was dropped,
-// the arrays that it should have written may have a failure or any value.
+// devices and batches behave in this way. On CUDA devices, work after a failed host function may
+// run. If one fails in a batch there, all connected streams fail (guide, chapter 11). So if work
+// was dropped, the arrays that it should have written may have a failure or any value.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -23,7 +23,7 @@ struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// Whether it may not be a user: a batch's root, or a branch's base, may count instead.
+    /// Whether it may or may not count as a user: a batch's root and the base of a branch may.
     bool may_be_none = false;
     Failed left = 0;
     /// Its stream may be reused, and then fail, because it was a branch or a lease.

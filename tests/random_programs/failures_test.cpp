@@ -38,7 +38,7 @@ struct Quiet {
     ~Quiet() { set_report_hook(before); }
 };
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
+/// Shrinks the program for at most 20 seconds. Returns its error.
 std::string report(const Program& program, Mode mode, const std::string& why) {
     std::cerr << title(program.seed, mode) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
@@ -57,7 +57,7 @@ std::string report(const Program& program, Mode mode, const std::string& why) {
     return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
 }
 
-/// Counts its notifications about operations.
+/// Counts the notifications about operations.
 class Counter final : public Observer {
 public:
     Counter() { add_observer(*this, {.times = true, .host_functions = true}); }

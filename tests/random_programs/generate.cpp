@@ -290,8 +290,8 @@ private:
         out.push_back(std::move(w));
     }
 
-    /// If a buffer is about to be overwritten or freed, first mixes it into one that stays. So the
-    /// result shows an earlier race. Is skipped at random. Returns false if the caller must stop.
+    /// Mixes a buffer that is about to be overwritten or freed into one that stays, so that the
+    /// result shows an earlier race. Sometimes omits this. Returns false if the caller must stop.
     bool keep_trace(Block& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
@@ -624,7 +624,8 @@ private:
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
                 s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // The condition depends on one or two bits of the number, so all of it is kept elsewhere.
+        // The condition depends on only one or two bits of the number, so the whole number is mixed
+        // into another buffer.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -830,8 +831,9 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0;
-    /// Whether each temporary stream waits for another one first, and another waits for it at its
-    /// end. Needed for several rounds: the barrier between them only covers streams that persist.
+    /// Whether each temporary stream first waits for another stream, and another stream waits for
+    /// its end. Needed for several rounds: the barrier between them only covers streams that
+    /// persist.
     bool joins_ = false;
     int budget_ = 0;
 };

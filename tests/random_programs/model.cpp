@@ -94,7 +94,7 @@ void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 // complete, too.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
-        // If work did not run, it is not waited for. Then earlier work of its stream is not either.
+        // heddle does not wait for work that did not run, nor for earlier work of its stream.
         if (p.in_body && strictness_ == Strictness::promised) return;
         host_.know(p);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));

@@ -15,9 +15,9 @@ namespace {
 
 std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode nodes"; }
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
+/// Shrinks the program for at most 20 seconds. Returns its error.
 std::string report(const Program& program, const std::string& why) {
-    // Prints it at once, because the process may crash while the program is being shrunk.
+    // Prints it immediately, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;

@@ -53,7 +53,7 @@ enum class What : std::uint8_t {
     wait_stream,  ///< `stream` waits for `other`
     record,       ///< records `event` on `stream`
     wait_event,   ///< `stream` waits for `event`
-    mark,         ///< `stream` waits for a new event of `other`, which is destroyed at once
+    mark,         ///< `stream` waits for a new event of `other`, which is destroyed immediately
     set_current,  ///< set_stream(stream); it waits for the previous stream
     /// A copy between devices without a named stream. It runs on the destination's current stream,
     /// or on the source's if only the source is on CUDA. It is ordered with both.
@@ -63,7 +63,7 @@ enum class What : std::uint8_t {
     fork,       ///< a fork_join; each body is a branch on one of `streams`
     temporary,  ///< a stream that exists while the body runs
     local,      ///< an array that exists while the body runs
-    thread,     ///< runs the body on another thread, which is joined at once
+    thread,     ///< runs the body on another thread, which is joined immediately
     condition,  ///< to = from % 2, then runs body 0 or 1
     loop,       ///< to = from % 4; then runs body 0 `to` times
     graph,      ///< launches Program::graphs[event]
@@ -75,7 +75,7 @@ enum class What : std::uint8_t {
     wait_here_event,  ///< waits for `event`
     wait_here_all,    ///< waits for the device of `stream`
     look,             ///< to_host(from), which names no stream
-    /// to = numbers made from b, copied from pageable memory that is overwritten at once.
+    /// to = numbers made from b, copied from pageable memory that is overwritten immediately.
     upload,
     download,  ///< copies `from` into pageable memory
     /// to = from. One of the two is a pageable array that streams may still use.
@@ -160,7 +160,7 @@ struct Program {
     std::vector<int> current;  ///< by device: its current stream at the beginning
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
-    int statements = 0;  ///< how many ids are in use
+    int statements = 0;  ///< number of ids in use
     bool mixed = false;  ///< whether CPU streams take part, in addition to CUDA streams
     /// Whether work may fail. Then the result includes which streams are poisoned (failures.cpp).
     bool fails = false;

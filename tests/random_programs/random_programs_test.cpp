@@ -1,4 +1,4 @@
-// Random programs, whose results must be those of their statements, run one after the other. They
+// Random programs. Their results must be those of their statements run one after the other. They
 // must not depend on the mode, or on other threads that query and wait meanwhile.
 //
 // HEDDLE_RANDOM_SECONDS  time for all of these tests together, in seconds (10)
@@ -52,9 +52,9 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
+/// Shrinks the program for at most 20 seconds. Returns its error.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
-    // Prints it at once, because the process may crash while the program is being shrunk.
+    // Prints it immediately, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;

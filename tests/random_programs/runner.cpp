@@ -176,8 +176,8 @@ private:
         else enqueue_work(s, stream, round);
     }
 
-    /// Enqueues work on a lent stream: natively if it is not captured or its device captures native
-    /// work, and it is not for the host of a CUDA stream.
+    /// Enqueues work on a lent stream, natively if possible. Not natively: captured work of CPU
+    /// streams, and host functions of CUDA streams.
     void lend_for_work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);
@@ -373,7 +373,7 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
-    /// Launches the graph on `root`. Every second time, if it has nodes on another GPU, launches it
+    /// Launches the graph on `root`. If the graph has nodes on another GPU, every second launch is
     /// on a stream of that GPU instead, with waits that keep its place in the order of `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {
@@ -552,8 +552,9 @@ private:
         try {
             answer.elements = ask();
             answer.may_give = true;
-        } catch (const WorkFailed&) {
+        } catch (const WorkFailed& error) {
             answer.may_throw = true;
+            answer.thrown = error.what();
         }
         outcome_.answers.push_back(std::move(answer));
     }

@@ -20,7 +20,7 @@ namespace heddle::mistake {
 
 /// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
-    /// `Given` is the argument's type.
+    /// The template parameter is the type of the argument.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
         template <class Parameter> struct read_only_but_the_kernel_takes;
@@ -39,7 +39,7 @@ template <int number> struct parameter {
 };
 /// An index of a launch, counted from 1.
 template <int number> struct index {
-    /// `Given` is the index's type.
+    /// The template parameter is the type of the index.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
     };

@@ -61,7 +61,8 @@ struct StreamState {
     /// 0: never a stream.
     std::atomic<std::uint64_t> key{0};
     /// The number of submissions. Incremented after the work has been enqueued. A wait counts as a
-    /// submission, and so does an allocation from the pool on a GPU stream; a record does not.
+    /// submission, and so does memory of a GPU stream that is new from the driver's pool. Memory
+    /// that the stream reuses does not count, nor does a record.
     std::atomic<std::uint64_t> submissions{0};
 };
 

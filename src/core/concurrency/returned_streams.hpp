@@ -26,9 +26,9 @@ public:
     static constexpr std::size_t few = 16;
 
     std::size_t size() const noexcept { return size_; }
-    /// Returns the number of streams that fit before give() needs another reserve().
+    /// Returns the number of streams that fit without another reserve().
     std::size_t capacity() const noexcept { return ring_.size(); }
-    /// Reserves room for `count` streams, so that give() does not allocate.
+    /// Reserves room for `count` streams, so that returning them does not allocate.
     void reserve(std::size_t count) {
         if (count <= ring_.size()) return;
         std::vector<ReturnedStream> larger(std::bit_ceil(count));

@@ -319,6 +319,7 @@ void Graph::update(const Graph& other, Where where) try {
         to.priority = from.priority;
         to.owned = std::move(from.owned);
         to.declared = std::move(from.declared);
+        to.foreign = std::move(from.foreign);
         if (from.conditional != nullptr) to.conditional = std::move(from.conditional);
         mine.note_change(to);
     }

@@ -63,6 +63,7 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     case NodeKind::fill: to.push_back(access_of(node, node.to, AccessMode::write)); return true;
     case NodeKind::host_function:
     case NodeKind::kernel:
+    case NodeKind::other:
         if (node.work.accesses_known) to = node.work.accesses;
         else add_all_of(node.work.blocks, to);
         return node.work.accesses_known;
@@ -74,7 +75,6 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     // If `child` is set, the child graph's nodes are not in this graph, so accesses are missing.
     case NodeKind::child_graph: return node.child == nullptr;
     case NodeKind::conditional: to.push_back(value_access(*node.conditional)); return true;
-    case NodeKind::other: break;
     }
     return false;
 }

@@ -63,9 +63,8 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         for (Participant& one : participants) {
             streams.push_back(one.name);
             collect_external(one, where);
-            if (one.external && one.stream != nullptr)
-                one.stream->backend->drop_foreign(*one.stream);
-            one.external = false;
+            one.held.reset();
+            one.lent.reset();
         }
         // With `join`, the check is skipped, and no edges are needed. A launch is complete when all
         // nodes are, so it includes streams that were not joined.

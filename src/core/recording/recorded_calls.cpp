@@ -282,9 +282,8 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
         if (!r) return;
         if (r->is_capture()) {
             Recorder::Participant& one = r->participant(stream);
-            if (one.external) return;
-            stream.backend->begin_foreign(stream, r->capture_mode(), where);
-            one.external = true;
+            if (one.held == nullptr)
+                one.held = stream.backend->capture_foreign(stream, true, r->capture_mode(), where);
             return;
         }
         r->flush(where);

@@ -14,6 +14,7 @@ bool is_body(const Recorder::Participant& one) noexcept {
 }  // namespace
 
 RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 std::span<const MemoryArgument> memory,
                                  const SourceLocation& where) {
     const Recorded r(stream);
     if (!r) return {};
@@ -27,9 +28,15 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
         unsupported_error({call, where, stream},
                           "work that heddle does not see cannot be captured under a condition: "
                           "enqueue it before or after capture_if() or capture_while()");
-    if (!one.external) stream.backend->begin_foreign(stream, r->capture_mode(), where);
-    one.external = true;
-    return {r->id.load(std::memory_order_relaxed), r->tape->size()};
+    if (one.held == nullptr && one.lent == nullptr)
+        one.lent = stream.backend->capture_foreign(stream, false, r->capture_mode(), where);
+    const ForeignCapture* const capture = one.held != nullptr ? one.held.get() : one.lent.get();
+    const std::uint64_t number = ++one.loans;
+    if (is_observed())
+        for (const MemoryArgument& argument : memory)
+            if (argument.data != nullptr) one.lent_memory.push_back({number, argument});
+    return {r->id.load(std::memory_order_relaxed), number, r->tape->size(),
+            capture != nullptr ? capture->native() : stream.native};
 }
 
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
@@ -42,7 +49,8 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
         if (is_open) {
             try {
                 r->collect_external(r->participant(stream), where);
-                // heddle's own calls during the loan have collected the work before them.
+                // The tape may have grown earlier, because heddle's own calls during the loan
+                // collect the native work before them.
                 if (r->tape->size() > loan.begin)
                     for (const MemoryArgument& one : memory)
                         if (one.block != nullptr) r->use(stream, *one.block, one.writes);
@@ -50,12 +58,13 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                 failure = std::current_exception();
             }
         }
+        if (is_open)
+            std::erase_if(r->participant(stream).lent_memory,
+                          [&](const auto& one) { return one.loan == loan.number; });
         const std::uint32_t left =
             stream.flags.fetch_sub(stream_flag::one_loan) - stream_flag::one_loan;
-        if (is_open && (left & stream_flag::unseen) == 0) {
-            stream.backend->drop_foreign(stream);
-            r->participant(stream).external = false;
-        }
+        if (is_open && (left & stream_flag::lending) == 0) r->participant(stream).lent.reset();
+        if (is_open && (left & stream_flag::unseen) == 0) r->participant(stream).held.reset();
     }
     if (failure != nullptr) std::rethrow_exception(failure);
     return is_open;

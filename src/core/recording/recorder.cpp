@@ -52,15 +52,21 @@ void Recorder::use(StreamRecord& stream, Block& block, bool writes) {
 }
 
 void Recorder::collect_external(Participant& one, const SourceLocation& where) {
-    if (!one.external || one.stream == nullptr) return;
-    std::shared_ptr<void> graph =
-        one.stream->backend->take_foreign(*one.stream, capture_mode(), where);
-    if (graph == nullptr) return;
-    auto node = std::make_shared<NodeData>();
-    node->foreign = std::move(graph);
-    add(*one.stream, NodeKind::other, where,
-        [&](std::uint32_t) { tape->set_node(std::move(node)); });
-    one.own = -1;
+    if (one.stream == nullptr) return;
+    for (ForeignCapture* const capture : {one.lent.get(), one.held.get()}) {
+        std::shared_ptr<void> graph = capture != nullptr ? capture->take_work(where) : nullptr;
+        if (graph == nullptr) continue;
+        auto node = std::make_shared<NodeData>();
+        node->foreign = std::move(graph);
+        std::vector<MemoryArgument> memory;
+        if (capture == one.lent.get())
+            for (const LentMemory& lent : one.lent_memory) memory.push_back(lent.memory);
+        add(*one.stream, NodeKind::other, where, [&](std::uint32_t) {
+            if (!memory.empty()) tape->set_accesses(memory);
+            tape->set_node(std::move(node));
+        });
+        one.own = -1;
+    }
 }
 
 bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
@@ -98,20 +104,21 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     participants.back().given = stream.submissions.load();
     if (!is_capture() || !stream.has(stream_flag::unseen)) return true;
     try {
-        stream.backend->begin_foreign(stream, capture_mode(), where);
+        participants.back().held =
+            stream.backend->capture_foreign(stream, true, capture_mode(), where);
     } catch (...) {
         detach(participants.back());
         participants.pop_back();
         throw;
     }
-    participants.back().external = true;
     return true;
 }
 
 void Recorder::detach(Participant& one) noexcept {
+    one.held.reset();
+    one.lent.reset();
     StreamRecord* const stream = std::exchange(one.stream, nullptr);
     if (stream == nullptr || stream->recorder.load(std::memory_order_relaxed) != this) return;
-    if (one.external) stream->backend->drop_foreign(*stream);
     if (one.outer != nullptr) {
         const std::lock_guard around(one.outer->lock);
         if (one.outer->id == one.outer_id && one.outer_place < one.outer->participants.size() &&

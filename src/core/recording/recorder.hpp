@@ -59,6 +59,10 @@ public:
         /// For batches: true if the point includes allocations on the first stream.
         bool allocated = false;
     };
+    struct LentMemory {
+        std::uint64_t loan;  ///< RecordedLoan::number
+        MemoryArgument memory;
+    };
     /// A stream that takes part. The recording began on the stream of participant 0.
     struct Participant {
         StreamRecord* stream = nullptr;  ///< null after the stream has left
@@ -85,10 +89,14 @@ public:
         /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        /// Other code may enqueue native work on the stream, so the stream is captured natively,
-        /// too.
-        bool external = false;
-        bool leaves = false;  ///< for batches: leave when the work has been submitted
+        /// Set while code outside heddle holds the stream's own handle. Captures its work.
+        std::unique_ptr<ForeignCapture> held;
+        /// Set during a loan. Captures work on the handle that is lent.
+        std::unique_ptr<ForeignCapture> lent;
+        /// Memory declared by open loans, for observers.
+        std::vector<LentMemory> lent_memory;
+        std::uint64_t loans = 0;  ///< number of loans so far
+        bool leaves = false;      ///< for batches: leave when the work has been submitted
     };
     /// The newest record of an event in this recording.
     struct Mark {

@@ -32,6 +32,22 @@ namespace heddle::detail {
 class GraphExec;
 struct GraphData;
 
+/// A native capture of work that code outside heddle enqueues. The destructor ends it and discards
+/// remaining work.
+class ForeignCapture {
+public:
+    ForeignCapture() = default;
+    virtual ~ForeignCapture() = default;
+    ForeignCapture(const ForeignCapture&) = delete;
+    ForeignCapture& operator=(const ForeignCapture&) = delete;
+    /// Returns the native handle that is captured.
+    virtual void* native() const noexcept = 0;
+    /// Returns the work recorded so far, and records on. The result is an opaque graph, for a node
+    /// of kind `other`, or null if there is no work. Throws UsageError if the work cannot be
+    /// captured; the capture records on.
+    virtual std::shared_ptr<void> take_work(const SourceLocation& where) = 0;
+};
+
 /// How one device accesses another's memory (heddle/device/memory_access.hpp).
 enum class AccessKind : std::uint8_t { peer, pool };
 
@@ -259,17 +275,14 @@ public:
     virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                                    const SourceLocation& where) = 0;
 
-    /// Begins a native capture of the stream, to record work that other libraries enqueue on its
-    /// native handle.
-    virtual void begin_foreign(StreamRecord& stream, CaptureMode mode,
-                               const SourceLocation& where) = 0;
-    /// Returns the work that the native capture has recorded so far, and begins another native
-    /// capture. The result is an opaque graph, for a node of kind `other`, or null if no work was
-    /// recorded.
-    virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
-                                               const SourceLocation& where) = 0;
-    /// Ends the native capture and discards its work.
-    virtual void drop_foreign(StreamRecord& stream) noexcept = 0;
+    /// Begins a native capture for a stream that heddle captures, to record work that code outside
+    /// heddle enqueues. `is_held`: that code holds the stream's own handle, so the stream itself is
+    /// captured, and other threads cannot wait for its earlier work meanwhile. Otherwise an
+    /// internal stream is captured, and the stream stays as it is. Returns null if streams of the
+    /// device have no native handle.
+    virtual std::unique_ptr<ForeignCapture> capture_foreign(StreamRecord& stream, bool is_held,
+                                                            CaptureMode mode,
+                                                            const SourceLocation& where) = 0;
 
     // Memory --------------------------------------------------------------------------------------
     /// Allocates memory of the stream's device, usable by work enqueued on the stream from now on.

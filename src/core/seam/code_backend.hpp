@@ -37,7 +37,7 @@ public:
     /// Returns the compiler's name and version, and loads it on first use. Throws Unsupported if
     /// there is none.
     virtual std::string compiler(const SourceLocation& where) = 0;
-    /// Returns the architecture to compile for: `wanted` if the compiler supports it. Otherwise
+    /// Returns the architecture to compile for: the argument if the compiler supports it. Otherwise
     /// returns the newest older architecture that is supported, as PTX ("compute_90"). Throws
     /// Unsupported if there is none.
     virtual std::string supported_architecture(const std::string& wanted,

@@ -43,8 +43,8 @@ public:
     /// waiters.
     enum class Told : std::uint8_t { caller, already };
 
-    /// Completes and wakes the waiters. Call it once. Pass Told::already if a fiber of the stream
-    /// has called tsan::release(order()) (cpu/executor/fibers.hpp).
+    /// Completes and wakes the waiters. Call it once. If a fiber of the stream
+    /// has called tsan::release(order()) (cpu/executor/fibers.hpp), pass `already`.
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);

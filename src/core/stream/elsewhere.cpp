@@ -11,15 +11,15 @@
 namespace heddle::detail {
 
 namespace {
-/// This is stored in the thread, not in the Elsewhere: an Elsewhere that ends on another thread
-/// leaves no dangling pointer. Streams' states are never freed.
+/// The state of an open Elsewhere. Stored in the thread and not in the Elsewhere, so that one that
+/// ends on another thread leaves no dangling pointer. Streams' states are never freed.
 struct Lookout {
     std::uint64_t serial = 0;  ///< unique in this process
     StreamRecord* stream = nullptr;
     StreamRecord* other = nullptr;     ///< the first stream that received work
     std::uint64_t id = 0, before = 0;  ///< the id of `other`, and its submissions before that work
 };
-/// With more nested lookouts than this, the outermost ones see nothing.
+/// If more lookouts than this are nested, the innermost ones replace the outermost.
 constinit thread_local std::array<Lookout, 8> kept{};
 constinit thread_local std::size_t next = 0;
 constinit std::atomic<std::uint64_t> serials{0};
@@ -30,7 +30,7 @@ bool counts(const StreamRecord& stream, DeviceKind kind) noexcept {
            stream.device.kind() == kind;
 }
 
-/// Returns whether the work was enqueued: a call may fail, or launch over no index.
+/// Returns whether the work was enqueued: the call may have failed or launched over no indices.
 bool was_given(const Lookout& one) noexcept {
     return one.other != nullptr && one.other->submissions.load() > one.before;
 }

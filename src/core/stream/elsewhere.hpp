@@ -11,7 +11,7 @@ namespace heddle::detail {
 
 /// One bit for each recording of this thread that has an Elsewhere.
 inline constinit thread_local std::uint32_t lookouts = 0;
-/// Notes that this thread enqueues something on the stream, which runs it at once.
+/// Notes that this thread enqueues work on the stream, and that no recorder holds that work back.
 [[gnu::cold]] void note_elsewhere(StreamState& stream) noexcept;
 
 /// Observes whether the thread that called begin() enqueues work on other streams before it calls

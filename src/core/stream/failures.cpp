@@ -75,7 +75,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
             send_batch_of(stream, where);
     });
     std::vector<Found> all = open_streams(device);
-    // The report hook gets the failures of closed streams.
+    // The report hook receives the failures of closed streams.
     HostWait wait("clear_errors", device, where);
     wait_for_device(device, where);
     wait.end();

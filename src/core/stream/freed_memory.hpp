@@ -7,7 +7,7 @@
 namespace heddle::detail {
 
 /// Returns the stream's cached memory to the pool, in stream order. The stream caches none from now
-/// on. Call it before the backend closes the stream.
+/// on. Call before the backend closes the stream.
 void give_memory_back(StreamRecord& stream) noexcept;
 /// Returns the cached memory of all streams of the device. Returns whether there was any.
 /// Thread-safe.

@@ -17,8 +17,9 @@ void check_memory_of(const OpenLoan& loan, std::span<const MemoryArgument> memor
     rethrow_as_error(loan.call, loan.where, "launch");
 }
 
-[[gnu::cold, gnu::noinline]] void begin_recorded(OpenLoan& loan) try {
-    loan.recorded = begin_recorded_loan(loan.stream, loan.call, loan.where);
+[[gnu::cold, gnu::noinline]] void begin_recorded(OpenLoan& loan,
+                                                 std::span<const MemoryArgument> memory) try {
+    loan.recorded = begin_recorded_loan(loan.stream, loan.call, memory, loan.where);
 } catch (...) {
     loan.stream.flags.fetch_sub(stream_flag::one_loan, std::memory_order_release);
     throw;
@@ -48,16 +49,17 @@ bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     check_memory_of(loan, memory);
     if (admit(stream, loan.call, memory, loan.where) == Admission::dropped) [[unlikely]]
         return false;
-    open_loan(loan);
+    open_loan(loan, memory);
     return true;
 }
 
-void open_loan(OpenLoan& loan) {
+void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     loan.key = stream.key.load(std::memory_order_relaxed);
-    // Sequentially consistent, like the flags of recorders: of two threads, one sees the other.
+    // Sequentially consistent, like the flags of recorders: of a loan and a recorder that begin at
+    // the same time, one sees the other.
     if ((stream.flags.fetch_add(stream_flag::one_loan) & stream_flag::recording) != 0) [[unlikely]]
-        begin_recorded(loan);
+        begin_recorded(loan, memory);
 }
 
 void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
@@ -67,7 +69,7 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
 
 bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
-    // The stream may have ended: then the flags and submissions may be another one's.
+    // If the stream has ended, the flags and submissions may belong to another stream.
     if (stream.key.load(std::memory_order_relaxed) != loan.key || stream.has(stream_flag::dead))
         [[unlikely]]
         return false;

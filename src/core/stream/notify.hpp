@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// Returns how many of the stream's operations have been reported to observers: the position of the
-/// newest one.
+/// Returns the number of the stream's operations that have been reported to observers: the position
+/// of the newest one.
 inline std::uint64_t noted_on(const StreamRecord& stream) noexcept {
     return stream.noted.load(std::memory_order_acquire);
 }
@@ -36,8 +36,8 @@ std::string begin_gpu_records();
 void end_gpu_records() noexcept;
 RecordCounts gpu_record_counts() noexcept;
 
-/// Adds an operation of the stream to its flight recorder. Call it only while the process is
-/// watched. The second overload is for operations that no observer sees: it assigns the position.
+/// Adds an operation of the stream to its flight recorder. Call only while the process is watched.
+/// The second overload is for operations that no observer sees: it assigns the position.
 void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
                  bool is_recorded) noexcept;
 void note_flight(StreamState& stream, const FlightNote& note, bool is_recorded) noexcept;
@@ -117,7 +117,7 @@ private:
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
 
-/// Reports to observers that a host function begins on this thread. Its destructor reports the
+/// Reports to observers that a host function begins on this thread. The destructor reports the
 /// run's times. Work that the thread enqueues meanwhile is attributed to that function. Has no
 /// effect if `id`, from function_id(), is 0.
 class HostFunctionRun {
@@ -134,7 +134,7 @@ private:
     std::int64_t from_ns_ = 0;
 };
 
-/// Reports the begin and the end of a host wait to observers. A wait that throws has no end. The
+/// Reports the start and the end of a host wait to observers. A wait that throws has no end. The
 /// watch sees the wait while the object lives. Costs one load without observers.
 class HostWait {
 public:

@@ -144,7 +144,7 @@ void note_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use) {
                                        WaitCause cause, Enqueued enqueued) {
     if (plan.verdict.rule == WaitRuleName::never_recorded)
         note.name = "wait_event (never recorded)";
-    // Work that had completed before a capture counts as part of the recording.
+    // A wait for work that completed before the capture counts as recorded.
     note.is_recorded = plan.verdict.action == WaitAction::record ||
                        plan.verdict.rule == WaitRuleName::nothing_pending;
     note.is_elided = plan.verdict.action == WaitAction::elide && !note.is_recorded;
@@ -160,7 +160,7 @@ template <class Target>
                                                       Target& target, WaitCause cause);
 
 /// Carries out a plan: records or enqueues the wait, notes it, inherits failures, and notifies
-/// observers. Call it once for each plan. Throws UsageError if the plan is to refuse.
+/// observers. Call once for each plan. Throws UsageError if the plan refuses the wait.
 template <class Target>
 [[gnu::always_inline]] inline void carry_out(WaitPlan plan, StreamRecord& waiter, Target& target,
                                              WaitCause cause) {

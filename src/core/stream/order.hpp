@@ -18,11 +18,12 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
 /// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
 /// while a capture or batch records either. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// Like order_after_enqueued(), for a wait that the user requested, where other threads may record
+/// Like order_after_enqueued(), for a wait that the user requested. Other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.
 void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                             WaitReason reason);
-/// Orders `waiter` after a branch of its own fork_join. Has no effect if the branch had no work.
+/// Orders `waiter`, the base of a fork_join, after one of its branches. Has no effect if the branch
+/// had no work.
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);
 /// Adds a wait that heddle needs itself. The stream of `use` may be open, closed or ended, or
 /// belong to another thread. Flushes a batch that records the stream. For a captured stream, waits
@@ -38,7 +39,7 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 /// different devices.
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
 
-/// Notes in the event that it was recorded on `stream`, whose submission count was `given`.
+/// Notes in the event that it was recorded on `stream`, with the stream's submission count then.
 /// `capture`: the capture it was recorded in, or 0. `countable`: see EventState.
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
                  std::uint64_t capture, bool countable);

@@ -60,67 +60,69 @@ bool record_primary(StreamRecord& waiter, EventState& event);
 /// Flushes the batch that records the stream, if there is one. On return all its recorded work has
 /// been enqueued, by this thread or another.
 void send_batch_of(StreamRecord& stream, const SourceLocation& where);
-/// Flushes the batch that has the event's newest record, if there is one.
+/// Flushes the batch that contains the event's newest record, if there is one.
 void send_batch_of(EventState& event, const SourceLocation& where);
-/// Call it before the host waits for a stream or copies after it. Flushes the stream's batch;
-/// throws UsageError if the stream is being captured.
+/// Call before the host waits for a stream or copies after it. Flushes the stream's batch; throws
+/// UsageError if the stream is being captured.
 void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// Call it before the host queries a stream. Flushes the stream's batch; throws UsageError if the
+/// Call before the host queries a stream. Flushes the stream's batch; throws UsageError if the
 /// stream is being captured. Returns false if another thread is using the recorder: the stream's
 /// work then counts as not complete. Does not wait for that thread.
 bool may_query(StreamRecord& stream, const char* call, const SourceLocation& where);
 bool may_query(EventState& event, const SourceLocation& where);
 
-/// Call it when the stream's native handle is returned to the user. A capture then also captures
+/// Call when the stream's native handle is returned to the user. A capture then also captures
 /// native work. A batch is flushed, and the stream leaves it.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
-/// Where a capture has the work of a loan of a stream's native handle.
+/// The place of a loan's work in a capture.
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
-    std::size_t begin = 0;        ///< the tape's size at the loan's begin
+    std::uint64_t number = 0;     ///< among the loans of the stream in this capture
+    std::size_t begin = 0;        ///< the tape's size when the loan began
+    void* native = nullptr;       ///< the handle that the capture lends
 };
-/// Call it when a loan begins on a recorded stream, once the loan is counted in the stream's flags.
-/// A capture then also captures native work. A batch is flushed, and the stream leaves it (a
-/// batch's first stream stays, and enqueues all its work until the loan ends). Throws UsageError if
-/// the capture refuses native work.
+/// Call when a loan begins on a recorded stream, once the loan is counted in the stream's flags. A
+/// capture then also captures native work. A batch is flushed, and the stream leaves it (a batch's
+/// first stream stays, and enqueues all its work until the loan ends). Throws UsageError if the
+/// capture refuses native work.
 RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
+                                 std::span<const MemoryArgument> memory,
                                  const SourceLocation& where);
-/// Ends a loan that a capture has: removes it from the stream's flags, and records the native work
-/// since begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot
-/// be captured; the loan has ended nevertheless. Has no other effect, and returns false, if the
-/// capture is over.
+/// Ends a recorded loan: removes it from the stream's flags, and records the native work since
+/// begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot be
+/// captured; the loan has ended nevertheless. If the capture has ended, only removes the loan, and
+/// returns false.
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
                        std::span<const MemoryArgument> memory, const SourceLocation& where);
 
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
 /// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
-/// reads the flag again. Returns false if a capture has the stream by now. The backend's work is
-/// then ordered before the whole capture.
+/// reads the flag again. Returns false if a capture records the stream by now. The backend's work
+/// is then ordered before the whole capture.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because the event is recorded again or destroyed.
 void forget_mark(EventState& event) noexcept;
-/// Call it when the stream is closed or has no users left. The stream leaves its recorder. A batch
-/// in which it has recorded work is flushed; if the stream is its first one, it records nothing
-/// more.
+/// Call when the stream is closed or has no users left. The stream leaves its recorder. A batch in
+/// which it has recorded work is flushed; if the stream is its first one, it records nothing more.
 void leave_recording(StreamRecord& stream) noexcept;
-/// Call it when a branch has begun on its stream, which waits for `base`. If both are in one batch,
-/// `base` counts as a user of all memory that the branch uses. `base` then gets the branch's
-/// failure when it joins the branch; the branch's stream does not.
+/// Call when a branch has begun on its stream, which waits for `base`. If both are in one batch,
+/// `base` counts as a user of all memory that the branch uses. A failure of the branch then poisons
+/// `base` when `base` joins the branch, but not the branch's stream.
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
-/// Call it when `base` has joined the branch. The branch leaves; its recorded work stays.
+/// Call when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
-/// Call it when the stream returns to a pool. It leaves its batch when the batch has submitted the
+/// Call when the stream returns to a pool. It leaves its batch when the batch has submitted the
 /// stream's work, or ends. A batch's first stream leaves at its end. Has no effect in a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
-/// Call it when the stream's failure has been cleared. Earlier work, including work that its open
+/// Call when the stream's failure has been cleared. Earlier work, including work that its open
 /// batch has submitted, then does not fail its later work in that batch.
 void forget_past_failure(StreamRecord& stream) noexcept;
 /// Returns whether a recorder, of any thread, records the stream.
 inline bool is_recorded(const StreamRecord& stream) noexcept {
     return stream.recorder.load(std::memory_order_acquire) != nullptr;
 }
-/// Cancels leave_batch_when_sent() if a batch of the calling thread has the stream: it stays in the
-/// batch. Returns false if a recorder of another thread records it.
+/// Cancels leave_batch_when_sent() if a batch of the calling thread records the stream: it stays in
+/// the batch. Returns false if a recorder of another thread records it.
 bool stay_in_own_batch(StreamRecord& stream) noexcept;
 
 // For the watch.
@@ -143,7 +145,7 @@ RecordingLook look_at_recording(StreamRecord& stream) noexcept;
 
 // Memory.
 
-/// Notes that the user declared that a recorded stream uses the block (used_on()).
+/// Notes the user's declaration that a recorded stream uses the block (used_on()).
 void note_recorded_use(StreamRecord& stream, Block& block);
 /// Returns a block of at least `bytes` that was freed earlier in the capture and whose uses all
 /// precede the stream's next operation. Returns null if there is none or no capture records the
@@ -152,14 +154,14 @@ Block* take_spare(StreamRecord& stream, std::size_t bytes);
 /// Makes the capture's graph an owner of the block too. Has no effect if no capture records the
 /// stream.
 void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
-/// Call it when an array frees a block that graphs own too. If one of the graphs is being captured,
+/// Call when an array frees a block that graphs own too. If one of the graphs is being captured,
 /// later arrays of that capture may reuse the block.
 void offer_to_capture(Block& block) noexcept;
 /// Returns the stream on which to allocate memory for a recorded stream, such that operations
 /// recorded from now on may use it. The stream may leave its batch for this.
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
-/// Call it after memory for a recorded stream was allocated on another stream, `on`, and counted as
-/// a submission there. Later waits for the stream then cover the allocation too.
+/// Call after memory for a recorded stream was allocated on another stream, `on`, and counted as a
+/// submission there. Later waits for the stream then cover the allocation too.
 void order_after_allocation(StreamRecord& stream, StreamRecord& on, const SourceLocation& where);
 /// Returns whether an open batch other than `sent` may have recorded work on the block. That batch
 /// then frees the block once it has been flushed.

@@ -16,7 +16,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
-// Closed streams of a device that are kept before the oldest record is reused.
+// The number of a device's closed streams that are kept before the oldest record is reused.
 constexpr int least_closed = 1024;
 constexpr int max_slabs = 1 << 16;
 constexpr int slot_bits = 23;  // low bits of a key; the others are the id
@@ -28,7 +28,7 @@ struct Registry {
     struct Records {
         StreamRecord* fresh = nullptr;
         /// Closed records, oldest first. Reuse is delayed, so that a StreamRef that outlives its
-        /// stream finds it dead for a long while.
+        /// stream finds it dead for a long time.
         StreamRecord* first = nullptr;
         StreamRecord* last = nullptr;
         int closed = 0;

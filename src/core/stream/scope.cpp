@@ -162,10 +162,10 @@ ThreadState& state_here() noexcept {
     return thread;
 }
 
-/// The stream use that a scope, which this thread is just leaving, waits for on exit.
+/// Set while this thread leaves a scope: the stream use that the restored stream waits for.
 constinit thread_local detail::StreamUse awaited_on_exit;
 
-/// Leaves a scope of another thread, or of one that has ended.
+/// Leaves a scope of another thread, or of a thread that has ended.
 [[gnu::cold, gnu::noinline]] void leave_elsewhere(int index, std::uint64_t serial,
                                                   const SourceLocation& where) noexcept {
     const auto here = static_cast<int>(syscall(SYS_gettid));

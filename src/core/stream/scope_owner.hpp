@@ -9,7 +9,8 @@
 
 namespace heddle::detail {
 
-/// A scope that was left on another thread than it was entered on. Its own thread closes it.
+/// A scope that was left on a different thread than the one that entered it. The entering thread
+/// closes it.
 struct LeftScope {
     std::uint64_t serial = 0;
     int index = 0;  ///< in ThreadState::saved

@@ -218,9 +218,9 @@ void synchronize_device(Device device, Where where) try {
         if (stream.device != device ||
             stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
             return;
-        // The calling thread's own captures run nothing before their graphs are launched, so
-        // waiting for them is an error. Captures of other threads are not waited for. Work that was
-        // enqueued on their streams earlier is.
+        // Work in the calling thread's own captures does not run before their graphs are launched,
+        // so waiting for them is an error. Does not wait for captures of other threads, but for
+        // work that was enqueued on their streams earlier.
         if (detail::is_captured_here(stream))
             detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);

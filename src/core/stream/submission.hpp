@@ -14,9 +14,9 @@ namespace heddle::detail {
 ///     submission.count();
 ///
 /// The caller checked earlier whether the stream is recorded. The constructor announces the call
-/// and checks again. Either a batch that would add the stream sees the announcement, and does not.
-/// Or this object sees the batch, which is then flushed first. No thread waits for one that is
-/// preempted in between. Costs one atomic addition.
+/// and checks again. A batch that is about to add the stream then sees the announcement and leaves
+/// the stream out. Otherwise, this object sees the batch and flushes it first. No thread waits for
+/// one that is preempted in between. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {
@@ -24,7 +24,7 @@ public:
         if ((stream.flags.load() & stream_flag::joined) != 0) [[unlikely]]
             wait_for_batch(where);
     }
-    /// For the thread that holds the lock of the stream's recorder.
+    /// Call with the lock of the stream's recorder held.
     explicit Submission(StreamRecord& stream) noexcept : stream_(stream) { announce(); }
     ~Submission() {
         if (counts_on_exit_) count();
@@ -46,7 +46,7 @@ public:
     void count_on_exit() noexcept { counts_on_exit_ = true; }
 
 private:
-    // Sequentially consistent, like the flag's change and the look in Backend::finish_enqueues().
+    // Sequentially consistent, like the flag's change and the check in Backend::finish_enqueues().
     void announce() noexcept { stream_.announced.fetch_add(1); }
     void withdraw() noexcept { stream_.announced.fetch_sub(1); }
     [[gnu::cold, gnu::noinline]] void wait_for_batch(const SourceLocation& where) {

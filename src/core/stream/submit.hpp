@@ -24,7 +24,7 @@ struct ArrayUse {
     Block* block;  ///< null if the memory is not heddle's
     bool writes;
 };
-/// For work that uses no array.
+/// The argument for work that uses no array.
 inline constexpr std::span<const ArrayUse> no_uses{};
 
 inline void note_used(StreamState& stream, Block* block) { note_use(block, stream); }
@@ -63,9 +63,9 @@ Operation(OpKind, const char*, Name, const SourceLocation&) -> Operation<Name>;
 template <class Name>
 Operation(OpKind, const char*, Name, const SourceLocation&, std::size_t) -> Operation<Name>;
 
-/// Reports an operation that was recorded or enqueued to observers, or else to the watch, if there
-/// is one. `describe(op, tell)` completes the description, and calls tell() while the description's
-/// references are valid. Reports exceptions of describe().
+/// Reports a recorded or enqueued operation to observers if there are any, otherwise to the watch
+/// if there is one. `describe(op, f)` completes the description, and calls f() while the
+/// description's references are valid. Reports exceptions of describe().
 template <class Name, class Describe>
 [[gnu::cold, gnu::noinline]] void tell(StreamState& stream, const Operation<Name>& operation,
                                        bool is_recorded, const Describe& describe) noexcept try {
@@ -94,10 +94,10 @@ enum class Submitted : std::uint8_t { dropped, recorded, enqueued };
 /// Whether submit() checks for observers. `nobody`: the caller has checked that there are none.
 enum class Telling : bool { asked, nobody };
 
-/// Submits an operation whose arguments have been checked, once. Drops it if the stream has failed.
-/// `uses`: as for admit(). `record()` records it if a capture or batch has the stream, and returns
-/// whether it did; else `enqueue()` enqueues it. Both may wait. If one throws, nothing is reported.
-/// `describe`: see tell().
+/// Submits an operation whose arguments have been checked. Drops it if the stream has failed.
+/// `uses`: as for admit(). `record()` records it if a capture or batch records the stream, and
+/// returns whether it did; otherwise `enqueue()` enqueues it. Both may block. If one throws,
+/// nothing is reported. `describe`: as in the function above.
 template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
           class Describe>
 [[gnu::always_inline]] inline Submitted submit(StreamState& stream,

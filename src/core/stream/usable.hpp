@@ -1,4 +1,4 @@
-// Whether a stream can be used: for anything, by the host, without waiting.
+// Checks whether a stream is usable or idle, and whether the host may wait for it.
 #pragma once
 
 #include "core/base/errors.hpp"
@@ -23,7 +23,7 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 /// Throws UsageError for a wait for or query of a stream that is being captured.
 [[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
                                   const SourceLocation& where);
-/// Throws UsageError for a record of an event of another device than the stream's.
+/// Throws UsageError for recording an event on a stream of a different device.
 [[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
                                     std::string_view remedy);
 /// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if

@@ -111,7 +111,8 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     return decide_by_count(waiter, other, other.id.load(std::memory_order_relaxed));
 }
 
-/// Returns the event's facts about a wait for it, if no recorder has it.
+/// Returns the event's facts about a wait for it, except those that depend on recorders and
+/// captures.
 [[gnu::always_inline]] inline std::uint32_t facts_of(const StreamRecord& waiter,
                                                      const EventState& event) noexcept {
     const bool is_own =

@@ -57,9 +57,10 @@ inline constexpr std::uint32_t empty_branch = 1u << 5;
 inline constexpr std::uint32_t recorded = 1u << 6;
 /// The stream that used the memory has ended: its record belongs to another stream.
 inline constexpr std::uint32_t use_ended = 1u << 7;
-/// The event's newest record was made in a capture of heddle's in which the waiter is not.
+/// The event's newest record was made in one of heddle's captures, and the waiter is not in that
+/// capture.
 inline constexpr std::uint32_t event_of_capture = 1u << 8;
-/// A capture of heddle's records the waiter, and all work that it would wait for has completed
+/// One of heddle's captures records the waiter, and all work that it would wait for has completed
 /// without a failure.
 inline constexpr std::uint32_t nothing_pending = 1u << 9;
 /// The waiter's device is lost.
@@ -129,8 +130,8 @@ inline constexpr WaitRule wait_rules[] = {
     // docs/adr/0002.
     {WaitRuleName::own_event, WaitAction::elide, wait_fact::own_event,
      wait_fact::uncounted | wait_fact::captured},
-    // The stream has enqueued nothing since the waiter waited for it. A known failure has to be
-    // inherited all the same, even if the waiter's own was cleared since. Waits that heddle makes
+    // The stream has enqueued nothing since the waiter waited for it. A known failure must still be
+    // inherited, even if the waiter's own failure has been cleared since. Waits that heddle makes
     // by itself inherit no failure.
     {WaitRuleName::covered, WaitAction::elide, wait_fact::covered,
      wait_fact::uncounted | wait_fact::captured | wait_fact::failed},

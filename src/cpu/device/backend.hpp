@@ -100,11 +100,10 @@ public:
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                            const SourceLocation& where) override;
     // CPU streams have no native handle, so no work reaches them except through heddle.
-    void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {}
-    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {
+    std::unique_ptr<ForeignCapture> capture_foreign(StreamRecord&, bool, CaptureMode,
+                                                    const SourceLocation&) override {
         return nullptr;
     }
-    void drop_foreign(StreamRecord&) noexcept override {}
 
     // memory/memory.cpp, memory/copy.cpp, memory/fill.cpp
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;

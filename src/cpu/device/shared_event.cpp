@@ -136,8 +136,8 @@ struct SharedEvent::Page {
 };
 
 namespace {
-/// Guards the waiters and recordings of all shared events of this process. They are rare enough for
-/// one lock, and a forked child can use it.
+/// Guards the waiters and recordings of all shared events of this process. One lock is enough,
+/// because such events are rare. A forked child can use the lock, too.
 constinit std::mutex mutex;
 const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex};
 }  // namespace
@@ -168,7 +168,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     /// The id of the process whose thread polls the page, or 0. In the child of a fork it is still
     /// the parent's.
     pid_t watcher = 0;
-    bool is_looking = false;  ///< its thread has moved the waiters to a list of its own
+    bool is_looking = false;  ///< its thread has moved the waiters to its own list
 
     Watch* next_watch = nullptr;  ///< in the list of all watches of this process
     Watch* watch_before = nullptr;
@@ -200,7 +200,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         return done;
     }
 
-    /// Completes waiters. Runs on a thread of its own, where no caller would catch an exception.
+    /// Completes waiters. Runs on a separate thread, where no caller would catch an exception.
     void look() noexcept {
         for (bool is_last = false; !is_last;) {
             const std::uint32_t seen = page().changes.load();
@@ -287,7 +287,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                           page().lanes.size());
     }
 
-    /// Withdraws the newest claim of its lane, which has not been published.
+    /// Withdraws a claim before it is published. It must be the newest of its lane.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
         std::uint64_t newest = claim.place.number;

@@ -19,7 +19,7 @@ public:
     /// Withdraws the place if the record has not been made.
     ~SharedRecord();
     /// Makes this place the event's newest record. The record is reached when `done` completes.
-    /// Call it once.
+    /// Call once.
     void make(const CompletionRef& done) noexcept;
 
 private:

@@ -23,7 +23,7 @@ public:
     /// Creates a file of zeros. Throws OutOfMemory, or NativeError if too many files are open.
     SharedFile(std::size_t bytes, const char* call, const SourceLocation& where);
     /// Opens another process's file. Throws Unsupported if it no longer exists or cannot be opened,
-    /// and OutOfMemory if it cannot be mapped. The message begins with `what`.
+    /// and OutOfMemory if it cannot be mapped. The third parameter is the start of its message.
     SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
                const SourceLocation& where);
     SharedFile(SharedFile&& other) noexcept;

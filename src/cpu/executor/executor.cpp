@@ -153,8 +153,8 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-/// Returns how many cores this process may use. In a container that can be fewer than the machine
-/// has.
+/// Returns the number of cores that this process may use. In a container that can be fewer than the
+/// machine has.
 int usable_cores() {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)

@@ -72,8 +72,9 @@ Fiber* free_fibers = nullptr;  // their memory is never freed
 void* blank = nullptr;         // ThreadSanitizer's fiber that creates new fibers
 void* frees = nullptr;         // ThreadSanitizer's fiber that frees blocks
 
-/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. They are ordered
-/// after their creator, so it is one that is ordered after almost nothing. Call with the lock held.
+/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. Those are ordered
+/// after their creator, so the creator must be ordered after almost nothing. Call with the lock
+/// held.
 void* creator() noexcept {
     if (blank == nullptr) blank = create_fiber(0);
     return blank;
@@ -148,8 +149,8 @@ void Fiber::start_thread() noexcept {
         const As self(creator());
         pthread_t thread;
         has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
-        // The thread is not created detached: ThreadSanitizer would not forget its id, and a thread
-        // in the child of a fork may get the same id.
+        // The thread is not created detached: ThreadSanitizer would remember its id, and a thread
+        // in the child of a fork may have the same id.
         if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();

@@ -1,6 +1,6 @@
-// Presents the work of each CPU stream to ThreadSanitizer as a thread of its own (a fiber),
-// whichever worker runs it. ThreadSanitizer then finds races between streams even if one worker ran
-// both. (docs/adr/0031)
+// Presents the work of each CPU stream to ThreadSanitizer as a separate thread (a fiber), whichever
+// worker runs it. ThreadSanitizer then finds races between streams even if one worker ran both.
+// (docs/adr/0031)
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace heddle::detail::cpu {
 
 /// Runs work sequentially. One thread at a time may use it.
 ///
-/// User code runs on a system thread of the fiber's own, with its own stack and thread_local
-/// variables. On a worker, all streams would share these, and ThreadSanitizer would report every
-/// address that two streams use. The caller blocks meanwhile.
+/// User code runs on the fiber's own system thread, with its own stack and thread_local variables.
+/// On a worker, all streams would share these, and ThreadSanitizer would report every address that
+/// two streams use. The caller blocks meanwhile.
 ///
 /// acquire() and release() are as in core/base/thread_sanitizer.hpp, but for the fiber. Using a
 /// fiber does not order it with the calling thread.
@@ -85,9 +85,9 @@ inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::excep
     fiber->complete(type, self, std::move(failure));
 }
 
-/// Moves a closure to a block of its own, and releases the block. Queues reuse their memory under
-/// heddle's locks, and ThreadSanitizer does not count these as order between streams. Ends the
-/// program if out of memory, as ThreadSanitizer does.
+/// Moves a closure to a separate block, and releases the block to ThreadSanitizer. Queues reuse
+/// their memory under heddle's locks, and ThreadSanitizer does not count these as order between
+/// streams. Ends the program if out of memory, as ThreadSanitizer does.
 void* box(const OpType& type, void* self) noexcept;
 
 /// acquire_for_frees() orders all later free_block() calls after the work released at `address`,

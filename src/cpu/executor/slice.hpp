@@ -9,8 +9,8 @@
 namespace heddle::detail::cpu {
 
 /// The time for which a thread may run the operations of one stream or graph while another one of
-/// the same priority is ready. It begins at construction if one is ready then, otherwise when one
-/// becomes ready. Until it begins, no clock is read. Not thread-safe.
+/// the same priority is ready. The slice begins at construction if such work is ready then,
+/// otherwise when it becomes ready. Until the slice begins, no clock is read. Not thread-safe.
 class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;

@@ -1,5 +1,5 @@
-// Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own. No
-// thread blocks until the pass is done.
+// Conditional nodes of graphs on CPU devices. Each pass through a body is a separate run. No thread
+// blocks for the end of a pass.
 #include "cpu/graph/order.hpp"
 
 #include "cpu/executor/slice.hpp"

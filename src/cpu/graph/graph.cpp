@@ -13,8 +13,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Marks, while it exists, that a batch's other streams wait for completions that no enqueued
-/// operation promises yet.
+/// Marks, while the object exists, that a batch's other streams wait for completions that no
+/// enqueued operation promises yet.
 class SendsBatch {
 public:
     explicit SendsBatch(int count) noexcept : count_(count) {
@@ -42,7 +42,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                                 std::span<PartMark>, const SourceLocation& where) {
     StreamRecord& stream = *parts.front().stream;
-    // The waits are enqueued first, because they can be completed at once if the launch throws.
+    // The waits are enqueued first, because they can be completed immediately if the launch throws.
     const auto others = parts.subspan(1);
     const SendsBatch mark(others.empty() ? 0 : 1);
     try {

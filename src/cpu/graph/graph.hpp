@@ -62,7 +62,7 @@ struct Plan {
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
     /// The number of runs that use the plan. shared_ptr::use_count() does not suffice: it does not
-    /// order the last run's accesses before its release of the plan.
+    /// order the last run's accesses before the release of the plan.
     mutable std::atomic<int> runs{0};
 
     /// The address at which runs are released to ThreadSanitizer.
@@ -87,8 +87,8 @@ void set_task(Plan& plan, const NodeData& node);
 /// If a task fails, the tasks that depend on it fail too. Of the other tasks, only loops stop.
 class GraphRun final : public StreamRun {
 public:
-    /// At the end, completes `over` (unless null) without the run's failure, and `done` with it.
-    /// Allocates all memory that the run needs, except for passes through bodies.
+    /// At the end, completes `over` (unless null) without the run's failure, and `done` with that
+    /// failure. Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override;
@@ -110,8 +110,8 @@ public:
     /// Orders the run after the calling thread, for ThreadSanitizer.
     void order_after_caller() const noexcept;
 
-    /// Makes it the run of a batch. Copies the parts. `done` then completes with the failure of the
-    /// first part. Call before start().
+    /// Makes this the run of a batch. Copies the parts. `done` then completes with the failure of
+    /// the first part. Call before start().
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
     /// Stores the facts that a look (look/look.cpp) reads. Call after set_parts(), before the run
     /// is enqueued.
@@ -135,7 +135,7 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers ask for times
+        std::int64_t from_ns = 0;         ///< when the task began, if observers request times
         Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
 
         /// The addresses at which the beginning, and finished pieces, are released to
@@ -191,10 +191,10 @@ private:
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// The facts that a look (look/look.cpp) reads without a lock. They do not change while
-    /// `serial` does not. `serial` is 0 until the run begins; until then an operation of the queue
-    /// has the run's address. Then the queue notes the address and the serial. If the queue's
-    /// serial differs, the run no longer exists.
+    /// The facts that a look (look/look.cpp) reads without a lock. They change only together with
+    /// `serial`, which is 0 until the run begins. Until then, an operation of the queue has the
+    /// run's address. When the run begins, the queue stores its address and serial. If that serial
+    /// differs from this one, the run no longer exists.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key
@@ -231,8 +231,7 @@ private:
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
     /// Returns the completion of the event that a task records or waits for.
     CompletionRef& record_of_task(std::uint32_t task) noexcept;
-    /// Returns whether the task, or a task ordered before it, has failed. Call it once those are
-    /// done.
+    /// Returns whether the task, or a task ordered before it, has failed. Call when those are done.
     bool is_failed(std::uint32_t task) const noexcept {
         return states_[task].cause.load(std::memory_order_relaxed) != 0;
     }
@@ -265,7 +264,7 @@ private:
     }
     void fail(std::uint32_t task, Failure failure) noexcept;
     void release() noexcept;
-    /// Returns the time if observers ask for times, else 0.
+    /// Returns the time if observers request times, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
     /// Report to observers when a task ran, and when the whole run did.
     void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
@@ -298,8 +297,8 @@ private:
     bool listed_ = false;  ///< guarded by lock_: whether the run is in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;
-    /// Counts the references to the run: one for each thread inside it, one while it is in the
-    /// executor's lists, and one for each event or body that it waits for.
+    /// Counts the references to the run. There is one for each thread inside it, one while it is in
+    /// the executor's lists, and one for each event or body that it waits for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
     // Guarded by lock_: the failures, oldest first. The first allocates no memory.
@@ -309,7 +308,7 @@ private:
     std::vector<Part> parts_;
     std::vector<PartBegin> begins_;
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch if observers need it; else 0
-    bool is_timed_ = false;        ///< whether observers ask for times too
+    bool is_timed_ = false;        ///< whether observers request times too
     std::int64_t timed_from_ = 0;  ///< when the run began
     Facts facts_;
 };

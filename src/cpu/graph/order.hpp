@@ -41,7 +41,7 @@ private:
 
     const Plan& plan_;
     Fibers& fibers_;
-    std::vector<char> keys_;  ///< their addresses: where the predecessors of a task are released
+    std::vector<char> keys_;  ///< the addresses at which each task's predecessors are released
     std::vector<Fiber*> lanes_;
     std::vector<const Completion*> ends_;
 };

@@ -389,8 +389,7 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
 void GraphRun::release() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (left_.load(std::memory_order_acquire) == 0) delete this;
-    // Otherwise no thread is inside. An awaited event, or a scheduled place in the executor's
-    // lists, will bring one; each holds a reference.
+    // While tasks are left, a thread, an awaited event or the executor's lists hold a reference.
 }
 
 }  // namespace heddle::detail::cpu

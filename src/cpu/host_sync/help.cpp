@@ -14,8 +14,8 @@ namespace heddle::detail::cpu {
 namespace {
 
 /// Runs the ready work before a completion. Follows one chain of waits at a time: from the
-/// completion to the stream that will complete it, to the completion that this stream waits for,
-/// and so on.
+/// completion to the stream that will complete it, then to the completion for which this stream
+/// waits, and so on.
 class Help final : public WhileBlocked {
 public:
     explicit Help(Completion& until) noexcept : until_(until) {}
@@ -23,7 +23,7 @@ public:
     /// Runs work until none is ready, `until_` has completed, or other work takes precedence.
     /// Returns the pause before the next call.
     std::chrono::milliseconds run() noexcept override;
-    /// Returns the completion known to be next on the way to `until_`.
+    /// Returns the next completion that is known on the path to `until_`.
     CompletionRef next() const noexcept { return CompletionRef(&top()); }
 
 private:
@@ -54,7 +54,7 @@ std::chrono::milliseconds Help::run() noexcept {
         try {
             found = go_on(std::exchange(insists, false));
         } catch (const std::bad_alloc&) {
-            // Then waits for the last completion on the path.
+            // Out of memory: waits for the last completion on the path.
         }
         if (found == Found::nothing) return usual_pause;
         if (found == Found::others_first) {
@@ -75,7 +75,8 @@ Help::Found Help::go_on(bool insists) {
     {
         const std::lock_guard life(by->life);
         if (next.is_done()) return Found::some;
-        // While `next` is pending, the stream has its queue. A queue that was taken cannot end.
+        // While `next` is pending, the stream has its queue. A queue that was removed from the
+        // executor's lists cannot end.
         if (by->native == nullptr) return Found::nothing;
         Queue& all = queue_of(*by);
         if (executor().unschedule(all)) queue = &all;

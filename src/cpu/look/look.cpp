@@ -41,8 +41,9 @@ public:
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. The members that it has after the place, and the second copy
-        // has before it, are consistent with the place.
+        // The first copy may be torn. If the place is the same in both copies, two groups of
+        // members are consistent with it: those after the place in the first copy, and those before
+        // it in the second.
         Words again;
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
@@ -238,7 +239,7 @@ private:
                 continue;
             }
             may_go_on = true;
-            // A time step belongs to the work behind it.
+            // A time step belongs to the work after it.
             if (!has_first && op.step() != Step::time) {
                 has_first = true;
                 set_first(to, found);
@@ -395,7 +396,7 @@ Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
         const StreamCounts counts = to.counts;
         to = {};
         to.counts = counts;
-        to.is_whole = !has_run;  // graph runs complete more than is counted
+        to.is_whole = !has_run;  // a graph run completes more than the counts show
     }
     return looked;
 }

@@ -112,7 +112,7 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
     if (fills_now) check_may_wait("copy (to pageable memory)", where);
     const bool may_wait = !thread_states.in_host_function;
     // A pageable source is read now, even if work is pending on the stream, because the caller may
-    // change it after the return. An idle stream runs the copy at once, without a snapshot.
+    // change it after the return. An idle stream runs the copy immediately, without a snapshot.
     if (reads_now && !(may_wait && queue_of(stream).is_idle())) {
         const bool in_parts = may_wait && from.total() > snapshot_bytes;
         (in_parts ? copy_snapshots : copy_snapshot)(stream, to, from, where);

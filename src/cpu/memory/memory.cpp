@@ -37,10 +37,10 @@ struct alignas(array_alignment) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    // Blocks are not aligned to pages: glibc then returned the end of the heap to the system and
-    // requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not used: it
-    // would need a size that is a multiple of the alignment, and sanitizers would not see the
-    // array's end.
+    // Blocks are not aligned to pages: with such blocks, glibc returned the end of the heap to the
+    // system and requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not
+    // used: it would need a size that is a multiple of the alignment, and sanitizers would not see
+    // the array's end.
     const auto try_allocate = [bytes]() -> void* {
         void* made = nullptr;
         if (bytes > SIZE_MAX - sizeof(Header) ||
@@ -147,7 +147,7 @@ Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& w
 
 namespace {
 
-/// Frees the memory after these completions. If it throws, it has no effect.
+/// Frees the memory after these completions. Has no effect if it throws.
 void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     if (pending.empty()) return memory.give_back(memory);
     auto* later = new LaterFree(memory, pending.size());

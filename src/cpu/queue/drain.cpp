@@ -19,8 +19,8 @@ void Queue::run() noexcept { (void)drain(nullptr); }
 void Queue::resume() noexcept { advance(); }
 
 void Queue::advance() noexcept {
-    // A signal can resume another queue, which can signal again. The limit on the depth fits any
-    // stack.
+    // A signal can resume another queue, which can signal again. The limit keeps the recursion
+    // within the stack of any thread.
     static thread_local int depth = 0;
     constexpr int deepest = 32, most = 256;
     if (depth == deepest) return executor().schedule(*this);
@@ -131,7 +131,7 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
-    // The tasks of a graph have marks of their own.
+    // Each task of a graph has its own mark.
     const WorkMark work(stream_, op.type(), op.where(),
                         &op.type() == &start_type ? WorkMark::Of::none : WorkMark::Of::stream);
     Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;
@@ -184,7 +184,7 @@ void Queue::tell_times() noexcept {
 }
 
 // Short kernels stay on this thread. Longer ones are spread in pieces of at least about 5 µs. A
-// kernel that was worth spreading last time is spread at once. The threshold is lower while a
+// kernel that was worth spreading last time is spread immediately. The threshold is lower while a
 // worker is awake, because no wake-up is needed.
 bool Queue::run_many(Operation& op) {
     constexpr double piece_ns = 5'000;

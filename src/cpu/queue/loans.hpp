@@ -9,8 +9,8 @@
 
 namespace heddle::detail::cpu {
 
-/// The levels lent to a stream. Each loan lasts until the stream has done a number of operations,
-/// passed as the lower half of that number. Not thread-safe.
+/// The levels lent to a stream. Each loan lasts until the stream has done a certain number of
+/// operations. Only the lower 32 bits of that number are passed and stored. Not thread-safe.
 class Loans {
 public:
     /// Adds a loan. Returns false if an equally or more urgent one lasts at least as long.

@@ -13,7 +13,7 @@ Queue* open_queue(StreamRecord& stream) noexcept {
 
 CompletionRef pending_work(const StreamUse& use) {
     StreamRecord& stream = *use.stream;
-    // A stream of the parent process: even its lock may be held for ever.
+    // The stream belongs to the parent process: even its lock may be held forever.
     if (stream.has(stream_flag::forked)) return {};
     CompletionRef done = make_completion();
     Queue* idle = nullptr;

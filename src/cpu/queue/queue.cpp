@@ -235,7 +235,7 @@ void Queue::retire() noexcept {
     if (schedule) advance();
 }
 
-// For debuggers, which read it.
+// Read by debuggers.
 struct QueueOffsets {
     static constexpr std::uint32_t worked = offsetof(Queue, worked_);
 };

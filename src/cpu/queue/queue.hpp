@@ -28,7 +28,7 @@ enum class Step : std::uint8_t {
     signal,   ///< complete a Completion
     wait,     ///< continue when a Completion is done
     recover,  ///< clear the failure, in the queue and in the stream's record
-    time,     ///< an observer asks when the work behind it runs
+    time,     ///< an observer requests the times of the work after it
     next_chunk,
 };
 
@@ -47,7 +47,7 @@ public:
     /// Returns the bytes of header, count and closure together, including padding.
     static std::size_t size_for(const OpType& type, std::size_t count) noexcept {
         const std::size_t head = sizeof(Operation) + (count != 1 ? sizeof count : 0);
-        // A closure that needs more alignment than the chunk provides has padding of its own.
+        // A closure that needs more alignment than the chunk provides is padded.
         return head + type.size + (type.align > sizeof(void*) ? type.align : 0);
     }
 
@@ -92,7 +92,7 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a time step: an observer's request about the work behind it.
+/// The closure of a time step: an observer's request about the work after it.
 struct TimeWish {
     std::uint64_t id;  ///< OpInfo::id
     bool is_timed;     ///< whether to report times; else only the work that it enqueues
@@ -216,8 +216,9 @@ public:
     }
 
     // Call these with StreamRecord::life held:
-    /// Lends the queue a level until it has done `until` operations (the lower half of the number).
-    /// Returns false if it has that level until then anyway, or has already done these operations.
+    /// Lends the queue a level until it has done `until` operations (the lower 32 bits of the
+    /// number). Returns false if it has that level until then anyway, or has already done these
+    /// operations.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;
@@ -313,7 +314,7 @@ private:
     }
     /// Each runs the operation. Returns false if other threads will finish it.
     bool run_work(Operation& op) noexcept;
-    bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
+    bool run_timed(Operation& wish) noexcept;  ///< also runs the work after it
     bool execute(Operation& op, Failure& failure) noexcept;
     /// Reports the start, the end and the number of workers of the timed work to observers.
     void tell_times() noexcept;
@@ -354,7 +355,7 @@ private:
     std::atomic<Completion*> awaited_{nullptr};  ///< the completion that waiting_ waits for
     Spread spread_;
     IndexCost cost_;  ///< measured for the last kernel with several indices
-    /// OpInfo::id of the running work if observers ask for its times; else 0.
+    /// OpInfo::id of the running work if observers request its times; else 0.
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when that work began
 

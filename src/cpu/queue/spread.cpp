@@ -30,7 +30,7 @@ public:
         }
         count_ = std::max(1, count);
     }
-    /// Returns which of `ranges` ranges belongs to the current core.
+    /// Returns the index, below `ranges`, of the range that belongs to the current core.
     std::size_t range_of_this(std::size_t ranges) const noexcept {
         const int core = sched_getcpu();
         if (core < 0 || static_cast<std::size_t>(core) >= rank_.size()) return 0;
@@ -166,7 +166,8 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // No piece is left, so the kernel leaves the lists before another worker takes it in vain.
+    // No piece is left, so the kernel leaves the lists before another worker takes it
+    // unnecessarily.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

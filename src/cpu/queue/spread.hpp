@@ -1,4 +1,4 @@
-// Runs the indices of one kernel on several threads. drain.cpp decides whether that pays.
+// Runs the indices of one kernel on several threads. drain.cpp decides whether that is worthwhile.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct IndexCost {
 ///
 /// The indices are split into one range per worker, and each range into pieces. A thread starts
 /// with the range of the core it runs on: successive kernels over the same memory then find it in
-/// that core's cache. Next it takes ranges that no thread has begun, and last it helps with the
+/// that core's cache. Then it takes ranges that no thread has begun, and finally it helps with the
 /// remaining pieces of the others.
 class Spread final : public Runnable {
 public:
@@ -73,8 +73,8 @@ private:
 };
 
 /// Runs and times the first indices, and all others too if sharing them is not worthwhile. Returns
-/// how many are done. Sets `index_ns` to the time per index in ns.
-/// `fiber` is as in run_on().
+/// the number of indices done. Sets `index_ns` to the time per index in ns. `fiber` is as in
+/// run_on().
 std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
                       double& index_ns);
 

@@ -27,7 +27,7 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
         queue.begin_to_close();
         stream.final_event = &queue.final();
     }
-    queue.retire();  // outside the lock: an idle queue ends at once, on this thread
+    queue.retire();  // outside the lock: an idle queue ends immediately, on this thread
 }
 
 void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {

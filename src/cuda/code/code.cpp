@@ -52,7 +52,7 @@ public:
                     "{} failed: {}", call, nvrtc_.error_text(code));
     }
 
-    /// Returns a text or an image, whose size and contents NVRTC returns separately.
+    /// Returns a text or an image. NVRTC returns its size and its contents by separate calls.
     std::string take(int (*size_of)(Nvrtc::Handle, std::size_t*),
                      int (*fetch)(Nvrtc::Handle, char*), const char* call) const {
         std::size_t size = 0;

@@ -40,7 +40,7 @@ Found look() {
     SharedLibrary library(Variable::nvrtc, {"libnvrtc.so.13", "libnvrtc.so"});
     found.problem = library.problem();
     if (library.handle() == nullptr) return found;
-    end_background_at_exit();  // before the library's own end at exit
+    end_background_at_exit();  // the threads end before the library's exit handlers run
 
     Nvrtc& f = found.functions;
     const auto need = [&](auto& function, const char* name) { library.find(function, name); };

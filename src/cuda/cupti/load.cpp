@@ -56,7 +56,7 @@ LoadedCupti load_cupti() {
     loaded.problem = library.problem();
     if (library.handle() == nullptr) return loaded;
     loaded.problem.clear();
-    end_background_at_exit();  // before the library's own end at exit
+    end_background_at_exit();  // the threads end before the library's exit handlers run
 
     CuptiApi& f = loaded.functions;
     const auto need = [&](auto& function, const char* symbol) { library.find(function, symbol); };

@@ -11,7 +11,7 @@
 
 namespace heddle::detail::cu {
 
-/// The part of a record about a kernel, copy or fill that is used here.
+/// The fields that are used of a record about a kernel, copy or fill.
 struct DeviceRecord {
     std::uint32_t call = 0;        ///< CUPTI's id of the call that enqueued it
     std::uint32_t outer_call = 0;  ///< id of the runtime call around that call, or 0
@@ -20,12 +20,12 @@ struct DeviceRecord {
     std::int64_t start_ns = 0, end_ns = 0;
 };
 
-/// Joins two kinds of records, which arrive in any order: which call was made for which operation,
-/// and when the work of a call ran. A call may enqueue many pieces of work, and an operation may
-/// make many calls. Not thread-safe.
+/// Joins two kinds of records, which arrive in any order: the operation of each call, and the times
+/// of each call's work. A call may enqueue several pieces of work, and an operation may make
+/// several calls. Not thread-safe.
 class RecordMatcher {
 public:
-    /// Remembers at least `calls` calls, and the newest `waiting` records without a known call.
+    /// Keeps at least `calls` calls, and the newest `waiting` records without a known call.
     explicit RecordMatcher(std::size_t calls = 500'000, std::size_t waiting = 16'384)
         : most_calls_(calls), most_waiting_(waiting) {}
 

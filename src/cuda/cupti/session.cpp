@@ -15,8 +15,8 @@ constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// The largest adjustment of CUPTI's clock that is tolerated during a session, in either direction.
-/// Records with times further outside are rejected.
+/// The largest tolerated adjustment of CUPTI's clock during a session, in either direction. Records
+/// whose times are further off are rejected.
 constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
@@ -172,7 +172,7 @@ void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_Ca
     NativeNodes::note(of->node, is_copy ? of->originalNode : nullptr, id);
 }
 
-/// Makes CUPTI deliver its records, on this thread or one of its own.
+/// Makes CUPTI deliver its records, on this thread or one of CUPTI's.
 void CuptiSession::flush(std::uint32_t flag) noexcept {
     (void)api_.flush(flag);
     std::size_t dropped = 0;

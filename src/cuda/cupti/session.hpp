@@ -22,7 +22,7 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// Begins to record. Recording ends after an equal number of calls of end(). Returns "", or the
+    /// Starts recording. Recording ends after an equal number of calls of end(). Returns "", or the
     /// reason why it cannot record.
     std::string begin();
     /// Ends a recording. The last call reports all records to observers, even of unfinished work.
@@ -33,8 +33,8 @@ public:
 
     /// Reports finished work to observers, and reads the clock.
     void tell() noexcept;
-    /// For the background thread. Reports the records that CUPTI has delivered, and once a second
-    /// also flushes CUPTI and reads the clock. Returns true once nothing is recorded any more.
+    /// Call on the background thread. Reports the records that CUPTI has delivered, and once a
+    /// second also flushes CUPTI and reads the clock. Returns true once all recordings have ended.
     bool poll() noexcept;
     RecordCounts counts() const noexcept;
 

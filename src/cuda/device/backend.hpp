@@ -107,11 +107,9 @@ public:
     // graph/graph.cpp, stream/external_work.cpp
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                            const SourceLocation& where) override;
-    void begin_foreign(StreamRecord& stream, CaptureMode mode,
-                       const SourceLocation& where) override;
-    std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
-                                       const SourceLocation& where) override;
-    void drop_foreign(StreamRecord& stream) noexcept override;
+    std::unique_ptr<ForeignCapture> capture_foreign(StreamRecord& stream, bool is_held,
+                                                    CaptureMode mode,
+                                                    const SourceLocation& where) override;
 
     // memory/memory.cpp
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;

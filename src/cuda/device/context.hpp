@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "cuda/device/driver.hpp"
@@ -10,8 +11,8 @@
 
 namespace heddle::detail::cu {
 
-/// Makes the device's context current for its own lifetime, unless it already is. Pushes and pops
-/// contexts instead of calling cudaSetDevice, which would initialise device 0 when it restores it.
+/// Makes the device's context current while the object exists, unless it is already current. Pushes
+/// and pops contexts: restoring device 0 by cudaSetDevice would initialise it.
 class InContext {
 public:
     explicit InContext(const Gpu& g) noexcept : InContext(g.context, true) {}
@@ -60,9 +61,9 @@ public:
 /// allowed there.
 inline constinit thread_local bool in_callback = false;
 
-/// Relaxes this thread's capture mode for its own lifetime. Housekeeping queries and waits for
-/// objects that are unrelated to a capture; in another mode such calls would invalidate it. No
-/// effect in callbacks.
+/// Relaxes this thread's capture mode while the object exists. Housekeeping queries and waits for
+/// objects that are unrelated to a capture; in any other mode such calls would invalidate the
+/// capture. No effect in callbacks.
 class RelaxedCapture {
 public:
     RelaxedCapture() noexcept { exchange(); }
@@ -78,9 +79,12 @@ private:
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The number of native captures that heddle holds open, on streams whose native handles are held
-/// outside heddle.
+/// The number of native captures that heddle holds open, for work that code outside heddle
+/// enqueues.
 inline std::atomic<int> open_captures{0};
+/// Locked while such a capture begins, and during calls that concern all streams of a context:
+/// these calls invalidate open captures.
+inline constinit std::mutex captures_mutex;
 
 /// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are then
 /// forbidden even on other streams, such as allocating from a pool (CUDA 13.0).

@@ -14,7 +14,7 @@
 namespace heddle::detail::cu {
 
 namespace {
-/// Returns how many chores the background thread retries. Call with chores_mutex held.
+/// Returns the number of chores that the background thread retries. Call with chores_mutex held.
 std::size_t polled_chores(const Gpu& g) noexcept {
     return g.deferred.size() + g.later_frees.size() + g.doomed.size();
 }

@@ -17,8 +17,8 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
-// Functions whose plain names have other parameters in CUDA 12, which spells those of CUDA 13 like
-// this. heddle calls only the first two now.
+// In CUDA 12, the plain names of these functions have other parameters. The suffixes select the
+// parameters of CUDA 13. heddle calls only the first two now.
 #if CUDART_VERSION < 13000
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
@@ -35,6 +35,7 @@ namespace heddle::detail::cu {
     F(cuCtxGetDevice, 2000)                                                                        \
     F(cuCtxPopCurrent, 4000)                                                                       \
     F(cuCtxPushCurrent, 4000)                                                                      \
+    F(cuCtxRecordEvent, 12050)                                                                     \
     F(cuDeviceGet, 2000)                                                                           \
     F(cuDevicePrimaryCtxRetain, 7000)                                                              \
     F(cuEventQuery, 2000)                                                                          \
@@ -90,7 +91,6 @@ namespace heddle::detail::cu {
     F(cudaDeviceGetAttribute)                                                                      \
     F(cudaDeviceGetPCIBusId)                                                                       \
     F(cudaDeviceGetStreamPriorityRange)                                                            \
-    F(cudaDeviceSynchronize)                                                                       \
     F(cudaEventCreateWithFlags)                                                                    \
     F(cudaEventDestroy)                                                                            \
     F(cudaEventElapsedTime)                                                                        \
@@ -143,6 +143,7 @@ namespace heddle::detail::cu {
     F(cudaOccupancyMaxActiveBlocksPerMultiprocessor)                                               \
     F(cudaOccupancyMaxActiveClusters)                                                              \
     F(cudaStreamBeginCapture)                                                                      \
+    F(cudaStreamCopyAttributes)                                                                    \
     F(cudaStreamCreateWithPriority)                                                                \
     F(cudaStreamDestroy)                                                                           \
     F(cudaStreamEndCapture)                                                                        \

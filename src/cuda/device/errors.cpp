@@ -127,13 +127,13 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         for_each_stream([&](StreamRecord& s) {
             if (!s.device.is_cuda() || s.device.index() != device || s.has(stream_flag::dead))
                 return;
-            // Work known to be complete stays valid: waiters for that work alone receive no
-            // failure.
+            // Work known to be complete stays valid: waiters that wait only for that work receive
+            // no failure.
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
         // Out of memory: the failure may be null, and some streams may not be poisoned. Every call
-        // on the device fails nevertheless.
+        // on the device still fails.
     }
     return failure;  // the watcher passes it to pending notifications
 }

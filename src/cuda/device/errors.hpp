@@ -21,6 +21,11 @@ inline bool is_unloading(cudaError_t code) noexcept {
     return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
 }
 
+/// Returns whether the call was refused because of a native capture.
+inline bool is_capture_error(cudaError_t code) noexcept {
+    return code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
+}
+
 inline Device gpu_device(int index) noexcept { return Access::device(DeviceKind::cuda, index); }
 
 /// Returns the site with the native error of `code` appended.

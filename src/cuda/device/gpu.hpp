@@ -71,7 +71,7 @@ struct Reclaimer {
     AwaitLine* awaits;
 };
 
-/// An internal stream that replaces an event which code outside heddle may record, for one
+/// An internal stream for notifications of events that code outside heddle may record. Serves one
 /// notification at a time.
 struct Notifier {
     cudaStream_t stream;

@@ -34,17 +34,18 @@ bool is_done(Doomed& one) noexcept try {
 }
 
 /// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
-/// while a launch of it runs. heddle does not do that: random programs that did crashed and
-/// computed wrong results under load (driver 580).
+/// while a launch of it runs. heddle does not do so: under load, random programs then crashed or
+/// computed wrong results (driver 580).
 ///
-/// Returns false if it has to be done later.
+/// Returns false if the caller has to try again later.
 bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;
     if (!is_done(*one)) return false;
     for (NativeNode& node : one->native.nodes) node.event = {};
     one->native.replaced.clear();
-    if (one->native.has_conditions && one->native.exec != nullptr) keep_spare(std::move(one));
+    const bool may_wait = one->native.has_conditions || one->native.has_children;
+    if (may_wait && one->native.exec != nullptr) keep_spare(std::move(one));
     else destroy_now(std::move(one));
     return true;
 }

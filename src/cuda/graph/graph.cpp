@@ -68,13 +68,13 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     is_new_ = true;
 }
 
-/// Instantiates the graph again, now that CUPTI records, because that is the only way to match
-/// records to nodes. If it fails, records are attributed to the whole graph.
+/// Instantiates the graph again while CUPTI records: only then can records be matched to nodes. If
+/// it fails, records are attributed to the whole graph.
 void CudaGraphExec::learn_natives(const SourceLocation& where) noexcept try {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (first != nullptr && first->graph != nullptr) make_anew(*first->graph, where);
     if (native_.natives == nullptr)
-        native_.natives = std::make_unique<NativeNodes>();  // does not try again
+        native_.natives = std::make_unique<NativeNodes>();  // so that it is not tried again
 } catch (...) {
     // The old executable remains in use.
 }
@@ -97,7 +97,7 @@ void CudaGraphExec::take_done_event(Gpu& g, const SourceLocation& where) {
     native_.done_gpu = &g;
 }
 
-/// Call it after cuGraphLaunch() failed. The driver may have enqueued part of the graph (seen with
+/// Call after cuGraphLaunch() has failed. The driver may have enqueued part of the graph (seen with
 /// driver 580, error 999): host functions of that part may run or have run. So the executable is
 /// destroyed once the stream has completed, and no other graph may reuse it.
 void CudaGraphExec::note_failed_launch(StreamRecord& stream) noexcept {
@@ -130,7 +130,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
     if (!native_.replaced.empty() && (native_.done == nullptr || is_reached(on_gpu, native_.done)))
         [[unlikely]]
         native_.replaced.clear();
-    // From here on only the launch may fail: the next launch would use a turn left without a
+    // From here on only the launch may fail. A turn without a launch would be used by the next
     // launch.
     Submission submission(stream, where);
     OnStream on(on_gpu, stream.native);
@@ -153,9 +153,9 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         note_failure(record_on(on_gpu, native_.done, native), "cuEventRecord", on_gpu.index);
 }
 
-/// Adds the graph to a capture begun outside heddle. The result may be launched any number of
-/// times, and those launches add no turns. So a graph with host functions has nodes of its own
-/// there.
+/// Adds the graph to a capture begun outside heddle. The captured graph may be launched any number
+/// of times, and those launches add no turns. So a graph with host functions adds separate nodes to
+/// it.
 void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (native_.has_staged_nodes()) throw_capture_of_host_memory(stream, "launch", where);

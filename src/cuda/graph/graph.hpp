@@ -23,8 +23,8 @@ public:
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:
-    /// Makes equal nodes for a capture that was begun outside heddle on `captured`. They are not
-    /// instantiated, and every run of a host function has the same turn.
+    /// Makes the same nodes for a capture that was begun outside heddle on `captured`. The nodes
+    /// are not instantiated, and every run of a host function has the same turn.
     CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where);
 
     void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
@@ -43,7 +43,8 @@ private:
     std::weak_ptr<NodeData> first_;  ///< leads to the graph while it exists
     std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used at its destruction
     StreamUse last_;  ///< the stream of the newest launch
-    /// Rebuilt since the last launch. CUDA then does not order it after earlier launches.
+    /// True if rebuilt since the last launch. CUDA then does not order the next launch after
+    /// earlier ones.
     bool is_new_ = false;
 };
 

@@ -51,7 +51,7 @@ std::size_t branches_of(const GraphData& graph) {
     return count;
 }
 
-/// Returns whether the graph runs on several GPUs. Copies count for the GPUs of both sides.
+/// Returns whether the graph runs on several GPUs. A copy counts for the GPUs of both sides.
 bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
     for (const auto& node : graph.nodes)

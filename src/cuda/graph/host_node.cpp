@@ -25,7 +25,7 @@ bool is_host(const NodeData& node) noexcept {
 }
 
 namespace {
-/// Reports that a native graph of heddle's runs without a launch through heddle.
+/// Reports that one of heddle's native graphs runs without a launch through heddle.
 void report_stray() noexcept {
     report_error(ErrorCode::usage, {"launch", {}},
                  "a host function of a graph runs without a launch of heddle's, and is left out");

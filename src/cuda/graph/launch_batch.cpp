@@ -19,8 +19,8 @@ bool is_fallible(const StreamRecord& stream) noexcept {
     return stream.has(stream_flag::poisoned | stream_flag::fallible);
 }
 
-/// Returns the part's work from before the graph that may fail late. Without such work the fate is
-/// null.
+/// Returns the part's work enqueued before the graph, if that work may fail late. Otherwise the
+/// fate is null.
 StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
     StreamRecord* const stream = parts[part].stream;
     if (stream != nullptr && !is_fallible(*stream)) return {};

@@ -98,6 +98,7 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {
         const auto child = static_cast<cudaGraph_t>(node.foreign.get());
+        has_children = true;
         one.native = adder.add(before.nodes, NodeParameters::child_graph(child),
                                "cudaGraphAddNode (child graph)");
     } else if (node.event != nullptr) {
@@ -128,9 +129,9 @@ void NativeGraph::find_components(const GraphData& data) {
                                              : nodes[root_of(i)].component;
 }
 
-/// Reuses a kept executable of the same shape, if there is one. It then keeps the objects owned by
-/// host nodes of the new graph. Its nodes remain those of the graph that it was instantiated from:
-/// later changes are made through them.
+/// Reuses a cached executable of the same shape, if there is one. The executable then shares
+/// ownership of the objects of the new graph's host nodes. Later changes use the nodes of the graph
+/// that it was instantiated from.
 bool NativeGraph::take_over(const SourceLocation& where) {
     std::unique_ptr<Doomed> spare = take_spare(shape);
     if (spare == nullptr) return false;

@@ -25,12 +25,12 @@ struct DestroyNatively {
     void operator()(cudaGraphExec_t exec) const noexcept;
 };
 
-/// A native graph of heddle's nodes, with its executable, events and turns. A value: it can be
-/// moved and swapped. Its owner ends it by destroy_when_done(), because launches may still run.
+/// A native graph made of heddle's nodes, with its executable, events and turns. A value: it can be
+/// moved and swapped. Its owner passes it to destroy_when_done(), because launches may still run.
 struct NativeGraph {
-    /// Adds all nodes, without an executable. `captured`: the stream of the capture that was begun
-    /// outside heddle and that the nodes are for, or null. In such a capture every run of a host
-    /// function has the same turn.
+    /// Adds all nodes, but makes no executable. `captured`: null, or the stream of a capture begun
+    /// outside heddle that receives the nodes. In such a capture every run of a host function has
+    /// the same turn.
     void build(const GraphData& data, Gpu& of_graph, StreamRecord* captured,
                const SourceLocation& where);
     /// Makes the executable.
@@ -42,8 +42,8 @@ struct NativeGraph {
     /// Adds a turn of each host function for a launch on the stream. `fates`: of the components;
     /// may be empty.
     void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
-    /// Removes the newest launch's turn of the first `count` host nodes, where it has not been
-    /// used.
+    /// Removes the newest launch's turn from each of the first `count` host nodes, unless the node
+    /// has used it.
     void pop_turns(std::size_t count) noexcept;
 
     bool has_staged_nodes() const noexcept;
@@ -61,15 +61,16 @@ struct NativeGraph {
     /// Recorded after the newest launch, on a stream of done_gpu; only for graphs with events.
     cudaEvent_t done = nullptr;
     Gpu* done_gpu = nullptr;
-    /// Of a graph with conditional nodes: identifies the graphs that can reuse the executable. 0 if
-    /// none can.
+    /// Identifies the graphs that can reuse the executable of a graph with conditional nodes. 0 if
+    /// no graph can.
     std::uint64_t shape = 0;
     bool has_conditions = false;
+    bool has_children = false;  ///< native child graphs
     /// Whether another graph may reuse the executable: no native node was ever disabled, and no
     /// launch failed.
     bool is_reusable = true;
     bool has_events = false;
-    /// A launch into a capture outside heddle needs more than cuGraphLaunch.
+    /// Whether a launch into a capture begun outside heddle needs more than cuGraphLaunch.
     bool is_careful = false;
     std::vector<EventOwner> replaced;  ///< replaced events that launches in progress may still use
 

@@ -1,5 +1,6 @@
 // The calls that add native nodes to graphs and change them in executables. No other file makes
-// them, because CUDA deprecates those of single types of nodes in favour of the generic ones.
+// such calls, because CUDA deprecates the calls for single types of nodes in favour of generic
+// ones.
 #pragma once
 
 #include <span>
@@ -16,9 +17,9 @@ namespace heddle::detail::cu {
 class NodeParameters {
 public:
     NodeParameters() noexcept : NodeParameters(cudaGraphNodeTypeEmpty) {}
-    /// Of a kernel that the runtime knows: `func` is its symbol.
+    /// For a kernel that the runtime knows: `func` is its symbol.
     explicit NodeParameters(const cudaKernelNodeParams& kernel) noexcept;
-    /// Of a kernel that the driver knows.
+    /// For a kernel that the driver knows.
     explicit NodeParameters(const CUDA_KERNEL_NODE_PARAMS& kernel) noexcept;
     NodeParameters(const CUDA_MEMCPY3D& copy, CUcontext context) noexcept;
     explicit NodeParameters(const cudaMemsetParams& memset) noexcept;
@@ -51,11 +52,11 @@ cudaError_t add_node(cudaGraphNode_t& made, cudaGraph_t graph,
 /// Adds nodes to a graph, or to the body of a conditional node.
 class NodeAdder {
 public:
-    /// `keeper`: the graph that owns objects of the nodes: `graph`, or the outermost graph if
-    /// `graph` is a body. `g`: the graph's GPU.
+    /// `keeper`: the graph that owns the nodes' objects: `graph`, or the outermost graph if `graph`
+    /// is a body. `g`: the graph's GPU.
     NodeAdder(cudaGraph_t graph, cudaGraph_t keeper, Gpu& g, const SourceLocation& where) noexcept
         : graph_(graph), keeper_(keeper), gpu_(&g), named_(&g), where_(&where) {}
-    /// Returns one whose errors are about `g`.
+    /// Returns an adder whose errors name `g`.
     NodeAdder about(const Gpu& g) const noexcept {
         NodeAdder other = *this;
         other.named_ = &g;
@@ -84,9 +85,10 @@ private:
 
 /// Changes the parameters of an executable's node, for later launches.
 cudaError_t change_node(cudaGraphExec_t exec, cudaGraphNode_t node, NodeParameters p);
-/// The same for kernels and copies, which programs change often. They use the driver's calls for
-/// one type of nodes: 0.2 µs a kernel, where the runtime's takes 0.35 µs (driver 580). The generic
-/// call has not been measured: to use it, return change_node(exec, node, NodeParameters(...)).
+/// Like change_node(), but for kernels and copies, which programs change often. These use the
+/// driver's calls for one type of node: 0.2 µs per kernel instead of the runtime's 0.35 µs (driver
+/// 580). The generic call has not been measured: to use it, return change_node(exec, node,
+/// NodeParameters(...)).
 inline cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
                                  const CUDA_KERNEL_NODE_PARAMS& kernel) {
     return as_runtime(api.cuGraphExecKernelNodeSetParams(exec, node, &kernel));

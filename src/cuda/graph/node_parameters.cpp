@@ -102,8 +102,8 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     const MemoryRange& to = node.to;
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
-    // If a memset node of 2-byte elements was changed in an executable, the second and later
-    // launches may fill with the lower byte only (driver 580; docs/adr/0037). So none is made.
+    // No memset node of 2-byte elements is made. After such a node was changed in an executable,
+    // the second and later launches may fill with the lower byte only (driver 580; docs/adr/0037).
     const std::size_t whole = to.address() | to.bytes | to.pitch;
     const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
     if (element != 0 && is_plain && !by_kernel) {
@@ -154,7 +154,7 @@ namespace {
 
 /// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
 /// bodies of conditional nodes CUDA refuses memsets of it (invalid value), and copies between two
-/// such places end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
+/// such pieces end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
 bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
     if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
     int device = g.index;

@@ -58,7 +58,8 @@ Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& wh
 /// The dependencies of a node.
 struct Before {
     std::vector<cudaGraphNode_t> nodes;
-    /// Which of them are kernels whose end the node need not wait for. Empty if none is.
+    /// `early[i]` is true if `nodes[i]` is a kernel whose end the node need not wait for. Empty if
+    /// there is no such kernel.
     std::vector<bool> early;
 
     /// `made[i]` is the graph's node i.
@@ -67,7 +68,7 @@ struct Before {
 
 using Nodes = NodeAdder::Nodes;
 
-/// Adds the native nodes of work that a body of a conditional node may have too: a conditional
+/// Adds the native nodes of work that is also allowed in bodies of conditional nodes: a conditional
 /// node, a kernel, a copy or a fill. Returns the last one.
 cudaGraphNode_t add_work(const NodeAdder& adder, const NodeData& node, const Before& before);
 /// Adds the native node of a kernel on a CUDA device, of a copy or of a fill that is not staged.

@@ -26,7 +26,8 @@ struct Spares {
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }
 
-/// Removes and returns the newest one that the predicate accepts, or null. Call with the lock held.
+/// Removes and returns the newest executable that the predicate accepts, or null. Call with the
+/// lock held.
 template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
     for (List* at = &all.newest; *at != nullptr; at = &(*at)->next) {
         if (!wanted(**at)) continue;

@@ -13,8 +13,8 @@ namespace heddle::detail::cu {
 /// devices, with equal edges, bodies and priorities. Other graphs may share it by accident.
 std::uint64_t shape_of(const GraphData& graph);
 
-/// Keeps an executable whose launches are done for reuse, because destroying it waits for its
-/// device and blocks calls of other threads. If there are too many, a background thread destroys
+/// Caches an executable for reuse, because destroying it waits for its device and blocks calls of
+/// other threads. Its launches must be done. If too many are cached, a background thread destroys
 /// the oldest. Does not block.
 void keep_spare(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest executable of this shape, or null.

@@ -1,4 +1,4 @@
-// Copies and fills that take several native nodes: they use host functions, and pinned memory that
+// Copies and fills that need several native nodes: they use host functions, and pinned memory that
 // the graph owns.
 #include <functional>
 #include <memory>

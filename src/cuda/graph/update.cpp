@@ -87,6 +87,12 @@ void NativeGraph::update_other(const NodeData& node, const SourceLocation& where
         check_update(change_node(exec.get(), native, event_parameters(node, where)),
                      "cudaGraphExecNodeSetParams (event)", node, where);
         return keep_event(node);
+    case NodeKind::other:
+        // CUDA changes it if the child graphs have equal nodes, added in the same order.
+        return check_update(
+            change_node(exec.get(), native,
+                        NodeParameters::child_graph(static_cast<cudaGraph_t>(node.foreign.get()))),
+            "cudaGraphExecNodeSetParams (child graph)", node, where);
     default: return;
     }
 }

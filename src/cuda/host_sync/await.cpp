@@ -21,8 +21,8 @@ struct AwaitLine::Ticket : Waiter {
 
 namespace {
 
-/// Returns a word of pinned memory that the device reads and the host writes. Each word has a cache
-/// line of its own. No word is ever freed.
+/// Returns a word of pinned memory that the device reads and the host writes. Each word has a
+/// separate cache line. No word is ever freed.
 std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     constexpr std::size_t spacing = 64, page = 4096;
     static constinit std::mutex mutex;
@@ -115,7 +115,7 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
             report(std::current_exception());
         }
     }
-    // The device continues. From here on the stream may finish and be closed, and its record be
+    // The device continues. From here on the stream may finish and be closed, and its record may be
     // reused.
     ticket.line->finish(ticket);
 }

@@ -57,8 +57,8 @@ void wait_for(Gpu& g, cudaStream_t stream, AwaitLine* awaits, const Fences& fenc
 /// false if no wait is needed. Call with a RelaxedCapture in scope.
 bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use);
 
-/// Throws UsageError if the stream is captured natively, because its earlier work cannot be waited
-/// for then. (signal.cpp)
+/// Throws UsageError if the stream is captured natively, because no wait for its earlier work is
+/// possible then. (signal.cpp)
 void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where);
 
 /// Streams found pending during one search. Later fences of the same streams need no query.

@@ -32,7 +32,7 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it several times
     void* closure;
-    std::uint64_t id;            ///< OpInfo::id if observers ask for its times; else 0
+    std::uint64_t id;            ///< OpInfo::id if observers request its times; else 0
     std::atomic<int> owners{1};  ///< the stream and the LossWatch, if any
     /// For functions that are called even if the device is lost.
     std::atomic<bool> is_called{false};
@@ -174,7 +174,7 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     node->in_graph = capture_of(stream) != 0;
     const bool in_any_case = type.complete != nullptr && !node->in_graph;
     if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
-    // Set before the launch, so that waiters know in time that a failure may become known late.
+    // Set before the launch, so that waiters see in time that the stream may fail late.
     stream.set(stream_flag::fallible);
     if (node->in_graph) give_to_captured(stream, std::move(owner), where);
     Submission submission(stream, where);

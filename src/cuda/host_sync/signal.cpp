@@ -122,8 +122,8 @@ cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where) {
 
 namespace {
 
-/// Completes `done` once the stream is idle. This may complete late and waits for more than
-/// necessary, but needs no event.
+/// Completes `done` once the stream is idle. Needs no event, but may complete late and waits for
+/// more work than necessary.
 void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
     poll_in_background([&g, use, done] {
         if (is_forked()) return true;

@@ -12,7 +12,7 @@ namespace heddle::detail::cu {
 /// last record keeps the native event, and `event` receives a new one. (host_sync/signal.cpp)
 void detach_notification(EventState& event, const SourceLocation& where);
 /// Call before code outside heddle can record an event's native event. A notification that waits
-/// for the newest record polls an event of its own from then on. (host_sync/signal.cpp)
+/// for the newest record polls a separate event from then on. (host_sync/signal.cpp)
 void stop_watching(EventState& event, const SourceLocation& where);
 /// Returns the native event for a graph node, which keeps it. The event's native event never
 /// changes from then on. (host_sync/signal.cpp)

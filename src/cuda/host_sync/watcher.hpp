@@ -42,12 +42,12 @@ struct Notification {
 };
 
 /// A thread that polls events. It sleeps while none is pending. It polls continuously at first and
-/// less often later. So a wait of microseconds is noticed within microseconds, and a wait of
-/// seconds costs next to nothing.
+/// less often later. So the end of a short wait is noticed within microseconds, and a wait of
+/// seconds costs little.
 class Watcher {
 public:
     /// Starts to poll an event. If another thread has begun to poll the same event meanwhile, that
-    /// notification takes over the completions.
+    /// notification receives the completions.
     void watch(std::unique_ptr<Notification> note);
     /// Adds a completion to an event that is being polled. Returns false if it is not polled.
     bool join(EventState& event, const CompletionRef& done);

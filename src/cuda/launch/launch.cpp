@@ -134,7 +134,8 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
-/// Returns the most blocks of such a launch that the device can hold at once.
+/// Returns the largest number of blocks of such a launch that can be resident on the device at
+/// once.
 std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
                          std::size_t shared_bytes, const LaunchOptions& options,
                          const SourceLocation& where) {
@@ -247,10 +248,9 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
     cudaGetLastError();  // clears the error, which is thrown below
     refuse_forked("launch", where);
     if (is_sticky(code)) fail(code, "cudaLaunchKernel", stream.device.index(), &stream, where);
-    const bool misuse =
-        code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
-        code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
-        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
+    const bool misuse = code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
+                        code == cudaErrorLaunchOutOfResources ||
+                        code == cudaErrorCooperativeLaunchTooLarge || is_capture_error(code);
     const bool no_code =
         code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
     const char* const hint =

@@ -5,8 +5,9 @@
 
 namespace heddle::detail::cu {
 
-/// Called before a launch of a portable kernel. Applies the CodeLoadPolicy if this is the kernel's
-/// first launch on the device and would load code at a bad time (heddle/launch/preload.hpp).
+/// Called before a launch of a portable kernel. Applies the CodeLoadPolicy
+/// (heddle/launch/preload.hpp) to the kernel's first launch on the device, if it would load code
+/// during a capture or while the device is busy.
 void note_launch(StreamState& stream, const LaunchCall& call);
 
 }  // namespace heddle::detail::cu

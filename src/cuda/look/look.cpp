@@ -17,8 +17,8 @@ StreamCounts counts_of(const StreamRecord& stream) noexcept {
     return counts;
 }
 
-/// Returns whether the single pending operation is neither a wait nor a graph launch, which may
-/// advance.
+/// Returns whether the single pending operation is neither a wait nor a graph launch. Those may
+/// advance while they are pending.
 bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
     const FlightRing* const ring = stream.flight.load(std::memory_order_acquire);
     if (ring == nullptr) return false;
@@ -43,7 +43,7 @@ bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept t
 }
 
 Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
-    // The driver is not asked whether such a stream has pending work.
+    // The driver is not queried for pending work of such a stream.
     if (stream.has(stream_flag::unseen)) return Looked::refused;
     to.counts = counts_of(stream);
     to.pending = to.counts.pushed - to.counts.done;

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns whether the driver can provide more about a stream. Streams that may be captured
-/// natively are not queried: the driver would refuse, and the capture would be invalidated.
+/// Returns whether to query the driver about a stream. Streams that may be captured natively are
+/// not queried: the driver would refuse, and the capture would be invalidated.
 bool is_to_be_asked(const StreamRecord& stream) noexcept {
     return stream.device.is_cuda() && !is_known_complete(stream) &&
            !stream.has(stream_flag::forked | stream_flag::ended | stream_flag::recording |
@@ -44,7 +44,7 @@ void ask_about(StreamRecord& stream) noexcept {
     }
     if (!is_to_be_asked(stream)) return;
     if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, given);
-    // Waits of other streams for this one have recorded an event in it.
+    // Other streams' waits for this stream have recorded an event on it.
     const std::uint64_t mark = stream.cached_at.load(std::memory_order_acquire);
     const auto event = static_cast<cudaEvent_t>(std::atomic_ref<void*>(stream.cached_event).load());
     if (event != nullptr && mark > stream.seen_complete.load(std::memory_order_relaxed) &&

@@ -6,9 +6,9 @@
 namespace heddle::detail::cu {
 
 /// Queries the driver about all streams that may have pending work, and notes the completed work.
-/// Uses a thread of its own, because a call into the driver may wait for another call. Returns how
-/// long the driver has not answered, or 0 if it answered within `patience`. Throws if out of
-/// memory. Thread-safe.
+/// Uses a separate thread, because a call into the driver may wait for another call. Returns for
+/// how long a request has been unanswered, or 0 if the driver answered within `patience`. Throws if
+/// out of memory. Thread-safe.
 std::chrono::nanoseconds ask_driver(std::chrono::nanoseconds patience);
 
 /// Forgets the thread. Call in the child of a fork().

@@ -1,5 +1,5 @@
 // Access to memory of other GPUs, and the settings of the pools. A table records the enabled
-// access, so that no CUDA call is needed to query it or to try whether it fails.
+// access, so that no CUDA call is needed to find out whether access exists.
 #include <atomic>
 #include <mutex>
 #include <utility>

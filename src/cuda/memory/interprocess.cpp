@@ -3,7 +3,7 @@
 //
 // cudaFree and cudaIpcCloseMemHandle wait for all work of the device, and block the driver calls of
 // other threads meanwhile. If the device waits for one of those threads, that is a deadlock. So
-// they are called only by trim_pool(), and by an allocation that finds no memory left.
+// only trim_pool() calls these two functions, and an allocation that finds no memory left.
 #include <algorithm>
 #include <cstring>
 #include <list>
@@ -33,8 +33,8 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
     cudaGetLastError();
     return with_native({call, where, gpu_device(device)}, code);
 }
-/// Throws Unsupported for memory or an event that its process has released, by ending or
-/// explicitly.
+/// Throws Unsupported because the process that owns the memory or event has released it or has
+/// ended.
 [[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
     unsupported_error(site,
                       "process {} has ended or has {}, or runs where it cannot be opened (another "
@@ -75,7 +75,7 @@ void keep(std::list<SharedMemory>& one) noexcept {
 }
 
 /// Rounds up to whole blocks of 2 MiB, which CUDA shares as a whole (programming guide,
-/// interprocess communication). Each array has blocks of its own.
+/// interprocess communication). Arrays do not share blocks.
 std::size_t whole_blocks(std::size_t bytes) {
     constexpr std::size_t block = std::size_t{2} << 20;
     return (bytes + block - 1) / block * block;

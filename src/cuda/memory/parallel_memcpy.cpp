@@ -42,7 +42,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) n
         for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, x[i]);
     }
     std::memcpy(to + at, from + at, bytes - at);
-    _mm_sfence();  // nothing else orders these stores with others
+    _mm_sfence();  // no other instruction orders these stores
 }
 #endif
 

@@ -1,5 +1,5 @@
-// Copies host memory with several threads: one copies 8 to 15 GB/s, eight up to 50
-// (docs/measurements.md).
+// Copies host memory with several threads: one thread copies 8 to 15 GB/s, eight threads up to 50
+// GB/s (docs/measurements.md).
 #pragma once
 
 #include <heddle/memory/range.hpp>

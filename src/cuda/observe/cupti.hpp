@@ -1,6 +1,7 @@
-// Times of CUDA devices by CUPTI, NVIDIA's library for profilers: start and end times measured by
-// the device, including those of graph nodes. The library is loaded when a recording asks for it.
-// Implemented in src/cuda/cupti, or in src/cuda/no_cupti in a build without CUPTI's headers.
+// Obtains start and end times of work on CUDA devices from CUPTI, NVIDIA's library for profilers.
+// The device measures these times, also for graph nodes. The library is loaded when a recording
+// requests it. Implemented in src/cuda/cupti, or in src/cuda/no_cupti in a build without CUPTI's
+// headers.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace heddle::detail::cu {
 inline constinit std::atomic<bool> cupti_is_on{false};
 inline bool is_recorded_by_cupti() noexcept { return cupti_is_on.load(std::memory_order_relaxed); }
 
-/// Begins to record. Recording ends after an equal number of calls of end_cupti(). Returns "", or
+/// Starts recording. Recording ends after an equal number of calls of end_cupti(). Returns "", or
 /// the reason why it cannot record. Thread-safe.
 std::string begin_cupti();
 /// Ends a recording. The last call reports all records to observers, even of unfinished

@@ -31,7 +31,7 @@ public:
         count_ += ids.size();
         try {
             retired_.push_back(std::move(ids));
-        } catch (...) {  // out of memory: erases them at once
+        } catch (...) {  // out of memory: erases them immediately
             count_ -= ids.size();
             for (const std::uint64_t id : ids) nodes_.erase(id);
         }

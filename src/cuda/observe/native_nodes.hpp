@@ -9,7 +9,7 @@
 
 namespace heddle::detail::cu {
 
-/// The native nodes of one graph of heddle's, collected while it is built. Records that arrive
+/// The native nodes of one of heddle's graphs, collected while it is built. Records that arrive
 /// after its destruction can still be mapped, unless many more graphs were destroyed since.
 class NativeNodes {
 public:
@@ -18,7 +18,8 @@ public:
     NativeNodes(const NativeNodes&) = delete;
     NativeNodes& operator=(const NativeNodes&) = delete;
 
-    /// While it exists, adds the native nodes that this thread makes to `nodes`, which may be null.
+    /// Adds the native nodes that this thread makes to `nodes` while the object exists. `nodes` may
+    /// be null.
     class Building {
     public:
         explicit Building(NativeNodes* nodes) noexcept;

@@ -92,7 +92,7 @@ private:
 
     const nvtxDomainHandle_t domain_;
     std::mutex mutex_;
-    /// By the name of the call, file and line.
+    /// The key is the name of the call, file and line.
     std::map<std::tuple<std::string, std::string, unsigned>, nvtxStringHandle_t, std::less<>>
         texts_;
 };

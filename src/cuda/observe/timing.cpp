@@ -43,8 +43,8 @@ private:
     EventPool free_;
 };
 
-/// A point in the device's time from which other times are measured. Replaced each second, because
-/// CUDA returns the time between two events as a float.
+/// A reference point from which the device's other times are measured. Replaced each second,
+/// because CUDA returns the time between two events as a float, which loses precision.
 struct Base {
     TimingEvents& events;
     cudaEvent_t event = nullptr;
@@ -312,7 +312,7 @@ void TimedOp::end() noexcept try {
     if (id_ == 0) return;
     times_of(gpu_of(stream_)).end(stream_, id_, start_);
 } catch (...) {
-    // As above.
+    // Out of memory or no event: the operation has no times.
 }
 
 void time_end(StreamRecord& stream) noexcept {
@@ -321,7 +321,7 @@ void time_end(StreamRecord& stream) noexcept {
     try {
         times_of(gpu_of(stream)).end(stream, id, nullptr);
     } catch (...) {
-        // As above.
+        // Out of memory or no event: the operation has no times.
     }
 }
 

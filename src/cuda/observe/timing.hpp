@@ -18,7 +18,7 @@ enum class RunBy : std::uint8_t {
 
 /// Times the work enqueued on a stream while the object exists, as the operation with the id
 /// timed_id(). Uses CUPTI if it records. Otherwise, or if the host takes part, records a timing
-/// event after the work, and one before it if the stream is idle. No effect if no observer asks for
+/// event after the work, and one before it if the stream is idle. No effect if no observer requests
 /// times, or while the stream is capturing. Costs one load without observers.
 class TimedOp {
 public:

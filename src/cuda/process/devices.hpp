@@ -1,4 +1,4 @@
-// The driver's start.
+// Whether the CUDA driver was started.
 #pragma once
 
 namespace heddle::detail::cu {

@@ -1,4 +1,4 @@
-// The first use of a GPU: its context, its pool, and the code of all rooms that is loaded then.
+// The first use of a GPU: creates its context and pool, and loads the kernels of all rooms.
 #include <memory>
 
 #include "core/base/report.hpp"

@@ -105,21 +105,27 @@ void Ends::release() noexcept {
     all_.clear();
 }
 
-/// Waits for work on streams outside heddle too. Call while no stream captures: the call would be
-/// refused or invalidate the capture.
+/// Waits for work on streams outside heddle too. Has no effect while a capture is open, because the
+/// native call would invalidate the capture.
 void wait_for_all(Gpu& g, const SourceLocation& where) {
-    InContext in(g);
-    const cudaError_t code = api.cudaDeviceSynchronize();
-    if (is_sticky(code)) {
-        cudaGetLastError();
-        mark_lost(g.index, code, "cudaDeviceSynchronize", nullptr, where);
-    } else if (code >= cudaErrorStreamCaptureUnsupported &&
-               code <= cudaErrorStreamCaptureWrongThread) {
-        // A capture outside heddle. heddle's own streams are done, as promised.
-        cudaGetLastError();
-    } else {
-        check(code, "cudaDeviceSynchronize", g.index, where);
+    const cudaEvent_t event = take_event(g, where);
+    CUresult code = CUDA_SUCCESS;
+    bool is_recorded = false;
+    {
+        const std::lock_guard lock(captures_mutex);
+        is_recorded = open_captures.load(std::memory_order_relaxed) == 0;
+        if (is_recorded) code = api.cuCtxRecordEvent(g.context, event);
     }
+    const char* call = "cuCtxRecordEvent";
+    if (is_recorded && code == CUDA_SUCCESS) {
+        call = "cuEventSynchronize";
+        code = api.cuEventSynchronize(event);
+    }
+    give_event(g, event);
+    // A stream outside heddle is being captured. heddle's own streams are done, as promised.
+    if (is_capture_error(as_runtime(code))) return;
+    if (is_sticky(as_runtime(code))) mark_lost(g.index, as_runtime(code), call, nullptr, where);
+    else check(code, call, g.index, where);
 }
 
 }  // namespace

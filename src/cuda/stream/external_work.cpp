@@ -1,103 +1,182 @@
-// External work: native work that code outside heddle enqueues on a captured stream. A native
-// capture records it from one call of heddle's to the next.
+// External work: native work that code outside heddle enqueues while heddle captures a stream. A
+// native capture records it between two calls to heddle.
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
-
-#include "cuda/device/backend.hpp"
-#include "cuda/device/context.hpp"
-#include <heddle/recording/capture.hpp>
 
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
+#include "cuda/device/backend.hpp"
+#include "cuda/device/context.hpp"
+#include <heddle/recording/capture.hpp>
 
 namespace heddle::detail::cu {
 
 namespace {
 
-/// The streams whose native captures are open. With the list, the count stays right even if a
-/// capture ended twice or never began.
-struct Open {
-    std::mutex mutex;
-    std::vector<const StreamRecord*> streams;
+/// Internal streams that captures lend.
+class SpareStreams {
+public:
+    cudaStream_t acquire(const Gpu& g, int priority, const SourceLocation& where) {
+        {
+            const std::lock_guard lock(mutex_);
+            const auto found = std::ranges::find_if(free_, [&](const Spare& one) {
+                return one.gpu == g.index && one.priority == priority;
+            });
+            if (found != free_.end()) {
+                const cudaStream_t native = found->native;
+                free_.erase(found);
+                return native;
+            }
+            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // release() needs no memory
+        }
+        RelaxedCapture relaxed;
+        cudaStream_t native = nullptr;
+        check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
+              "cudaStreamCreateWithPriority", g.index, where);
+        return native;
+    }
+    void release(const Gpu& g, int priority, cudaStream_t native) noexcept {
+        const std::lock_guard lock(mutex_);
+        free_.push_back({g.index, priority, native});
+    }
+
+private:
+    struct Spare {
+        int gpu;
+        int priority;
+        cudaStream_t native;
+    };
+    std::mutex mutex_;  ///< guards the next two
+    std::vector<Spare> free_;
+    std::size_t made_ = 0;
 };
-constinit NeverDestroyed<Open> instance;
-Open& open() noexcept { return instance.get(); }
+constinit NeverDestroyed<SpareStreams> spares;
 
-void note_begun(const StreamRecord& stream) {
-    const std::lock_guard lock(open().mutex);
-    open().streams.push_back(&stream);
-    open_captures.fetch_add(1, std::memory_order_relaxed);
-}
-void note_ended(const StreamRecord& stream) noexcept {
-    const std::lock_guard lock(open().mutex);
-    const auto found = std::ranges::find(open().streams, &stream);
-    if (found == open().streams.end()) return;
-    open().streams.erase(found);
-    open_captures.fetch_sub(1, std::memory_order_relaxed);
-}
+class NativeCapture final : public ForeignCapture {
+public:
+    NativeCapture(StreamRecord& stream, bool is_held, CaptureMode mode, const SourceLocation& where)
+        : stream_(stream), id_(stream.id.load(std::memory_order_relaxed)), gpu_(gpu_of(stream)),
+          mode_(mode), priority_(stream.priority.load(std::memory_order_relaxed)),
+          is_held_(is_held) {
+        const InContext in(gpu_);
+        native_ = is_held ? native_of(stream) : spares.get().acquire(gpu_, priority_, where);
+        try {
+            // Kernels are captured with attributes of their stream, such as an access policy.
+            if (!is_held)
+                check(api.cudaStreamCopyAttributes(native_, native_of(stream)),
+                      "cudaStreamCopyAttributes", stream, where);
+            begin(where);
+        } catch (...) {
+            release(true);
+            throw;
+        }
+    }
+    ~NativeCapture() override {
+        if (is_forked()) return;
+        const InContext in(gpu_);
+        release(is_open_ ? drop() : true);
+    }
 
-/// Returns whether cudaStreamEndCapture failed because external work had invalidated the capture.
-/// The capture has ended nevertheless.
-bool is_spoiled(cudaError_t code) noexcept {
-    return code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
-}
+    void* native() const noexcept override { return native_; }
+
+    std::shared_ptr<void> take_work(const SourceLocation& where) override {
+        if (!is_open_ || is_closed()) return nullptr;
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+        CUgraph graph = nullptr;
+        check(api.cuStreamGetCaptureInfo(native_, &status, nullptr, &graph, nullptr, nullptr,
+                                         nullptr),
+              "cuStreamGetCaptureInfo", stream_, where);
+        std::size_t nodes = 0;
+        if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+            check(api.cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes", stream_,
+                  where);
+        if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
+        if (mode_ != CaptureMode::relaxed && begun_by_ != std::this_thread::get_id())
+            usage_error({"capture", where, stream_},
+                        "what another thread gave the stream past heddle cannot be captured by "
+                        "this one: capture with CaptureMode::relaxed, or let the thread that "
+                        "enqueued it make this call");
+        const InContext in(gpu_);
+        cudaGraph_t taken = nullptr;
+        const cudaError_t code = api.cudaStreamEndCapture(native_, &taken);
+        if (code != cudaSuccess && !is_capture_error(code))
+            check(code, "cudaStreamEndCapture", stream_, where);
+        note_ended();
+        if (code != cudaSuccess) {
+            cudaGetLastError();
+            begin(where);
+            usage_error({"capture", where, stream_},
+                        "what the stream was given past heddle cannot be captured: {}",
+                        cudaGetErrorString(code));
+        }
+        std::shared_ptr<void> result(taken, [device = gpu_.index](void* g) {
+            note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy",
+                         device);
+        });
+        begin(where);
+        return result;
+    }
+
+private:
+    /// Returns whether the capture was on the handle of a stream that has ended. The capture has
+    /// then ended too.
+    bool is_closed() const noexcept {
+        return is_held_ &&
+               (stream_.id.load(std::memory_order_relaxed) != id_ || stream_.native == nullptr);
+    }
+    void note_ended() noexcept {
+        is_open_ = false;
+        open_captures.fetch_sub(1, std::memory_order_relaxed);
+    }
+    void begin(const SourceLocation& where) {
+        const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal,
+                                               cudaStreamCaptureModeGlobal,
+                                               cudaStreamCaptureModeRelaxed};
+        const std::lock_guard lock(captures_mutex);
+        check(api.cudaStreamBeginCapture(native_, modes[static_cast<int>(mode_)]),
+              "cudaStreamBeginCapture", stream_, where);
+        is_open_ = true;
+        open_captures.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// Ends the capture and discards its work. Returns false if this thread cannot end it: unless
+    /// the mode is relaxed, only the thread that began the capture can.
+    bool drop() noexcept {
+        note_ended();
+        if (is_closed()) return true;
+        cudaGraph_t graph = nullptr;
+        const cudaError_t code = api.cudaStreamEndCapture(native_, &graph);
+        if (is_capture_error(code)) cudaGetLastError();
+        else note_failure(code, "cudaStreamEndCapture", gpu_.index);
+        if (graph != nullptr)
+            note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu_.index);
+        return code != cudaErrorStreamCaptureWrongThread;
+    }
+    void release(bool is_usable) noexcept {
+        if (is_held_) return;
+        if (is_usable) spares.get().release(gpu_, priority_, native_);
+        else note_failure(api.cudaStreamDestroy(native_), "cudaStreamDestroy", gpu_.index);
+    }
+
+    StreamRecord& stream_;
+    const std::uint64_t id_;
+    Gpu& gpu_;
+    const CaptureMode mode_;
+    const std::thread::id begun_by_ = std::this_thread::get_id();
+    const int priority_;
+    const bool is_held_;
+    bool is_open_ = false;
+    cudaStream_t native_ = nullptr;
+};
 
 }  // namespace
 
-void CudaBackend::begin_foreign(StreamRecord& stream, CaptureMode mode,
-                                const SourceLocation& where) {
-    const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal,
-                                           cudaStreamCaptureModeGlobal,
-                                           cudaStreamCaptureModeRelaxed};
-    InContext in(gpu_of(stream));
-    check(api.cudaStreamBeginCapture(native_of(stream), modes[static_cast<int>(mode)]),
-          "cudaStreamBeginCapture", stream, where);
-    note_begun(stream);
-}
-
-std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMode mode,
-                                                const SourceLocation& where) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUgraph graph = nullptr;
-    check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr,
-                                     nullptr),
-          "cuStreamGetCaptureInfo", stream, where);
-    std::size_t nodes = 0;
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        check(api.cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes", stream, where);
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
-    InContext in(gpu_of(stream));
-    cudaGraph_t taken = nullptr;
-    const cudaError_t code = api.cudaStreamEndCapture(native_of(stream), &taken);
-    if (code != cudaSuccess && !is_spoiled(code))
-        check(code, "cudaStreamEndCapture", stream, where);
-    note_ended(stream);
-    if (code != cudaSuccess) {
-        cudaGetLastError();
-        begin_foreign(stream, mode, where);
-        usage_error({"capture", where, stream},
-                    "what the stream was given past heddle cannot be captured: {}",
-                    cudaGetErrorString(code));
-    }
-    std::shared_ptr<void> result(taken, [device = stream.device.index()](void* g) {
-        note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy", device);
-    });
-    begin_foreign(stream, mode, where);
-    return result;
-}
-
-void CudaBackend::drop_foreign(StreamRecord& stream) noexcept {
-    const auto native = static_cast<cudaStream_t>(stream.native);
-    note_ended(stream);
-    if (native == nullptr) return;  // closed: its capture ended with it
-    Gpu& g = gpu_of(stream);
-    InContext in(g);
-    cudaGraph_t graph = nullptr;
-    const cudaError_t code = api.cudaStreamEndCapture(native, &graph);
-    if (is_spoiled(code)) cudaGetLastError();
-    else note_failure(code, "cudaStreamEndCapture", g.index);
-    if (graph != nullptr) note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
+std::unique_ptr<ForeignCapture> CudaBackend::capture_foreign(StreamRecord& stream, bool is_held,
+                                                             CaptureMode mode,
+                                                             const SourceLocation& where) {
+    return std::make_unique<NativeCapture>(stream, is_held, mode, where);
 }
 
 }  // namespace heddle::detail::cu

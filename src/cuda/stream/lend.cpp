@@ -8,6 +8,7 @@
 #include "core/stream/usable.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/native_event.hpp"
 #include "cuda/observe/timing.hpp"
 #include "cuda/stream/wrapped.hpp"
 #include <heddle/cuda.hpp>
@@ -19,7 +20,7 @@ namespace detail {
 
 namespace {
 
-/// Begins a loan as begin_lend() does. Throws UsageError where no handle can be lent.
+/// Begins a loan as begin_lend() does. Throws UsageError if no handle can be lent.
 bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     check_usable(stream, loan.call, loan.where);
@@ -32,7 +33,9 @@ bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
                     "a host function cannot enqueue on a CUDA stream: enqueue the work on the "
                     "stream behind the host function");
     cu::refuse_forked(loan.call, loan.where);
-    if (!stream.has(stream_flag::lent)) [[unlikely]] {
+    // CUDA refuses a query of the stream's id during a native capture. A later loan then queries
+    // it.
+    if (!stream.has(stream_flag::lent) && cu::capture_of(stream) == 0) [[unlikely]] {
         cu::remember_handle(stream, loan.where);
         stream.set(stream_flag::lent);
     }
@@ -60,7 +63,7 @@ void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStrea
     cudaError_t code = cudaSuccess;
     try {
         const cu::InContext in(cu::gpu_of(loan.stream));
-        code = call(function, cu::native_of(loan.stream));
+        code = call(function, static_cast<cudaStream_t>(native_of(loan)));
     } catch (...) {
         try {
             end_native(loan, memory);
@@ -88,10 +91,11 @@ void BorrowedStream::begin(StreamRef stream, std::span<const MemoryArgument> mem
     where_ = where;
     key_ = loan.key;
     recording_ = loan.recorded.recording;
+    loan_ = loan.recorded.number;
     recorded_from_ = loan.recorded.begin;
     state_ = &loan.stream;
     try {
-        native_ = cu::native_of(loan.stream);
+        native_ = static_cast<cudaStream_t>(native_of(loan));
         if (recording_ == 0 && !is_noted()) [[likely]]
             return;
         memory_.assign(memory.begin(), memory.end());
@@ -107,7 +111,8 @@ void BorrowedStream::end(cudaError_t code) noexcept {
     StreamRecord& stream = record_of(*state_);
     try {
         const CallMark mark(call_, where_);
-        const OpenLoan loan{stream, call_, where_, key_, {recording_, recorded_from_}};
+        const OpenLoan loan{
+            stream, call_, where_, key_, {recording_, loan_, recorded_from_, native_}};
         end_native(loan, memory_);
     } catch (...) {
         report(std::current_exception());

@@ -91,7 +91,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
           "cudaStreamCreateWithPriority", g.index, where);
     {
-        // A thread that finds the handle under this lock also finds the record's new id.
+        // A thread that reads the handle under this lock also sees the record's new id.
         const std::lock_guard life(stream.life);
         stream.native = native;
     }
@@ -109,8 +109,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     if (is_forked()) return;
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
-    // A zombie from the start, because only recycle_if_done() decides whether and how the stream
-    // can be released.
+    // The stream counts as a zombie immediately, because only recycle_if_done() decides whether and
+    // how it can be released.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {

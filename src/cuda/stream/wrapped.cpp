@@ -66,16 +66,15 @@ int device_of(cudaStream_t native, const SourceLocation& where) {
         check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
         return device;
     }
-    // Makes no context current: a stream's may be a green one, which is current to at most one
-    // thread.
+    // Makes no context current: the stream's may be a green context, which only one thread at a
+    // time can have as current.
     CUdevice found = 0;
     check(api.cuStreamGetDevice(native, &found), "cuStreamGetDevice", -1, where);
     return found;
 }
 
-/// Throws UsageError if the calling thread's context is another one than heddle's of the device,
-/// because a default handle would mean that context's default stream to the thread, and not to
-/// heddle.
+/// Throws UsageError if the calling thread's context belongs to this device, but is not its primary
+/// one. A default handle would then mean different streams to the thread and to heddle.
 void refuse_other_context(const Gpu& g, const SourceLocation& where) {
     CUcontext current = nullptr;
     CUdevice device = -1;
@@ -183,7 +182,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     }
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
-    name_stream(record, {});  // the record's previous stream has left a name
+    name_stream(record, {});  // removes the name of the record's previous stream
     {
         const std::lock_guard life(record.life);
         record.native = native;
