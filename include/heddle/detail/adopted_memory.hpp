@@ -17,7 +17,7 @@ public:
     /// once, with a stream that is ordered after all of it.
     enum class Order : std::uint8_t { host, stream };
 
-    explicit MemoryEnd(Order order) noexcept : order(order) {}
+    explicit MemoryEnd(Order when) noexcept : order(when) {}
     MemoryEnd(const MemoryEnd&) = delete;
     virtual ~MemoryEnd() = default;
     /// Called once. `after` is null for Order::host. An exception is passed to the report hook.

@@ -25,6 +25,8 @@ void deallocate_raw(void* data, Where where) noexcept;
 
 /// Throws UsageError naming `call` if the device is not a GPU.
 void check_is_gpu(Device device, const char* call, Where where);
+/// Throws UsageError if the stream is being captured.
+void check_allocates_now(StreamRef stream, const char* call, Where where);
 /// As allocate_raw(), for a stream that heddle may not know. Throws UsageError if it is not of
 /// `device`.
 void* allocate_native(Device device, CUstream_st* stream, std::size_t bytes, std::size_t alignment);

@@ -12,6 +12,14 @@ void check_is_gpu(Device device, const char* call, Where where) {
     if (!device.is_cuda()) usage_error({call, where}, "{} is not a CUDA device", device);
 }
 
+void check_allocates_now(StreamRef stream, const char* call, Where where) {
+    if (stream.is_capturing(where))
+        usage_error(
+            {call, where, record_of(stream)},
+            "the stream is being captured, so the memory would belong to each launch of the "
+            "graph: allocate before the capture");
+}
+
 void* allocate_native(Device device, CUstream_st* native, std::size_t bytes,
                       std::size_t alignment) {
     const SourceLocation nowhere;  // another library makes the call

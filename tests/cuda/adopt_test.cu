@@ -1,0 +1,179 @@
+// Memory of the CUDA runtime as arrays, and host memory that is pinned in place.
+#include "../kernels.hpp"
+#include "../support.hpp"
+
+#include <heddle/by_data.hpp>
+#include <heddle/cuda.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                        \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+constexpr std::size_t n = 1000;
+
+Device gpu() { return Device("cuda:0"); }
+
+int* allocated() {
+    int* data = nullptr;
+    check_cuda(cudaMalloc(&data, n * sizeof(int)), "cudaMalloc");
+    return data;
+}
+
+/// Returns whether CUDA knows the host memory as pinned.
+bool is_pinned(const void* data) {
+    unsigned flags = 0;
+    const cudaError_t code = cudaHostGetFlags(&flags, const_cast<void*>(data));
+    cudaGetLastError();
+    return code == cudaSuccess;
+}
+
+}  // namespace
+
+TEST_CASE("memory of cudaMalloc() is freed after the work of two streams", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream a(gpu()), b(gpu());
+    Array<int> seen = zeros<int>(b, n);
+    b.synchronize();
+    std::atomic<int> freed{0};
+    bool was_idle = false;
+    const Drained drained;
+    Gate gate;
+    {
+        Array<int> x = adopt(gpu(), allocated(), n, [&](int* data) {
+            was_idle = a.is_complete() && b.is_complete();
+            freed += cudaFree(data) == cudaSuccess;
+        });
+        gate.hold(a);
+        fill(a, x, 4);
+        launch(a, Add{}, dim(n), x, 1);
+        b.wait_stream(a);
+        launch(b, CopyKernel{}, dim(n), x, seen);
+    }
+    CHECK(freed == 0);
+    gate.open();
+    finish_adopted();
+    CHECK(freed == 1);
+    CHECK(was_idle);
+    CHECK(to_host(b, seen) == Ints(n, 5));
+}
+
+TEST_CASE("memory of a pool is freed in stream order, by the stream that its end receives",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    int* data = nullptr;
+    with_native(s, [&](cudaStream_t native) {
+        return cudaMallocAsync(reinterpret_cast<void**>(&data), n * sizeof(int), native);
+    });
+    s.synchronize();
+    Array<int> seen = zeros<int>(s, n);
+    const Drained drained;
+    Gate gate;
+    bool is_called = false;
+    {
+        Array<int> x = adopt(gpu(), data, n, [&](int* p, StreamRef after) {
+            is_called = true;
+            with_native(after, [&](cudaStream_t native) { return cudaFreeAsync(p, native); });
+        });
+        gate.hold(s);
+        fill(s, x, 7);
+        copy(s, seen, x);
+    }
+    CHECK(is_called);  // the gate is still closed
+    gate.open();
+    CHECK(to_host(s, seen) == Ints(n, 7));
+}
+
+TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    std::atomic<int> freed{0};
+    {
+        Array<int> x = adopt(gpu(), allocated(), n,
+                             [&](int* data) { freed += cudaFree(data) == cudaSuccess; });
+        fill(s, x, 1);
+        Graph graph = capture(s, [&] { launch(s, Add{}, dim(n), x, 1); });
+        graph.launch(s);
+        Batch step;
+        {
+            const ScopedBatch batch(step, s);
+            launch(s, Add{}, dim(n), x, 1);
+            launch(s, Multiply{}, dim(n), x, 2);
+        }
+        CHECK(to_host(s, x) == Ints(n, 6));
+        order_by_data order;
+        launch(order, Add{}, dim(n), x, 1);
+        CHECK(to_host(order, x) == Ints(n, 7));
+    }
+    finish_adopted();
+    CHECK(freed == 1);
+}
+
+TEST_CASE("registered memory is pinned until the device has completed its copies", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    std::vector<int> values(n, 3), results(n, 0);
+    Array<int> x = zeros<int>(s, n);
+    s.synchronize();
+    std::atomic<bool> has_ended{false};
+    const Drained drained;
+    Gate gate;
+    Loan loan;
+    const Array<int> from = loan.register_host(values);
+    Array<int> to = loan.register_host(results);
+    CHECK(from.kind() == MemoryKind::pinned);
+    CHECK(is_pinned(values.data()));
+    gate.hold(s);
+    copy(s, x, from);
+    launch(s, Add{}, dim(n), x, 1);
+    copy(s, to, x);
+    std::thread ending([&] {
+        loan.end();
+        has_ended = true;
+    });
+    CHECK_FALSE(has_ended);
+    gate.open();
+    ending.join();
+    CHECK(results == std::vector<int>(n, 4));
+    CHECK_FALSE(is_pinned(values.data()));
+}
+
+TEST_CASE("two arrays in one page are registered once", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    alignas(4096) static int page[1024];
+    Loan loan;
+    Array<int> first = loan.register_host(std::span(page, 100));
+    Array<int> second = loan.register_host(std::span(page + 500, 100));
+    fill(s, first, 1);
+    fill(s, second, 2);
+    s.synchronize();
+    CHECK(page[99] == 1);
+    CHECK(page[500] == 2);
+    loan.end();
+    CHECK_FALSE(is_pinned(page));
+}
+
+TEST_CASE("memory that CUDA cannot pin is refused and stays usable", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(mapped != MAP_FAILED);
+    Loan loan;
+    CHECK(error_of([&] {
+              (void)loan.register_host(std::span(static_cast<int*>(mapped), 16));
+          })->code() == ErrorCode::usage);
+    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    CHECK(static_cast<int*>(mapped)[15] == 0);
+    munmap(mapped, bytes);
+}
