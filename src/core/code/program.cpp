@@ -41,7 +41,7 @@ void Pending::finish(std::exception_ptr error) noexcept {
     changed_.notify_all();
 }
 
-EndOf::~EndOf() {
+PendingEnd::~PendingEnd() {
     if (!pending_->claim()) return;
     pending_->finish(std::make_exception_ptr(
         UsageError({.message = "the process ends: nothing is compiled or loaded any more",
@@ -116,7 +116,7 @@ std::shared_ptr<ProgramState> start(std::optional<Device> device, std::string so
         }))
         options.options.insert(options.options.begin(), "--std=c++20");
     state->options = std::move(options);
-    in_background([state, end = std::make_shared<EndOf>(state)] {
+    in_background([state, end = std::make_shared<PendingEnd>(state)] {
         if (!state->claim()) return;
         std::exception_ptr error;
         try {
@@ -209,7 +209,7 @@ Module Program::load_when_idle(Where where) const try {
     std::shared_ptr<detail::ModuleState> module = detail::module_of(*state_, device, fresh);
     if (fresh)
         detail::poll_in_background(
-            [program = state_, module, where, end = std::make_shared<detail::EndOf>(module)] {
+            [program = state_, module, where, end = std::make_shared<detail::PendingEnd>(module)] {
                 if (module->is_claimed()) return true;
                 if (!program->is_done()) return false;
                 if (program->error() == nullptr && !detail::code_backend().is_idle(module->device))

@@ -42,12 +42,12 @@ private:
 
 /// On destruction, finishes an unclaimed job with an error. So waiters do not hang if the job is
 /// dropped because the process ends.
-class EndOf {
+class PendingEnd {
 public:
-    explicit EndOf(std::shared_ptr<Pending> pending) noexcept : pending_(std::move(pending)) {}
-    ~EndOf();
-    EndOf(const EndOf&) = delete;
-    EndOf& operator=(const EndOf&) = delete;
+    explicit PendingEnd(std::shared_ptr<Pending> pending) noexcept : pending_(std::move(pending)) {}
+    ~PendingEnd();
+    PendingEnd(const PendingEnd&) = delete;
+    PendingEnd& operator=(const PendingEnd&) = delete;
 
 private:
     std::shared_ptr<Pending> pending_;
