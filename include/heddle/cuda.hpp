@@ -135,9 +135,8 @@ template <auto kernel> inline constexpr bool waits_for_primary = false;
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const LaunchGrid& grid, A&&... args) {
     static_assert(waits_for_primary<kernel>,
-                  "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say "
-                  "so by specialising "
-                  "heddle::waits_for_primary for it: it would race with the kernel before");
+                  "heddle::launch_dependent: this kernel would race with the kernel before: call "
+                  "wait_for_primary() in it, and specialise heddle::waits_for_primary for it");
     LaunchOptions options = grid.how.options;
     options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
@@ -150,10 +149,10 @@ template <auto kernel, class... A> void launch_dependent(const LaunchGrid& grid,
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const LaunchGrid& grid,
                       A&&... args) {
-    static_assert(
-        waits_for_primary<kernel>,
-        "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so (see "
-        "launch_dependent<kernel>(stream, grid, ...))");
+    static_assert(waits_for_primary<kernel>,
+                  "heddle::launch_dependent: this kernel is not declared to wait for the kernel "
+                  "before: call wait_for_primary() in it, and declare that (see "
+                  "launch_dependent<kernel>(stream, grid, ...))");
     if (!detail::wait_for_trigger(stream, event, grid.where))
         return launch(stream, kernel, grid, std::forward<A>(args)...);
     LaunchOptions options = grid.how.options;

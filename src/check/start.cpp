@@ -90,7 +90,7 @@ check::Options read_options(std::string_view text, const ErrorSite& site) {
         else if (word == "summary") always_sums_up = true;
         else if (word != "1")
             usage_error(site,
-                        "'{}' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, "
+                        "'{}' is not an option of HEDDLE_CHECK: write 0, 1, or words from strict, "
                         "abort, exit and summary, separated by commas; nothing is checked",
                         word);
     }
@@ -128,7 +128,8 @@ void start(Options options, Where where) try {
     std::shared_ptr<detail::Checker>& running = detail::running.get();
     if (running != nullptr)
         detail::usage_error({"check::start", where},
-                            "a check is going on already, begun by check::start() or HEDDLE_CHECK");
+                            "a check is running already, started by check::start() or "
+                            "HEDDLE_CHECK: call check::stop() first");
     running = std::make_shared<detail::Checker>(options);
     detail::is_checking = true;
     detail::begin_host_uses();

@@ -38,29 +38,29 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
                   const char* call, const SourceLocation& where) {
     if (part.size == 0) return;
     const ErrorSite site{call, where};
-    if (part.data == nullptr) usage_error(site, "{} is null, but not empty", what);
+    if (part.data == nullptr)
+        usage_error(site, "{} is null, but not empty: pass an array's view, or no elements", what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
     const Piece piece = located({{part.data, part.size * element}, part.owner}, call, where);
     part.owner = piece.owner;
     const Place& place = piece.place;
     if (place.kind != MemoryKind::device)
-        usage_error(site, "{} is host memory: copy() it into an array of {}", what, device);
+        usage_error(site, "{} is host memory: copy() it to an array on {}", what, device);
     if (place.device != device)
         usage_error(site,
-                    "{} is memory of {}, and the rank's device is {}: give it an array of that one",
+                    "{} is memory of {}, but the rank's device is {}: pass an array on that device",
                     what, place.device, device);
 }
 
 void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {
-    usage_error(site, "rank {} does not exist: the ranks are 0 to {}", rank, ranks - 1);
+    usage_error(site, "rank {} does not exist: use 0 to {}", rank, ranks - 1);
 }
 
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where) {
     if (op == ReduceOp::average && type != ElementType::bytes && !is_floating(type))
         usage_error({call, where},
-                    "averages are of floating-point numbers: take the sum, and divide as the "
-                    "program needs it");
+                    "average supports floating-point types only: use ReduceOp::sum, then divide");
 }
 
 namespace {
@@ -79,13 +79,14 @@ public:
             const StreamRef stream = Access::stream(*call_.streams[i]);
             if (!stream)
                 usage_error(site(),
-                            "the stream of rank {} refers to no stream: its Stream was destroyed "
-                            "or moved from",
+                            "the StreamRef of rank {} refers to no stream: its Stream was "
+                            "destroyed or moved from",
                             i);
             if (stream.device() != devices_[i])
-                usage_error(site(),
-                            "the stream of rank {} is of {}: it has to be of the rank's device, {}",
-                            i, stream.device(), devices_[i]);
+                usage_error(
+                    site(),
+                    "the stream of rank {} belongs to {}: pass a stream of the rank's device, {}",
+                    i, stream.device(), devices_[i]);
         }
     }
 
@@ -97,9 +98,8 @@ public:
             const std::uint64_t id = recorder_id(record);
             if (first == 0) first = id;
             if (id != first)
-                usage_error(site(),
-                            "the streams are in different captures, which cannot wait for each "
-                            "other: one capture takes all of them in, those that are in none too");
+                usage_error(site(), "the streams are in different captures, which cannot wait for "
+                                    "each other: use a single capture for all streams");
         }
     }
 
@@ -126,16 +126,16 @@ public:
         for (std::size_t i = 0; i < parts.count; ++i)
             if (parts[i].size != size)
                 usage_error(site(),
-                            "the view of rank {} has {} elements, and another one {}: take first() "
-                            "or subview() of the larger",
+                            "the view of rank {} has {} elements, another view {}: pass first() or "
+                            "subview() of the larger one",
                             i, parts[i].size, size);
     }
     /// Requires that the size of `whole` is the sum of the sizes of all parts.
     void holds(const Part& whole, std::size_t rank, std::size_t sum) const {
         if (whole.size != sum)
             usage_error(site(),
-                        "the view of rank {} that holds the parts of all ranks has {} elements, "
-                        "and the parts have {} together",
+                        "the view of rank {} for the parts of all ranks has {} elements, but the "
+                        "parts have {} in total: pass a view of that size",
                         rank, whole.size, sum);
     }
     /// Checks two views of one rank. They must not overlap, except that `part` may be the elements
@@ -148,12 +148,12 @@ public:
         if (std::less<>()(a, b + part.size * call_.element) &&
             std::less<>()(b, a + whole.size * call_.element))
             usage_error(site(),
-                        "the two views of rank {} overlap: in place, the one is the {}; otherwise "
-                        "they are apart",
+                        "the two views of rank {} overlap: for an in-place call pass {}; otherwise "
+                        "use separate memory",
                         rank,
                         whole.size == part.size
-                            ? "other"
-                            : formatted("other's subview({}, {})", first, part.size));
+                            ? "the same view twice"
+                            : formatted("subview({}, {}) of the larger one", first, part.size));
     }
 
     ErrorSite site() const { return {to_string(call_.kind), call_.where}; }
@@ -161,9 +161,8 @@ public:
 private:
     [[noreturn]] void one_each(std::size_t count, const char* what) const {
         usage_error(site(),
-                    "the number of ranks is {}, and there are {} {}: give one for each device of "
-                    "the group, in its "
-                    "order",
+                    "the group has {} ranks, but {} {} are passed: pass one for each device, in "
+                    "the group's order",
                     n_, count, what);
     }
 
@@ -194,7 +193,8 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     check.captures();
     check.root();
     if (call.op > ReduceOp::average)
-        usage_error(check.site(), "there is no ReduceOp {}", static_cast<int>(call.op));
+        usage_error(check.site(), "ReduceOp {} does not exist: use one of the enumerators",
+                    static_cast<int>(call.op));
     check_average(call.op, call.type, to_string(call.kind), call.where);
     switch (call.kind) {
     case CollectiveKind::barrier:

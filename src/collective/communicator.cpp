@@ -27,10 +27,10 @@ using detail::RankCall;
 void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
         if (whole.size != ranks * part.size)
-            detail::usage_error(
-                {call.call, call.where},
-                "there are {} ranks, each with a part of {} elements, and room for {} in all",
-                ranks, part.size, whole.size);
+            detail::usage_error({call.call, call.where},
+                                "{} parts of {} elements do not fit in a view of {} elements: pass "
+                                "a view for all parts",
+                                ranks, part.size, whole.size);
     };
     switch (call.kind) {
     case CollectiveKind::scatter:
@@ -46,8 +46,10 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
         [[fallthrough]];
     case CollectiveKind::all_reduce:
         if (call.send.size != call.receive.size)
-            detail::usage_error({call.call, call.where}, "`send` has {} elements, and `receive` {}",
-                                call.send.size, call.receive.size);
+            detail::usage_error(
+                {call.call, call.where},
+                "`send` has {} elements, but `receive` has {}: pass views of one size",
+                call.send.size, call.receive.size);
         break;
     default: break;
     }
@@ -62,8 +64,8 @@ Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size
     if (device.is_cpu())
         detail::unsupported_error(
             {"Communicator", where},
-            "communicators are of CUDA devices, because they are NCCL's: between CPU devices of "
-            "one process DeviceGroup does the same, between processes MPI does");
+            "communicators use NCCL, which supports CUDA devices only: use DeviceGroup for CPU "
+            "devices of one process, and MPI between processes");
     native_ = detail::nccl_join(id, rank, size, device, where);
 } catch (...) {
     detail::rethrow_as_error("Communicator", where);
@@ -91,8 +93,9 @@ void Communicator::run(StreamRef stream, const RankCall& given) try {
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
         detail::usage_error({given.call, given.where},
-                            "the stream is of {}, and the communicator of {}", stream.device(),
-                            device_);
+                            "the stream belongs to {}, the communicator to {}: pass a stream of "
+                            "the communicator's device",
+                            stream.device(), device_);
     if (given.root >= size_ || given.from >= size_)
         detail::throw_no_rank({given.call, given.where}, std::max(given.root, given.from), size_);
     RankCall call = given;

@@ -35,17 +35,17 @@ namespace {
 
 void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
     const detail::ErrorSite site{"DeviceGroup", where};
-    if (devices.empty()) detail::usage_error(site, "a group has at least one device");
+    if (devices.empty()) detail::usage_error(site, "a group needs at least one device");
     if (devices.size() > detail::max_ranks)
         detail::usage_error(site, "a group has at most {} devices", detail::max_ranks);
     for (auto d = devices.begin(); d != devices.end(); ++d) {
         if (d->kind() != devices[0].kind())
-            detail::usage_error(
-                site,
-                "{} and {} are of different kinds: copy() goes between them, collectives do not",
-                devices[0], *d);
+            detail::usage_error(site,
+                                "{} and {} are of different kinds: collectives need devices of one "
+                                "kind; use copy()",
+                                devices[0], *d);
         if (std::find(devices.begin(), d, *d) != d)
-            detail::usage_error(site, "{} is in the group twice: each device is one rank", *d);
+            detail::usage_error(site, "{} is in the group twice: pass each device once", *d);
     }
 }
 
@@ -61,9 +61,9 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
     if (transport == Transport::copies) return {};
     if (transport == Transport::nccl) {
         if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
-        detail::unsupported_error(
-            {"DeviceGroup", where},
-            "NCCL is for CUDA devices, and {} is not one: use Transport::copies", devices[0]);
+        detail::unsupported_error({"DeviceGroup", where},
+                                  "NCCL supports CUDA devices only, not {}: use Transport::copies",
+                                  devices[0]);
     }
     if (devices[0].is_cpu() || devices.size() < 2 || !detail::nccl_missing().empty()) return {};
     try {

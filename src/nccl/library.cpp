@@ -20,14 +20,13 @@ struct Found {
 Found look() {
     Found found;
     if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) {
-        found.problem = formatted("there are no CUDA devices: {}", reason);
+        found.problem = formatted("no CUDA device is available: {}", reason);
         return found;
     }
     SharedLibrary library(Variable::nccl, {"libnccl.so.2"});
     if (library.handle() == nullptr) {
         found.problem = formatted(
-            "there is no NCCL: {}. Install libnccl2, or name the library in the environment's "
-            "HEDDLE_NCCL",
+            "NCCL cannot be loaded: {}. Install libnccl2, or set HEDDLE_NCCL to the library's path",
             library.problem());
         return found;
     }
@@ -46,13 +45,15 @@ Found look() {
     need(f.reduce_scatter, "ncclReduceScatter");
     need(f.send, "ncclSend"), need(f.receive, "ncclRecv");
     if (!library.missing().empty()) {
-        found.problem = formatted("the NCCL found has no {}: it is too old", library.missing());
+        found.problem = formatted("NCCL is too old, because it lacks {}: install a newer version",
+                                  library.missing());
         return found;
     }
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
         found.problem = detail::formatted(
-            "the NCCL found is of version code {}, and 2.13 ({}) is needed", version, oldest);
+            "NCCL has version code {}, but 2.13 ({}) is needed: install a newer version", version,
+            oldest);
     return found;
 }
 

@@ -48,7 +48,7 @@ ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device dev
     const std::string more = given != nullptr && *given != '\0' ? formatted(" ({})", given) : "";
     return error_info(ErrorCode::native,
                       ErrorSite(call, where, device).with_native(code, to_string(code)),
-                      "{}{}. NCCL says more with NCCL_DEBUG=INFO", f.error_text(code), more);
+                      "{}{}. Set NCCL_DEBUG=INFO for details", f.error_text(code), more);
 }
 
 void check_result(const Nccl& f, ncclResult_t code, const char* call, Device device,
@@ -112,7 +112,7 @@ public:
         const ncclComm_t comm = comm_.load();
         if (comm != nullptr) return comm;
         usage_error({call, where, device_},
-                    "this communicator was aborted: make another one, on all ranks");
+                    "this communicator was aborted: make a new one on all ranks");
     }
 
 private:

@@ -9,8 +9,8 @@ namespace {
 
 class NoCode final : public CodeBackend {
     [[noreturn]] static void none(const char* call, const SourceLocation& where) {
-        unsupported_error({call, where},
-                          "heddle was built without CUDA: it cannot compile or load CUDA C++");
+        unsupported_error({call, where}, "heddle was built without CUDA, which compiling and "
+                                         "loading CUDA C++ needs: build it with CUDA");
     }
 
     void check_supported(const char* call, const SourceLocation& where) override {

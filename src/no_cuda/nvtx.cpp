@@ -6,7 +6,7 @@ namespace heddle::detail {
 
 void start_nvtx() {
     coded_error(ErrorCode::unsupported, {"HEDDLE_NVTX", {}},
-                "heddle was built without CUDA, whose headers bring NVTX");
+                "heddle was built without CUDA, which contains NVTX: build it with CUDA");
 }
 
 }  // namespace heddle::detail

@@ -15,9 +15,7 @@ namespace {
 
 std::string nccl_missing() {
     return "heddle was built without NCCL: configure it with HEDDLE_CUDA=ON and HEDDLE_NCCL=ON, "
-           "which says "
-           "what is "
-           "missing";
+           "which reports missing parts";
 }
 CommunicatorId nccl_id(const SourceLocation& where) { none("CommunicatorId::make", where); }
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::size_t, std::size_t, Device,

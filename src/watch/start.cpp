@@ -127,13 +127,12 @@ WatchOptions read_options(std::string_view text, const ErrorSite& site) {
     if (!text.starts_with(file) || text.size() == file.size())
         usage_error(
             site,
-            "'{}' is not an option: write file=NAME behind the time, after a comma; nothing "
-            "is watched",
+            "'{}' is not an option: write file=NAME after the time and a comma; nothing is watched",
             text);
     options.file = text.substr(file.size());
     const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
-        usage_error(site, "there is no folder \"{}\"; nothing is watched", folder.string());
+        usage_error(site, "folder \"{}\" does not exist; nothing is watched", folder.string());
     return options;
 }
 
@@ -157,7 +156,7 @@ void resume_watch() noexcept {
 void watch(WatchOptions options, Where where) try {
     if (options.limit.count() < 0)
         detail::usage_error({"watch", where},
-                            "the limit is below 0: use 0 for reports on request alone");
+                            "the limit is below 0: use 0 for reports on request only");
     const std::lock_guard lock(detail::mutex);
     auto made = std::make_unique<WatchOptions>(std::move(options));
     if (detail::wanted == nullptr || detail::wanted->file != made->file)

@@ -76,7 +76,7 @@ void Watcher::start(WatchOptions options, const SourceLocation& where) {
     options_ = nullptr;
     coded_error(ErrorCode::native,
                 ErrorSite("pthread_create", where).with_native(error, text.c_str()),
-                "the watching thread could not be started");
+                "the watching thread cannot be started");
 }
 
 void Watcher::stop() noexcept {

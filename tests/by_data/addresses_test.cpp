@@ -54,7 +54,7 @@ TEST_CASE("by data: a kernel that holds addresses alone is refused, launched pla
     Noted on(3);
     const Addresses kernel = addresses(x, y);
     auto prepared = prepare(test_device(), kernel, dim(n));
-    const std::string said = "neither views nor declarations";
+    const std::string said = "no view or declaration";
     CHECK(mentions(error_of([&] { launch(on.order, kernel, dim(n)); }), said));
     CHECK(mentions(error_of([&] { launch(on.order, prepared); }), said));
     CHECK(on.order.stats().operations == 0);

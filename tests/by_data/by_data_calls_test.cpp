@@ -305,7 +305,7 @@ TEST_CASE("by data: streams that are not its own are given nothing", "[by_data]"
     CHECK(to_host(order, x) == constant(3));
 }
 
-TEST_CASE("by data: it is used by one thread, and not by host functions or in its own tasks",
+TEST_CASE("by data: it is used by one thread, and a host function: make one or in its own tasks",
           "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n);
@@ -313,7 +313,7 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
     order_by_data order(test_device());
     std::optional<Error> error;
     std::thread([&] { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); }).join();
-    CHECK(mentions(error, "used by the thread that made it"));
+    CHECK(mentions(error, "make one for each thread"));
     Flag done;
     std::optional<Error> of_function;
     launch_host(
@@ -324,7 +324,7 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
         },
         writes(x));
     CHECK(done.wait());
-    CHECK(mentions(of_function, "not by host functions"));
+    CHECK(mentions(of_function, "a host function: make one"));
     order.task({writes(x)},
                [&](StreamRef) { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); });
     CHECK(mentions(error, "must not use the order_by_data"));
@@ -337,8 +337,8 @@ TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     launch_host(here.stream,
                 [&] { error = error_of([] { const order_by_data order(test_device()); }); });
     here.stream.synchronize();
-    CHECK(mentions(error, "a host function cannot make an order_by_data"));
-    CHECK(mentions(error, "make it on the thread that enqueues"));
+    CHECK(mentions(error, "an order_by_data cannot be made in a host function"));
+    CHECK(mentions(error, "make it on the enqueuing thread"));
 }
 
 TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
@@ -370,10 +370,10 @@ TEST_CASE("by data: functions that hide all that they use are refused", "[by_dat
     order_by_data order(test_device());
     int a = 0, b = 0, c = 0;
     CHECK(mentions(error_of([&] { launch_host(order, [&a, &b, &c] { a = b = c = 1; }); }),
-                   "neither views nor declarations"));
+                   "no view or declaration"));
     if (test_device().is_cpu())
         CHECK(mentions(error_of([&] { launch(order, AddAtAddresses{&a, &b, 1}, dim(n)); }),
-                       "neither views nor declarations"));
+                       "no view or declaration"));
     CHECK(a == 0);
     order.task({}, [&](StreamRef s) { launch_host(s, [&a, &b, &c] { a = b = c = 1; }); });
     order.synchronize();

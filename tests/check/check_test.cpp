@@ -224,7 +224,8 @@ TEST_CASE("HEDDLE_CHECK refuses what it does not know, and checks nothing") {
     CHECK(child.status == 0);
     CHECK_THAT(
         child.output,
-        contains("'loud' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, abort"));
+        contains(
+            "'loud' is not an option of HEDDLE_CHECK: write 0, 1, or words from strict, abort"));
     CHECK(child.output.find("RACE") == std::string::npos);
 }
 
@@ -234,7 +235,8 @@ TEST_CASE("a wrong HEDDLE_CHECK that asks for a status ends the program with it"
     CHECK(child.status == 66);
     CHECK_THAT(
         child.output,
-        contains("'loud' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, abort"));
+        contains(
+            "'loud' is not an option of HEDDLE_CHECK: write 0, 1, or words from strict, abort"));
     CHECK(child.output.find("after the race") == std::string::npos);
 }
 

@@ -516,12 +516,12 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     const auto nothing = [](StreamRef, View<const int>) {};
     CHECK(mentions(
         error_of([&] { const Pipeline<int> of_none(test_device(), nothing, {.piece = 0}); }),
-        "pieces of 0 elements take nothing: {.piece = ...} is 1 or more"));
+        "pieces have 0 elements: set .piece to 1 or more"));
     CHECK(mentions(error_of([&] {
                        const Pipeline<int, int> of_none(test_device(), twice_and_one,
                                                         {.out_piece = 0});
                    }),
-                   "{.out_piece = ...} is 1 or more"));
+                   "set .out_piece to 1 or more"));
     const Stream captured(test_device());
     const ScopedStream in_scope{captured};
     const ScopedCapture capture(captured);

@@ -50,7 +50,7 @@ TEST_CASE("a lease that was used in an open batch and returned is not another th
     const std::optional<Error> error = error_elsewhere(it.pool);
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
-    CHECK(mentions(error, "1 of them by batches that have not sent their work"));
+    CHECK(mentions(error, "1 of them by batches that have not submitted their work"));
     in.send();
     CHECK(it.pool.leased() == 0);
     // The batch is still open, but does not include the other thread's work.

@@ -220,7 +220,7 @@ TEST_CASE("child: the launch of a graph fails and host functions run all the sam
     s.synchronize();
     CHECK(seen.seen() == Strings{"failed", "next", "next"});
     REQUIRE(reports.all().size() == 1);  // the second function's turn was withdrawn
-    CHECK(mentions(reports.all().front(), "without a launch"));
+    CHECK(mentions(reports.all().front(), "launched outside heddle"));
     CHECK(eventually([&] {
         (void)Stream(gpu());
         return objects_alive()["executables"] == executables;  // only that of `next` is left

@@ -207,11 +207,13 @@ TEST_CASE("a conditional whose array is gone is refused, by name, and so is a bo
     graph.launch();
     SECTION("the value's") {
         value.reset();
-        CHECK(mentions(error_of([&] { graph.launch(); }), "'branch' uses an array that is gone"));
+        CHECK(mentions(error_of([&] { graph.launch(); }),
+                       "'branch' uses an array that was destroyed"));
     }
     SECTION("a body's") {
         x.reset();
-        CHECK(mentions(error_of([&] { graph.launch(); }), "'add' uses an array that is gone"));
+        CHECK(
+            mentions(error_of([&] { graph.launch(); }), "'add' uses an array that was destroyed"));
     }
     here.stream.synchronize();
 }

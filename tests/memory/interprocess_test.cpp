@@ -181,7 +181,7 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     Array<int> x = shareable<int>(10);
     const View<int> late = x.view();
     const ArrayHandle handle = export_array(x);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(handle); }), "use that array"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(handle); }), "use the original array"));
     x.reset();
     CHECK_THROWS_AS(export_array(late), UsageError);
     CHECK_THROWS_AS(import_array<int>(ArrayHandle{}), UsageError);
@@ -194,17 +194,17 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     damaged.size = 11;
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "damaged"));
     damaged.check = detail::check_of(damaged);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "names more memory"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "describes more memory"));
     ArrayHandle crooked = foreign;
     crooked.offset = 2;
     crooked.size = 1;
     crooked.check = detail::check_of(crooked);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not be aligned"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not aligned"));
     EventHandle other_kind;  // starts with the same members
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
-                   "not a handle that export_event() made"));
+                   "not a handle from export_event()"));
     if (test_device().is_cpu()) {
         const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
         REQUIRE(too_large);
@@ -212,7 +212,8 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
         CHECK(mentions(too_large, "bytes of shared memory cannot be allocated: "));
     }
     const Event shared(test_device(), {.interprocess = true});
-    CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }), "use that event"));
+    CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }),
+                   "use the original event"));
 }
 
 TEST_CASE("a GPU that this process does not see is named in the error") {
@@ -280,7 +281,7 @@ TEST_CASE("child: imports what is gone", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "given it up"));
+    CHECK(mentions(error, "has released it"));
 }
 
 TEST_CASE("work of one process waits for an event that another one records") {

@@ -414,7 +414,7 @@ TEST_CASE("a use declared in a capture is one of each launch") {
     }
     SECTION("not after the array is gone") {
         x.reset();
-        CHECK_THROWS_WITH(graph.launch(other), contains("uses an array that is gone"));
+        CHECK_THROWS_WITH(graph.launch(other), contains("uses an array that was destroyed"));
     }
 }
 

@@ -17,7 +17,7 @@ void hidden(order_by_data& order, std::size_t n, Array<float>& x, const Array<fl
     // clang-format off
     launch(order, [&x] HEDDLE_FN(std::size_t i) { x[i] = 1; }, dim(n));  // notes: this kernel holds references or addresses
     launch(order, [address] HEDDLE_FN(std::size_t i) { address[i] = 1; }, dim(n));  // notes: this kernel holds references or addresses
-    launch(order, OfAddress{}, dim(n), address);  // notes: an address does not say how much memory is used
+    launch(order, OfAddress{}, dim(n), address);  // notes: an address has no size
     launch_host(order, [&x] { x[0] = 1; });  // notes: this function holds references or addresses
     launch(order, OfView{}, dim(n), fixed);  // notes: read_only_but_the_kernel_takes<heddle::View<float>
     launch(order, OfView{});  // notes: ShapeIsMissing

@@ -86,7 +86,7 @@ void arguments(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& 
     // clang-format on
     launch(s, NotConst{}, dim(n), x);     // says: operator() is not const
     launch(s, HoldsString{}, dim(n), x);  // says: must be trivially copyable
-    launch(s, NamesTooMuch{x}, dim(n));   // says: a std::tuple of views alone
+    launch(s, NamesTooMuch{x}, dim(n));   // says: a std::tuple of views only
 }
 
 }  // namespace

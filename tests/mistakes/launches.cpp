@@ -39,13 +39,13 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     launch(s, AddOne{}, n, x);                  // says: write dim(n)
     launch(NotConst{}, n, x);                   // says: write dim(n)
     launch(s, AddOne{}, dim3{4}, dim3{32}, x);  // says: grid(blocks, threads)
-    launch(s, AddOne{}, {n}, x);                // says: comes after the kernel
-    launch(s, AddOne{});                        // says: comes after the kernel
-    launch(s, dim(n), AddOne{}, x);             // says: the kernel comes before dim()
-    launch(AddOne{}, dim(n), x, s);             // says: the stream is the first argument
-    launch(Saxpy{}, s, dim(n), x);              // says: the stream is the first argument
+    launch(s, AddOne{}, {n}, x);                // says: is missing after the kernel
+    launch(s, AddOne{});                        // says: is missing after the kernel
+    launch(s, dim(n), AddOne{}, x);             // says: the kernel must precede dim()
+    launch(AddOne{}, dim(n), x, s);             // says: the stream must be the first argument
+    launch(Saxpy{}, s, dim(n), x);              // says: the stream must be the first argument
     launch(device, Saxpy{}, n, x);              // says: write dim(n)
-    launch(device, Saxpy{});                    // says: comes after the kernel
+    launch(device, Saxpy{});                    // says: is missing after the kernel
     launch(native, AddOne{}, dim(n), x);        // says: wrap_stream(native)
     launch(&s, AddOne{}, dim(n), x);            // says: pass the Stream itself
     launch("add", AddOne{}, dim(n), x);         // says: launches have no label
@@ -53,8 +53,8 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     launch(s, AddOne{}, grid(1, 32), x);        // says: a portable kernel is launched with dim()
     launch(s, a_function, grid(1, 32), n, x);   // says: include heddle/cuda.hpp
     launch(s, a_function, dim(n), x);           // says: a portable kernel is an object
-    launch(s, compiled, grid(1, 32), x, NamesNumbers{});  // says: a std::tuple of views alone
-    launch_dependent(s, AddOne{}, dim(n), x);             // says: says so: static constexpr
+    launch(s, compiled, grid(1, 32), x, NamesNumbers{});  // says: a std::tuple of views only
+    launch_dependent(s, AddOne{}, dim(n), x);             // says: and declare `static constexpr
     launch_dependent(s, Waits{}, n, x);                   // says: is_dim_of_n
     (void)kernel_node(AddOne{}, dim(n), 4.0f);            // says: argument<1>::is<float>
     (void)prepare(AddOne{}, dim(n), 3.0);                 // says: argument<1>::is<double>

@@ -249,11 +249,11 @@ TEST_CASE("what is said of scopes left out of order names both, and no header of
     CHECK_THAT(text, contains("the scope of stream 'left first' was left before the scope of "
                               "stream 'entered last', made at "));
     CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
-    CHECK_THAT(text, contains("pass it Where() as the last argument"));
+    CHECK_THAT(text, contains("pass Where() as the last argument"));
     CHECK(text.find("unique_ptr") == std::string::npos);
 
     text = told(with_place(a), by_library(b));
-    CHECK_THAT(text, contains("asked for at "));
+    CHECK_THAT(text, contains("called at "));
     CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
     CHECK(text.find("unique_ptr") == std::string::npos);
 

@@ -147,18 +147,19 @@ TEST_CASE("what cannot be converted says why and leaves no file", "[timeline]") 
                              timeline::ConvertOptions options = {}) {
         CHECK_THAT(folder.refusal(from, to, options), contains(why));
     };
-    refused("run.trace", "run.txt", "run.txt\" names no format: let it end in .html, .svg, .json");
-    refused("run.trace", "run", "names no format");
+    refused("run.trace", "run.txt", "run.txt\" has no known extension: use .html, .svg, .json");
+    refused("run.trace", "run", "has no known extension");
     refused("missing.trace", "a.json", "missing.trace\" cannot be read: No such file");
     refused("folder.json", "a.json", "folder.json\" cannot be read: Is a directory");
     refused("run.json", "a.json", "run.json\" is not a trace of heddle (it begins with");
     refused("run.trace", "missing/a.json", "missing/a.json\" cannot be written: No such file");
     refused("run.trace", "folder.json", "folder.json\" is not a regular file");
-    refused("run.trace", "a.json", "the stretch begins at 12.0 ms and ends at 10.0 ms",
+    refused("run.trace", "a.json", "the interval begins at 12.0 ms and ends at 10.0 ms",
             {.from = 12ms, .to = 10ms});
-    refused("run.trace", "a.json", "nothing happened from 1.00 s to 2.00 s: the recording is from",
+    refused("run.trace", "a.json",
+            "the recording has nothing from 1.00 s to 2.00 s: select times between",
             {.from = 1s, .to = 2s});
-    refused("run.trace", "a.svg", "nothing happened from 1.00 s", {.from = 1s, .to = 2s});
+    refused("run.trace", "a.svg", "the recording has nothing from 1.00 s", {.from = 1s, .to = 2s});
     CHECK(folder.files() == files);
 }
 

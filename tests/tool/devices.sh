@@ -57,7 +57,7 @@ same "a bad default device, json: output" "$out" ""
 HEDDLE_DEVICE=cpu:63 run devices
 same "a default device that is not there: status" "$status" 1
 contains "a default device that is not there: message" "$err" \
-    "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+    "heddle: HEDDLE_DEVICE: device cpu:63 does not exist: "
 
 # Standard output that accepts nothing. HEDDLE_CPU_DEVICES makes the output exceed a buffer.
 if [ -w /dev/full ]; then

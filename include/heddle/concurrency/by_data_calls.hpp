@@ -32,11 +32,10 @@ inline constexpr bool is_address =
 
 template <class K, class... A> constexpr void check_nothing_hidden() {
     static_assert(!hides_memory<K>,
-                  "heddle: launch(order, ...): this kernel holds references or addresses, by which "
-                  "nothing can be ordered: capture Views, or pass arrays as arguments");
+                  "heddle: launch(order, ...): this kernel holds references or addresses, which "
+                  "cannot be ordered by data: capture Views, or pass arrays as arguments");
     static_assert(!(is_address<A> || ...),
-                  "heddle: launch(order, ...): an address does not say how much memory is used: "
-                  "pass the array, or a View");
+                  "heddle: launch(order, ...): an address has no size: pass the array, or a View");
 }
 
 struct SubmitByData {
@@ -102,10 +101,9 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
 /// Does the same for a function that captures all views that it uses.
 template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
-    static_assert(
-        !detail::hides_memory<std::decay_t<F>>,
-        "heddle: launch_host(order, ...): this function holds references or addresses, "
-        "by which nothing can be ordered: declare what it uses with reads() and writes()");
+    static_assert(!detail::hides_memory<std::decay_t<F>>,
+                  "heddle: launch_host(order, ...): this function holds references or addresses, "
+                  "which cannot be ordered by data: declare the arrays with reads() and writes()");
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, {},
                                 where);

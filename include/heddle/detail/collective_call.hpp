@@ -144,7 +144,7 @@ template <class V> void add_sends(CollectiveCall& call, V& views) {
 template <class V> void add_receives(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) {
         static_assert(Destination<V&>,
-                      "heddle::DeviceGroup: what is received is written: give it a View<T>");
+                      "heddle::DeviceGroup: received elements are written: pass a View<T>");
         call.receive.add(part_of(as_destination(views, to_string(call.kind), call.where)));
     } else {
         for (auto&& v : views) add_receives(call, v);
@@ -199,7 +199,7 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
     if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
     else {
         static_assert(Destination<Receive&>,
-                      "heddle::Communicator: what is received is written: give it a View<T>");
+                      "heddle::Communicator: received elements are written: pass a View<T>");
         call.receive = part_of(as_destination(receive, name, where));
     }
     return call;

@@ -40,9 +40,9 @@ template <class T> inline constexpr bool is_rectangle<View2D<T>> = true;
 /// Returns whether an object may hold views that its type does not declare. Views are aligned, so
 /// the object must be aligned like a view.
 template <class T> constexpr bool may_hold_views() {
-    static_assert(!NamesMembers<T> || HoldsViews<T>,
-                  "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "
-                  "alone");
+    static_assert(
+        !NamesMembers<T> || HoldsViews<T>,
+        "heddle: views() of a kernel, or of an argument, must return a std::tuple of views only");
     return sizeof(T) >= sizeof(View<char>) && alignof(T) >= alignof(View<char>) &&
            std::is_class_v<T> && !ViewTraits<T>::is_view && !is_rectangle<T> && !HoldsViews<T> &&
            !holds_no_pointer<T>();

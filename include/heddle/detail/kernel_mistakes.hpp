@@ -25,10 +25,9 @@ template <class... Types> inline constexpr bool is_launch = false;
 
 // Mistakes in the kernel.
 template <class K> struct KernelIsNoObject {
-    static_assert(
-        is_launch<K>,
-        "heddle: a portable kernel is an object: put the function into the operator() of a struct "
-        "(a __global__ function is launched with grid())");
+    static_assert(is_launch<K>,
+                  "heddle: a portable kernel is an object: write the function as operator() of a "
+                  "struct (launch a __global__ function with grid())");
 };
 template <class K> struct KernelIsNotCopyable {
     static_assert(is_launch<K>,
@@ -43,13 +42,13 @@ template <class K> struct KernelIsNotConst {
 };
 // Mistakes in the launch.
 template <class K> struct StreamIsNotFirst {
-    static_assert(
-        is_launch<K>,
-        "heddle: the stream is the first argument: launch(stream, kernel, dim(n), args...)");
+    static_assert(is_launch<K>, "heddle: the stream must be the first argument: write "
+                                "launch(stream, kernel, dim(n), args...)");
 };
 template <class K> struct KernelIsNotFirst {
-    static_assert(is_launch<K>,
-                  "heddle: the kernel comes before dim(): launch(stream, kernel, dim(n), args...)");
+    static_assert(
+        is_launch<K>,
+        "heddle: the kernel must precede dim(): write launch(stream, kernel, dim(n), args...)");
 };
 template <class K> struct PointerIsNoStream {
     static_assert(
@@ -58,10 +57,10 @@ template <class K> struct PointerIsNoStream {
         "wrap_stream(native) (heddle/cuda.hpp)");
 };
 template <class K> struct TextIsNoStream {
-    static_assert(is_launch<K>,
-                  "heddle: the first argument is a text, and launches have no label: give the "
-                  "stream a name, Stream({.name = ...}), and write launch(stream, kernel, dim(n), "
-                  "args...)");
+    static_assert(
+        is_launch<K>,
+        "heddle: the first argument is a text, but launches have no label: name the stream, "
+        "Stream({.name = ...}), and write launch(stream, kernel, dim(n), args...)");
 };
 template <class K, class S> struct NumberIsNoShape {
     static_assert(is_launch<K, S>,
@@ -74,8 +73,8 @@ template <class K, class S> struct GridIsForGlobal {
                   "modules and for __global__ functions (include heddle/cuda.hpp)");
 };
 template <class K, class S> struct ShapeIsMissing {
-    static_assert(is_launch<K, S>, "heddle: dim(n), the number of indices, comes after the kernel: "
-                                   "launch(stream, kernel, dim(n), args...)");
+    static_assert(is_launch<K, S>, "heddle: dim(n), the number of indices, is missing after the "
+                                   "kernel: write launch(stream, kernel, dim(n), args...)");
 };
 
 /// Whether the argument is a view of const elements, and the parameter is the same view of elements

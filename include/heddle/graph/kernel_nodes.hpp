@@ -135,11 +135,10 @@ public:
     BasicKernelNode& dependent_on(const Nodes&... first)
         requires(is_portable)
     {
-        static_assert(
-            WaitsForPrimary<K>,
-            "heddle::kernel_node: a kernel that depends on another one's memory has to "
-            "wait for it: call wait_for_primary() in it, and say so with `static constexpr "
-            "bool waits_for_primary = true;`");
+        static_assert(WaitsForPrimary<K>,
+                      "heddle::kernel_node: a kernel that depends on another one's memory must "
+                      "wait for it: call wait_for_primary() in it, and declare `static constexpr "
+                      "bool waits_for_primary = true;`");
         (detail::check_dependent(this->data(), first, SourceLocation()), ...);
         this->after(first...);
         (detail::make_dependent(this->data(), first, SourceLocation()), ...);

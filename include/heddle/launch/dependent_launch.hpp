@@ -66,10 +66,10 @@ concept WaitsForPrimary = requires { requires static_cast<bool>(K::waits_for_pri
 
 namespace detail {
 template <class K> constexpr bool check_waits_for_primary() {
-    static_assert(
-        WaitsForPrimary<K>,
-        "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
-        "its threads, and says so: static constexpr bool waits_for_primary = true;");
+    static_assert(WaitsForPrimary<K>,
+                  "heddle::launch_dependent: a dependent kernel must wait for the kernel before: "
+                  "call wait_for_primary() in all its threads, and declare `static constexpr bool "
+                  "waits_for_primary = true;`");
     if constexpr (WaitsForPrimary<K>)
         static_assert(K::waits_for_primary);  // nvcc warns of members that only a concept names
     return WaitsForPrimary<K>;

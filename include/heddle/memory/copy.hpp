@@ -91,8 +91,8 @@ template <class T, class V> T element_of(const V& value) {
         "heddle: fill() sets each element to the value, which must be of the element "
         "type or convert to it");
     static_assert(!(std::is_floating_point_v<V> && std::is_integral_v<T>),
-                  "heddle: the value has a fraction, and the elements are whole numbers: convert "
-                  "it, as in static_cast<int>(value), if it is to be cut");
+                  "heddle: the value has a fraction, but the elements are whole numbers: to "
+                  "truncate it, convert it with static_cast<int>(value)");
     if constexpr (requires { static_cast<T>(value); }) return static_cast<T>(value);
     else __builtin_unreachable();
 }

@@ -89,8 +89,9 @@ void report_unknown_variables() noexcept {
             if (meant == nullptr || std::getenv(meant) != nullptr) continue;
             report(ErrorInfo{
                 .code = ErrorCode::usage,
-                .message = formatted(
-                    "the environment's {} is not a variable of heddle: is {} meant?", name, meant),
+                .message =
+                    formatted("{} in the environment is not a variable of heddle: did you mean {}?",
+                              name, meant),
                 .call = {}});
         }
     } catch (...) {

@@ -26,7 +26,7 @@ std::string describe(const ErrorInfo& info) {
     if (info.device)
         add(detail::formatted("{} {}", info.stream_id != 0 ? "of" : "on", *info.device));
     if (const std::string place = detail::place_text(info.where); !place.empty())
-        add("asked for " + place);
+        add("called " + place);
     return about.empty() ? detail::formatted("heddle: {}", info.message)
                          : detail::formatted("heddle: {} [{}]", info.message, about);
 }
@@ -40,9 +40,10 @@ const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_
 /// Objects, made in advance, that are needed when memory has run out.
 struct Reserve {
     Hook hook;  ///< under hook_mutex
-    OutOfMemory error{ErrorInfo{.code = ErrorCode::out_of_memory,
-                                .message = "there was no memory left, not even to say what for",
-                                .call = {}}};
+    OutOfMemory error{ErrorInfo{
+        .code = ErrorCode::out_of_memory,
+        .message = "out of memory, so the failed call cannot be named: free memory, then retry",
+        .call = {}}};
 };
 constinit detail::MadeOnce<Reserve> made_reserve;
 Reserve& reserve() { return made_reserve.get(); }
@@ -128,9 +129,10 @@ void rethrow_as_error(const char* call, const SourceLocation& where) {
         try {
             throw;
         } catch (const std::bad_alloc&) {
-            no_memory("there is no memory on the host for what this call has to keep there");
+            no_memory("host memory is exhausted: free memory, then retry this call");
         } catch (const std::length_error&) {
-            no_memory("this call would have to keep more on the host than can be addressed");
+            no_memory(
+                "this call needs more host memory than can be addressed: pass fewer elements");
         }
     } catch (const std::bad_alloc&) {
         throw_reserved_error();

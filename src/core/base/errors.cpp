@@ -48,13 +48,13 @@ bool is_own_place(const SourceLocation& where) noexcept {
 std::string place_text(const SourceLocation& where) {
     if (where.line == 0) return "";
     if (is_own_place(where)) return formatted("at {}:{}", where.file, where.line);
-    return "by the standard library, as by make_unique() or emplace(): pass it Where() as the last "
-           "argument to have your line here";
+    return "by the standard library, for example make_unique() or emplace(): pass Where() as the "
+           "last argument to see your line here";
 }
 
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where) {
     if (const auto given = static_cast<std::ptrdiff_t>(number); given < 0)
-        usage_error({call, where}, "a size is {}: give 0 or more", given);
+        usage_error({call, where}, "a size is {}: pass 0 or more", given);
 }
 
 void rethrow_as_error(const char* call, const SourceLocation& where, std::string_view inner) try {
@@ -71,7 +71,7 @@ void rethrow_as_error(const char* call, const SourceLocation& where, std::string
 }
 
 void throw_moved_from(const ErrorSite& site, std::string_view what) {
-    usage_error(site, "this {} was moved from", what);
+    usage_error(site, "this {} was moved from: assign to it before its next use", what);
 }
 
 }  // namespace heddle::detail

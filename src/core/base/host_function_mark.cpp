@@ -10,8 +10,8 @@ namespace heddle::detail {
 void check_may_wait(const char* call, const SourceLocation& where) {
     if (!thread_states.in_host_function) [[likely]]
         return;
-    usage_error({call, where}, "a host function or CPU kernel may not wait for anything: enqueue "
-                               "what comes after it on its stream, or wait_stream() there");
+    usage_error({call, where}, "a host function or CPU kernel must not wait: enqueue later work on "
+                               "its stream, or on a stream that waits for it");
 }
 
 InHostFunction::InHostFunction() noexcept

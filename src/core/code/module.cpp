@@ -43,7 +43,7 @@ void ModuleState::load(const std::string& image, const SourceLocation& where) no
 
 void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
                           const SourceLocation& where) try {
-    usage_error({"launch", where, kernel.device}, "kernel {} takes {} arguments, and is given {}",
+    usage_error({"launch", where, kernel.device}, "kernel {} takes {} arguments, but {} are passed",
                 kernel.readable, kernel.parameters.size(), given);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
@@ -52,8 +52,9 @@ void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
 void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
                          const SourceLocation& where) try {
     usage_error({"launch", where, kernel.device},
-                "argument {} of kernel {} has {} bytes, and its parameter {}", index + 1,
-                kernel.readable, given, kernel.parameters[index]);
+                "argument {} of kernel {} has {} bytes, but its parameter has {}: pass a value of "
+                "the parameter's type",
+                index + 1, kernel.readable, given, kernel.parameters[index]);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
@@ -143,11 +144,11 @@ ModuleKernel Module::kernel(const std::string& name, Where where) const try {
     const detail::ErrorSite site{"Module::kernel", where, state_->device};
     if (meant.empty())
         detail::usage_error(site,
-                            "the module has no kernel \"{}\"; its kernels: {} (templates are "
-                            "compiled where ProgramOptions::names names them)",
+                            "the module has no kernel \"{}\": use one of {}, or list template "
+                            "instances in ProgramOptions::names",
                             name, detail::list_of(all, false));
-    detail::usage_error(site, "\"{}\" means several kernels: say which by its mangled name, of {}",
-                        name, detail::list_of(meant, true));
+    detail::usage_error(site, "\"{}\" matches several kernels: use a mangled name: {}", name,
+                        detail::list_of(meant, true));
 } catch (...) {
     detail::rethrow_as_error("kernel", where);
 }

@@ -21,7 +21,7 @@ void Pending::wait_quietly(const char* call, const SourceLocation& where) const 
     if (is_done()) return;
     if (process_ != getpid())
         coded_error(ErrorCode::forked, {call, where},
-                    "it was begun by the parent of this process, and only there it ends");
+                    "the parent of this process began it: compile or load again in this process");
     check_may_wait(call, where);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_done(); });
@@ -44,15 +44,15 @@ void Pending::finish(std::exception_ptr error) noexcept {
 PendingEnd::~PendingEnd() {
     if (!pending_->claim()) return;
     pending_->finish(std::make_exception_ptr(
-        UsageError({.message = "the process ends: nothing is compiled or loaded any more",
+        UsageError({.message = "the process is exiting: nothing is compiled or loaded any more",
                     .call = "compile"})));
 }
 
 void check_code_device(Device device, const char* call, const SourceLocation& where) {
     if (device.is_cpu())
         unsupported_error({call, where, device},
-                          "CUDA C++ runs on CUDA devices only, and this is {}: a portable kernel "
-                          "(an object with a HEDDLE_FN operator()) runs on both",
+                          "CUDA C++ runs on CUDA devices only, not on {}: use a portable kernel "
+                          "(an object with a HEDDLE_FN operator()), which runs on both",
                           device);
     code_backend().check_supported(call, where);
 }
@@ -87,11 +87,14 @@ void check_options(const ProgramOptions& options, const SourceLocation& where) {
         for (const char* name : {"-arch", "--gpu-architecture", "-gpu-architecture"})
             if (option.starts_with(name))
                 usage_error({"compile", where},
-                            "the option \"{}\" belongs into ProgramOptions::architecture", option);
+                            "the option \"{}\" selects an architecture: set "
+                            "ProgramOptions::architecture instead",
+                            option);
     std::vector<std::string_view> names;
     for (const auto& [name, text] : options.headers) {
         if (std::ranges::find(names, name) != names.end())
-            usage_error({"compile", where}, "two of ProgramOptions::headers have the name \"{}\"",
+            usage_error({"compile", where},
+                        "two of ProgramOptions::headers have the name \"{}\": use unique names",
                         name);
         names.push_back(name);
     }

@@ -222,7 +222,7 @@ void check_calls(std::size_t count, Where where) {
 
 void throw_no_streams(Where where) {
     usage_error({"fork_join_each", where},
-                "work cannot be dealt to no streams: {{.streams = 1}} or more");
+                "no streams to run the work on: set .streams to 1 or more");
 }
 
 namespace {

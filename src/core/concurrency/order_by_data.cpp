@@ -32,9 +32,7 @@ constexpr std::uint64_t most_behind = 8;
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
         usage_error({"order_by_data", where, device},
-                    "{} streams: there can be 1 to {}, or 0 for "
-                    "as many as are best",
-                    options.streams, most_streams);
+                    "{} streams: use 1 to {}, or 0 for the default", options.streams, most_streams);
     if (options.spread == DataSpread::never) return 1;
     if (options.streams != 0) return static_cast<std::size_t>(options.streams);
     const int at_once = backend_of(device.kind()).concurrent_queues(device.index());
@@ -48,14 +46,14 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
     if (is_recorded_here(current))
         usage_error({call, where, current},
                     "work that is ordered by data cannot be part of this thread's capture or "
-                    "batch: make the order_by_data before that begins, and join it or let it end "
-                    "before that begins or after it has ended");
+                    "batch: make the order_by_data earlier, and join or destroy it before the "
+                    "capture or batch begins, or after it ends");
     if (current.has(stream_flag::unseen | stream_flag::capturing) &&
         current.backend->capture_id(current) != 0)
         usage_error({call, where, current},
-                    "the current stream is being captured natively, and work that is ordered by "
-                    "data cannot be part of that: use another current stream, or wait until the "
-                    "capture has ended");
+                    "the current stream is being captured outside heddle, and work that is ordered "
+                    "by data cannot be part of that capture: use another current stream, or wait "
+                    "until the capture ends");
 }
 
 bool is_lane(const void* lanes, std::uint64_t key) {
@@ -70,9 +68,8 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)
         usage_error({"order_by_data", where, device},
-                    "a host function cannot make an order_by_data, whose end and reads may have to "
-                    "wait: make it on the thread that enqueues, and let the host function enqueue "
-                    "on streams that it names");
+                    "an order_by_data cannot be made in a host function, because it may have to "
+                    "wait: make it on the enqueuing thread");
     return device;
 }
 }  // namespace
@@ -97,7 +94,8 @@ DataOrder::~DataOrder() {
     try {
         if (thread_ != &thread_states)
             usage_error({"~order_by_data", {}, device_},
-                        "an order_by_data has to end on the thread that made it");
+                        "an order_by_data is destroyed on another thread: destroy it on the thread "
+                        "that made it");
         join({});
     } catch (...) {
         report(std::current_exception());
@@ -107,11 +105,11 @@ DataOrder::~DataOrder() {
 void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) const {
     if (is_in_task_ && thread_ == &thread_states)
         usage_error({call, where, device_},
-                    "the function of a task enqueues on the stream that it is given, and must not "
-                    "use the order_by_data: declare what it uses with reads() and writes()");
-    usage_error({call, where, device_},
-                "an order_by_data is used by the thread that made it, and not by host functions: "
-                "make one for each thread");
+                    "a task's function must not use the order_by_data: enqueue on the stream that "
+                    "is passed, and declare the memory with reads() and writes()");
+    usage_error(
+        {call, where, device_},
+        "an order_by_data is used by another thread or a host function: make one for each thread");
 }
 
 void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writes) {

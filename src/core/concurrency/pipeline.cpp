@@ -70,28 +70,28 @@ struct PipelineCore::State {
         constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
         if (options.depth > most_depth)
             usage_error({"Pipeline", where},
-                        "a depth of {} slots: at most {} are allowed, and some 6 are enough",
-                        options.depth, most_depth);
+                        "a depth of {} slots: at most {} are allowed; 6 suffice", options.depth,
+                        most_depth);
         if (piece == 0 || out_piece == 0)
             usage_error({"Pipeline", where},
-                        "pieces of 0 elements take nothing: {{.{} = ...}} is 1 or more, and chosen "
-                        "if it is left out",
+                        "pieces have 0 elements: set .{} to 1 or more, or leave it out",
                         piece == 0 ? "piece" : "out_piece");
         const std::size_t element = std::max(in_size, out_size);
         if (piece > SIZE_MAX / element || out_piece > SIZE_MAX / element)
-            usage_error({"Pipeline", where},
-                        "a piece of so many elements is larger than any memory");
+            usage_error({"Pipeline", where}, "a piece is larger than can be addressed: set .piece "
+                                             "or .out_piece to fewer elements");
         slots.reserve(options.depth);
         if (current_stream(d).is_capturing(where))
             usage_error({"Pipeline", where},
-                        "a pipeline waits for its pieces, so it cannot be part of a capture");
+                        "a pipeline waits for its pieces, so it cannot be part of a capture: make "
+                        "it on a stream outside the capture");
     }
 
     bool is_full() const { return submitted - released == options.depth; }
 
     void check(const char* call, Where where) const {
         if (failure != nullptr) std::rethrow_exception(failure);
-        if (stopped) usage_error({call, where}, "the pipeline was stopped");
+        if (stopped) usage_error({call, where}, "the pipeline was stopped: make a new one");
     }
 
     /// While an InUse exists, calls by other threads throw UsageError. The pipeline's work, on the
@@ -105,8 +105,8 @@ struct PipelineCore::State {
                 state_.user.compare_exchange_strong(other, thread_, std::memory_order_acquire);
             if (!is_outer_ && other != thread_)
                 usage_error({call, where},
-                            "another thread is in a call of this pipeline: let one thread fill "
-                            "pieces and take results, or guard each use, results included");
+                            "another thread is in a call of this pipeline: use it on one thread, "
+                            "or under a lock that also covers the results");
         }
         ~InUse() {
             if (is_outer_) state_.user.store(0, std::memory_order_release);
@@ -213,19 +213,21 @@ struct PipelineCore::State {
 
     void check_count(std::size_t count, Where where) const {
         if (count > piece)
-            usage_error({"Pipeline::submit", where}, "{} elements do not fit a piece of {}", count,
-                        piece);
+            usage_error({"Pipeline::submit", where},
+                        "{} elements do not fit in a piece of {}: submit fewer, or set .piece",
+                        count, piece);
     }
 
     /// Ensures that the next piece has a slot. Throws UsageError if only pop() can free one.
     void make_room(const char* call, Where where) {
         check(call, where);
         if (finished)
-            usage_error({call, where}, "the pipeline was finished: there is no more input");
+            usage_error({call, where},
+                        "the pipeline was finished: submit all input before finish()");
         if (out_size == 0) guarded([&] { retire(is_full(), where); });
         release_popped();
         if (is_full())
-            usage_error({call, where}, "all {} slots hold results: take one with pop()",
+            usage_error({call, where}, "all {} slots hold results: call pop() first",
                         options.depth);
         if (submitted == slots.size() && slots.size() < options.depth)
             guarded([&] { make_slot(where); });
@@ -252,10 +254,10 @@ struct PipelineCore::State {
             outputs = call(callee, work, memory);
         }
         if (outputs > memory.out_count)
-            usage_error({"Pipeline::submit", where},
-                        "the work on a piece has {} outputs, and there is room for {}: say "
-                        "{{.out_piece = ...}}",
-                        outputs, memory.out_count);
+            usage_error(
+                {"Pipeline::submit", where},
+                "the work on a piece returns {} outputs, but there is room for {}: set .out_piece",
+                outputs, memory.out_count);
         slot.outputs = outputs;
         slot.elements = in_size != 0 ? count : outputs;
         if (in_size == 0 && outputs == 0) return 0;  // the end of the input, not a piece

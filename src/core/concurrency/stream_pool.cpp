@@ -117,7 +117,7 @@ struct StreamPoolState {
         const std::string unsent =
             count_unsent() == 0
                 ? std::string()
-                : detail::formatted(", {} of them by batches that have not sent their work",
+                : detail::formatted(", {} of them by batches that have not submitted their work",
                                     count_unsent());
         detail::usage_error(
             {"StreamPool::lease", where, device},
@@ -151,7 +151,8 @@ struct StreamPoolState {
 StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) try {
     if (options.max_streams < 1 || options.shared < 1)
         detail::usage_error({"StreamPool", where, device},
-                            "a pool needs at least one stream of each sort");
+                            "a pool needs at least one stream of each kind: set max_streams and "
+                            "shared to 1 or more");
     state_ = std::make_shared<StreamPoolState>(device, options);
 } catch (...) {
     detail::rethrow_as_error("StreamPool", where);

@@ -25,13 +25,12 @@ void check_there(DeviceKind kind, int index, const char* call, const SourceLocat
     const int count = device_count(kind);
     if (index >= 0 && index < count) return;
     std::string why;
-    if (count == 1) why = detail::formatted("there is one, {}:0", kind_name(kind));
+    if (count == 1) why = detail::formatted("use {}:0", kind_name(kind));
     else if (count > 1)
-        why = detail::formatted("there are {}: {}:0 to {}:{}", count, kind_name(kind),
-                                kind_name(kind), count - 1);
+        why = detail::formatted("use {}:0 to {}:{}", kind_name(kind), kind_name(kind), count - 1);
     else why = cuda_unavailable_reason();
-    if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
-    detail::coded_error(ErrorCode::no_device, {call, where}, "there is no device {}:{}: {}",
+    if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets the number)";
+    detail::coded_error(ErrorCode::no_device, {call, where}, "device {}:{} does not exist: {}",
                         kind_name(kind), index, why);
 }
 

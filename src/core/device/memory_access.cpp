@@ -19,17 +19,16 @@ bool is_itself(Device device, Device peer) {
 void set_access(AccessKind kind, Device device, Device peer, bool on, const char* call,
                 const SourceLocation& where) {
     if (device.kind() != peer.kind())
-        detail::usage_error(
-            {call, where, device},
-            "{} and {} are of different kinds: they share pinned() memory and no other", device,
-            peer);
+        detail::usage_error({call, where, device},
+                            "{} and {} are of different kinds, which share only pinned() memory",
+                            device, peer);
     if (is_itself(device, peer)) return;
     const bool can =
         kind == AccessKind::peer ? device.can_access_peer(peer) : device.can_access_pool(peer);
     if (on && !can)
         detail::unsupported_error(
             {call, where, device},
-            "{} cannot reach the memory of {}: copy() it, which goes by way of the host", device,
+            "{} cannot access the memory of {}: use copy(), which copies through the host", device,
             peer);
     backend_of(device.kind()).set_access(kind, device.index(), peer.index(), on, where);
 }

@@ -11,9 +11,10 @@ namespace {
 
 /// Made in advance, because it is needed when memory has run out.
 struct LastResort {
-    Failure failure = make_failure({.code = ErrorCode::out_of_memory,
-                                    .message = "there was no memory left, not even to say what for",
-                                    .call = {}});
+    Failure failure = make_failure(
+        {.code = ErrorCode::out_of_memory,
+         .message = "out of memory, so the failed call cannot be named: free memory, then retry",
+         .call = {}});
 };
 constinit MadeOnce<LastResort> last_resort;
 [[maybe_unused]] const LastResort& last_resort_at_load = last_resort.get();

@@ -14,8 +14,8 @@ namespace {
         failure->stream_id == stream->id.load())
         throw_error(*failure);
     ErrorInfo info = *failure;
-    info.message = formatted("{}; stream '{}' waited for it, and took the failure over",
-                             failure->message, static_cast<const StreamState&>(*stream));
+    info.message = formatted("{}; stream '{}' waited for it, and failed too", failure->message,
+                             static_cast<const StreamState&>(*stream));
     throw_error(std::move(info));
 } catch (const std::bad_alloc&) {
     throw_reserved_error();
@@ -51,7 +51,7 @@ std::exception_ptr told(const Failure& failure, FallibleStream* stream) {
 namespace {
 /// The consequence of failed work for its stream: the end of each message.
 constexpr const char* consequence =
-    "later work on this stream, and on what waits for it, is dropped";
+    "later work on this stream, and on streams that wait for it, is dropped";
 }  // namespace
 
 Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
@@ -71,10 +71,10 @@ Failure failure_of_throw(FallibleStream& stream, const OpType& type, const Sourc
 Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
                                    const SourceLocation& where) noexcept {
     try {
-        return make_failure(error_info(ErrorCode::out_of_memory, {call, where, stream},
-                                       "there was no memory on the host for work that was under "
-                                       "way; it was not done, and {}",
-                                       consequence));
+        return make_failure(error_info(
+            ErrorCode::out_of_memory, {call, where, stream},
+            "host memory was exhausted while work was running; the work was not done, and {}",
+            consequence));
     } catch (...) {
         return no_memory_failure();
     }

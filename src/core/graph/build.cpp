@@ -77,10 +77,10 @@ private:
         if (node->visit == Visit::on_path) refuse_circle(node);
         if (node->graph != nullptr)
             usage_error({"build", where_},
-                        "{} is in another graph already: make another node, or clone() that graph",
+                        "{} is already in another graph: make a new node, or clone() that graph",
                         label_with_place(*node));
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
-            usage_error({"build", where_}, "{} has no arguments: give them with args()",
+            usage_error({"build", where_}, "{} has no arguments: set them with args()",
                         label_of(*node));
         path_.push_back({&node});
         node->visit = Visit::on_path;
@@ -102,14 +102,14 @@ private:
         }
         if (circle.size() == 1)
             usage_error({"build", where_},
-                        "{} comes after itself: a copy of a node is the same node, so make each "
-                        "node by a call of its own",
+                        "{} depends on itself: copies of a node refer to the same node, so make "
+                        "each node by a separate call",
                         labels.front());
         const bool is_numbered = !std::ranges::equal(labels, circle, {}, {},
                                                      [](const NodeRef& n) { return label_of(*n); });
-        usage_error({"build", where_}, "nodes come after each other in a circle: {}{}{}", names,
+        usage_error({"build", where_}, "the dependencies form a cycle: {}{}{}", names,
                     labels.front(),
-                    is_numbered ? ". Give them names with name() to see which is which" : "");
+                    is_numbered ? ". Set names with name() to identify the nodes" : "");
     }
 
     SourceLocation where_;

@@ -22,9 +22,9 @@ std::string difference_of_nodes(const NodeData& a, const NodeData& b) {
     if (a.kind != b.kind)
         return formatted("is a {}, the other a {}", to_string(a.kind), to_string(b.kind));
     if (a.device != b.device) return formatted("is on {}, the other on {}", a.device, b.device);
-    if (a.event != b.event) return "is about another event";
+    if (a.event != b.event) return "uses another event";
     if (a.priority != b.priority && a.device.is_cuda() && a.graph->exec != nullptr)
-        return "has another priority, which a CUDA graph that is instantiated cannot take over";
+        return "has another priority, which cannot change in an instantiated CUDA graph";
     if (a.conditional != nullptr) return difference_of_bodies(*a.conditional, *b.conditional);
     return {};
 }
@@ -38,11 +38,11 @@ std::string difference_of(const GraphData& mine, const GraphData& theirs) {
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         std::string why = difference_of_nodes(*mine.nodes[i], *theirs.nodes[i]);
         if (why.empty() && mine.dependencies[i] != theirs.dependencies[i])
-            why = "comes after other nodes";
+            why = "depends on other nodes";
         for (const std::uint32_t first : mine.dependencies[i])
             if (why.empty() && mine.nodes[i]->is_dependent_on(*mine.nodes[first]) !=
                                    theirs.nodes[i]->is_dependent_on(*theirs.nodes[first]))
-                why = "waits for another node's end";
+                why = "depends on another node's completion";
         if (!why.empty())
             return formatted("the graphs differ: {} {}", label_of(*mine.nodes[i]), why);
     }

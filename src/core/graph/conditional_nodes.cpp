@@ -17,7 +17,7 @@
 namespace heddle::detail {
 
 void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count) {
-    usage_error(site, "{} needs a value of one int, and has one of {}: take first(1)", who, count);
+    usage_error(site, "{} needs a value of one int, but it has {}: pass first(1)", who, count);
 }
 
 namespace {
@@ -39,7 +39,7 @@ void check_value(const NodeData& node, const SourceLocation& where) {
         throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
         usage_error(site_of(node, where),
-                    "{} has a value whose array is gone: keep the array as long as the graph",
+                    "{} has a value whose array was destroyed: keep the array as long as the graph",
                     label_of(node));
     if (value.place.kind == MemoryKind::pageable)
         usage_error(site_of(node, where),
@@ -53,13 +53,13 @@ void check_value(const NodeData& node, const SourceLocation& where) {
 void check_body(const NodeData& node, const GraphData& body, const SourceLocation& where) {
     if (!fits(node.device, body.device))
         usage_error(site_of(node, where),
-                    "{} is on {}, and has a body on {}: both have to be on one device",
-                    label_of(node), node.device, body.device);
+                    "{} is on {}, but its body is on {}: use one device for both", label_of(node),
+                    node.device, body.device);
     for (const auto& inner : body.nodes)
         if (inner->event != nullptr)
             usage_error(site_of(node, where),
-                        "{} has a body with {}: events stay outside of bodies, before or after the "
-                        "conditional",
+                        "{} has a body with {}, which bodies cannot contain: place events before "
+                        "or after the conditional node",
                         label_of(node), label_of(*inner));
 }
 
@@ -97,15 +97,16 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where) {
     if (device.kind() != node.device.kind())
         usage_error(site_of(node, where),
-                    "{} is on {}, and its graph on {}: both have to be of one kind of device",
-                    label_of(node), node.device, device);
+                    "{} is on {}, but its graph is on {}: use devices of one kind", label_of(node),
+                    node.device, device);
     check_value(node, where);
     const auto& bodies = node.conditional->bodies;
-    if (bodies.empty()) usage_error(site_of(node, where), "{} has no bodies", label_of(node));
+    if (bodies.empty())
+        usage_error(site_of(node, where), "{} has no bodies: pass at least one", label_of(node));
     for (std::size_t i = 0; i < bodies.size(); ++i) {
         if (bodies[i] == nullptr || bodies[i]->nodes.empty())
             usage_error(site_of(node, where),
-                        "{} has an empty body ({}): give it a graph of an empty_node()",
+                        "{} has an empty body ({}): pass a graph of an empty_node()",
                         label_of(node), i);
         check_body(node, *bodies[i], where);
     }

@@ -59,7 +59,7 @@ void check_stream(const GraphData& graph, StreamRecord& stream, const char* call
     if (graph.device.is_cpu()) {
         if (stream.device.is_cpu()) return;
         detail::usage_error({call, where, stream},
-                            "this graph is of {}: launch it on a stream of a CPU device",
+                            "this graph runs on {}: launch it on a stream of a CPU device",
                             graph.device);
     }
     const auto runs_on = [&](int gpu) { return (graph.gpus >> gpu & 1) != 0; };
@@ -68,8 +68,9 @@ void check_stream(const GraphData& graph, StreamRecord& stream, const char* call
     for (int gpu = 0; gpu < detail::max_devices; ++gpu)
         if (runs_on(gpu) && gpu != graph.device.index())
             others += " and " + detail::Access::device(DeviceKind::cuda, gpu).name();
-    detail::usage_error({call, where, stream}, "this graph is of {}{}: launch it on a stream of {}",
-                        graph.device, others, others.empty() ? "that device" : "one of these");
+    detail::usage_error({call, where, stream},
+                        "this graph runs on {}{}: launch it on a stream of {}", graph.device,
+                        others, others.empty() ? "that device" : "one of these");
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ void GraphNode::enable(bool on, Where where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
         detail::usage_error({"enable", where},
-                            "{} cannot be disabled: only kernels, copies and fills can",
+                            "{} cannot be disabled: disable kernels, copies and fills only",
                             label_of(node));
     if (node.enabled == on) return;
     if (node.graph != nullptr) node.graph->expect_changes(1);
@@ -134,7 +135,7 @@ void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& whe
     if (node.graph != nullptr)
         detail::usage_error(
             {"after", where},
-            "{} is in a graph, whose order is settled: set dependencies before build()",
+            "{} is in a graph already, so its dependencies are fixed: set them before build()",
             detail::label_with_place(node));
     (void)first.data();
     node.after.push_back(first.data_);
@@ -211,7 +212,7 @@ void Graph::reset() noexcept { data_.reset(); }
 GraphData& Graph::data(Where where) const try {
     if (data_ == nullptr)
         detail::usage_error({"Graph", where},
-                            "this graph holds nothing: it was never built, or moved from");
+                            "this graph is empty: it was never built, or was moved from");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("Graph", where);
@@ -360,8 +361,8 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
     const std::uint32_t found = graph.names.find(graph.nodes, std::string(name));
     if (found == detail::NodeNames::several)
         detail::usage_error({"node", where},
-                            "several nodes are named '{}': give them names of their own with "
-                            "name(), or take the one that you made",
+                            "several nodes are named '{}': set unique names with name(), or use "
+                            "the node that you made",
                             name);
     if (found == detail::NodeNames::none) {
         std::string names;
@@ -373,7 +374,7 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
             }
             names += (names.empty() ? "" : ", ") + node->display_name();
         }
-        detail::usage_error({"node", where}, "no node is named '{}'; there are: {}", name, names);
+        detail::usage_error({"node", where}, "no node is named '{}': use one of {}", name, names);
     }
     return detail::Access::make<GraphNode>(graph.nodes[found]);
 } catch (...) {

@@ -27,8 +27,7 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
     if (freed != nullptr && freed->device != device)
         usage_error(
             {"alloc_node", where},
-            "{} freed memory of {}, and this is for {}: memory of a node of the same device can "
-            "be reused",
+            "{} frees memory of {}, but this node is for {}: reuse memory of the same device",
             label_of(*freed), freed->device, device);
     if (freed != nullptr && freed->graph != nullptr)
         usage_error({"alloc_node", where},

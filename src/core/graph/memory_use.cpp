@@ -77,7 +77,7 @@ namespace {
 /// `things` and `use_them` are the words for the remedy, for example "arrays" and "use them".
 [[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
                              const char* things, const char* use_them) {
-    usage_error(site, "{} {} that is gone: {} have to live as long as graphs that {} are launched",
+    usage_error(site, "{} {} that was destroyed: keep {} alive while graphs that {} are launched",
                 node, uses, things, use_them);
 }
 }  // namespace
@@ -104,8 +104,8 @@ void check_arrays(const GraphNode& node, const SourceLocation& where) try {
 void check_events(const GraphData& graph, const SourceLocation& where) {
     for (const NodeData* node : graph.events)
         if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
-            throw_gone({"launch", where, node->device}, label_of(*node), "is about an event",
-                       "events", "record them or wait for them");
+            throw_gone({"launch", where, node->device}, label_of(*node), "uses an event", "events",
+                       "record them or wait for them");
 }
 
 }  // namespace heddle::detail

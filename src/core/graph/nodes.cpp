@@ -30,7 +30,7 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
                      const SourceLocation& where) {
     if (memory.place.kind != MemoryKind::pageable) return;
     usage_error({call, where},
-                "{} would use pageable memory, which a graph cannot wait for: use pinned()",
+                "{} uses pageable memory, which a graph cannot wait for: use pinned()",
                 label_of(node));
 }
 
@@ -41,8 +41,7 @@ void check_device(const NodeData& node, const Piece& memory, const char* call,
     if (memory.place.kind == MemoryKind::device && memory.place.device != node.device)
         usage_error(
             {call, where},
-            "{} runs on {}, and its memory is on {}: give it memory of its own device, or make "
-            "another node",
+            "{} runs on {}, but its memory is on {}: pass memory of its device, or make a new node",
             label_of(node), node.device, memory.place.device);
 }
 
@@ -99,15 +98,16 @@ namespace {
     const std::string has = kernel_name(name_of_kernel(type, kernel_of(node.work)));
     const std::string wanted = kernel_name(asked.pretty);
     if (has != wanted)
-        usage_error(site, "{} launches {}, and a node of {} was asked for", label_of(node), has,
-                    wanted);
+        usage_error(site, "{} launches {}, not {}: use the node's own kernel type", label_of(node),
+                    has, wanted);
     if (type.dimensions != asked.dimensions)
-        usage_error(site, "{} launches {} with {} ind{}, and a node of it with {} was asked for",
+        usage_error(site,
+                    "{} launches {} with {} ind{}, not {}: use the node's own number of dimensions",
                     label_of(node), has, type.dimensions, type.dimensions == 1 ? "ex" : "ices",
                     asked.dimensions);
     usage_error(site,
-                "{} launches another {} than the one asked for: two source files (or libraries) "
-                "have a kernel of that name",
+                "{} launches another kernel named {}: two source files (or libraries) have one of "
+                "that name; rename it in one of them",
                 label_of(node), has);
 }
 }  // namespace
@@ -117,7 +117,7 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
-                    "{} has no arguments yet: change it through the node that it was made as",
+                    "{} has no arguments yet: use the KernelNode that kernel_node() returned",
                     label_of(data));
     if (data.work.type->tag != asked.tag) throw_other_kernel(data, asked, where);
     read_extents(data.work, extent);
@@ -138,8 +138,8 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
         next.priority = LaunchOptions::inherit_priority;
     if (next == node.work.options) return;
     unsupported_error({"dim", where, node.device},
-                      "{} is in a graph that is instantiated, where launch options other than "
-                      "block and shared_bytes cannot be changed: build another graph",
+                      "{} is in an instantiated graph, where launch options other than block and "
+                      "shared_bytes cannot change: build another graph",
                       label_of(node));
 }
 }  // namespace
@@ -289,7 +289,7 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
     if (!touches)
         usage_error({"copy_node", where},
-                    "{} runs on {}, and none of its memory is there: make another node",
+                    "{} runs on {}, but none of its memory is there: make a new node",
                     label_of(node), node.device);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
@@ -368,8 +368,8 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) try
     if (wanted == node.priority) return;
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
         unsupported_error({"priority", where, node.device},
-                          "{} is in a CUDA graph that is instantiated, where priorities cannot be "
-                          "changed any more: set them before, or in a clone()",
+                          "{} is in an instantiated CUDA graph, where priorities cannot change: "
+                          "set them earlier, or in a clone()",
                           label_of(node));
     change(node, [&] { node.priority = wanted; });
 } catch (...) {

@@ -39,9 +39,9 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
 
 [[noreturn]] void throw_not_compiled(const StreamState& stream, const LaunchCall& call) {
     usage_error({"launch", call.where, stream},
-                "the kernel {} was compiled without nvcc, so it runs on CPU devices only: compile "
-                "this source file as CUDA (set_source_files_properties(... PROPERTIES LANGUAGE "
-                "CUDA)), or use a CPU device",
+                "kernel {} was compiled without nvcc, so it runs on CPU devices only: compile this "
+                "source file as CUDA (set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), "
+                "or use a CPU device",
                 kernel_name(call.type.op->pretty));
 }
 
@@ -69,12 +69,11 @@ void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const Sour
     if (part.rows == 0 || part.bytes == 0) return;
     if (part.address() < of.address() || part.end() > of.end())
         usage_error({"touching", where},
-                    "a part is not within the view of {} bytes: it has bytes "
-                    "{} to {}",
-                    of.bytes, static_cast<std::ptrdiff_t>(part.address() - of.address()),
+                    "a part is not within the view of {} bytes: it spans bytes {} to {}", of.bytes,
+                    static_cast<std::ptrdiff_t>(part.address() - of.address()),
                     static_cast<std::ptrdiff_t>(part.end() - of.address()));
     if (count == most_parts)
-        usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
+        usage_error({"touching", where}, "more than {} parts are passed: pass the whole view",
                     most_parts);
     parts[count++] = part;
 }
@@ -126,8 +125,8 @@ constexpr std::size_t most_indices = std::size_t{1} << 60;
     std::string all;
     for (const std::size_t one : extents) all += formatted("{}{}", all.empty() ? "" : " x ", one);
     usage_error({"dim", where},
-                "{} are more indices than any device gets through: give dim() the number of "
-                "indices in each dimension, {} at most in all",
+                "{} indices are more than any device can run: pass dim() the number in each "
+                "dimension, at most {} in total",
                 all, most_indices);
 } catch (...) {
     rethrow_as_error("dim", where);
@@ -154,8 +153,8 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
         const auto& kernel = *static_cast<const ModuleKernelData*>(head.kernel);
         if (stream.device != kernel.device) [[unlikely]]
             usage_error({"launch", where, stream},
-                        "kernel {} is loaded on {}, and the stream is of {}: load its module on "
-                        "each device",
+                        "kernel {} is loaded on {}, but the stream belongs to {}: load its module "
+                        "on that device, too",
                         kernel.readable, kernel.device, stream.device);
     } else if (!stream.device.is_cuda()) [[unlikely]] {
         throw_global_on_cpu({"launch", where, stream});
@@ -386,21 +385,18 @@ const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept {
 // Errors ------------------------------------------------------------------------------------------
 
 void throw_global_on_cpu(const ErrorSite& site) {
-    usage_error(
-        site,
-        "a __global__ function runs on CUDA devices only; a portable kernel (an object with a "
-        "HEDDLE_FN operator()) would run here");
+    usage_error(site, "a __global__ function runs on CUDA devices only: use a portable kernel (an "
+                      "object with a HEDDLE_FN operator()), which also runs here");
 }
 
 void throw_too_many_indices(const SourceLocation& where) {
     usage_error({"launch", where},
-                "the extents given to dim() have a product beyond what can be counted");
+                "the product of the extents passed to dim() overflows: pass smaller extents");
 }
 
 void throw_negative_extent(std::size_t extent, const SourceLocation& where) {
     usage_error({"dim", where},
-                "an extent given to dim() is {}: give it the number of indices, 0 or more (0 "
-                "enqueues nothing)",
+                "an extent passed to dim() is {}: pass 0 or more (0 enqueues nothing)",
                 static_cast<std::ptrdiff_t>(extent));
 }
 

@@ -29,8 +29,10 @@ Block* owner_of(const Region& region, const char* call, const SourceLocation& wh
     if (block == nullptr) return nullptr;
     const std::size_t offset = region.address() - MemoryRange{block->data}.address();
     if (region.extent() > block->bytes - offset)
-        usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
-                    region.extent(), offset, block->bytes);
+        usage_error(
+            {call, where},
+            "{} bytes from byte {} end beyond the array, which has {}: pass a part of the array",
+            region.extent(), offset, block->bytes);
     return block;
 }
 }  // namespace
@@ -50,11 +52,11 @@ Piece located(const Region& region, const char* call, const SourceLocation& wher
 namespace {
 
 [[noreturn]] void throw_null(const char* call, const char* side, const SourceLocation& where) {
-    usage_error({call, where}, "the {} is null", side);
+    usage_error({call, where}, "the {} is null: pass an array or its view", side);
 }
 [[noreturn]] void throw_overlap(const char* call, const SourceLocation& where) {
     usage_error({call, where},
-                "the destination and the source overlap: copy by way of another array");
+                "the destination and the source overlap: copy through another array");
 }
 
 std::string shape(const Region& r) {
@@ -64,10 +66,10 @@ std::string shape(const Region& r) {
 }
 
 const char* advice_on_sizes(const Region& to, const Region& from) noexcept {
-    if (to.is_rectangle) return "both need as many rows and as many columns";
-    if (to.bytes == 0) return "resize it, or take the vector that to_host() returns";
-    if (from.bytes == from.element) return "copy() repeats no element, fill() does";
-    return "take first() or subview() of the larger";
+    if (to.is_rectangle) return "pass rectangles with equal rows and columns";
+    if (to.bytes == 0) return "resize it, or use the vector that to_host() returns";
+    if (from.bytes == from.element) return "use fill() to repeat an element";
+    return "pass first() or subview() of the larger one";
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
         if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
             throw_dead_block(*side->owner, call, where);
     if (to.bytes != from.bytes || to.rows != from.rows)
-        usage_error({call, where}, "the destination has {} and the source {}: {}", shape(to),
+        usage_error({call, where}, "the destination has {}, but the source has {}: {}", shape(to),
                     shape(from), std::string_view(advice_on_sizes(to, from)));
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
@@ -114,7 +116,7 @@ void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
     if (stream.device.is_cuda() || (!is_on_cuda(to) && !is_on_cuda(from))) return;
     check_not_lost(stream, "copy", where);
     usage_error({"copy", where, stream},
-                "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
+                "a CPU stream cannot copy CUDA memory: pass a stream of the CUDA device, or none");
 }
 
 enum class PageableUsers : bool { wait_for, are_done };

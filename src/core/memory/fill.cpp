@@ -18,7 +18,7 @@ void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size
     if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
     else if (is_on_cuda(to.place) && !stream.device.is_cuda())
         usage_error({"fill", where, stream},
-                    "work on {} cannot reach this memory: name a stream of its device, or none",
+                    "work on {} cannot access this memory: pass a stream of its device, or none",
                     stream.device);
     const ArrayUse uses[] = {{to.owner, true}};
     submit(
@@ -38,7 +38,8 @@ bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*to.owner, "fill", where);
     if (to.bytes == 0 || to.rows == 0) return false;
-    if (to.data == nullptr) usage_error({"fill", where}, "the destination is null");
+    if (to.data == nullptr)
+        usage_error({"fill", where}, "the destination is null: pass an array or its view");
     return true;
 }
 

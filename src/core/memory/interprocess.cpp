@@ -39,7 +39,7 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
     const std::string text(id.data(), strnlen(id.data(), id.size()));
     detail::coded_error(
         ErrorCode::no_device, {call, where},
-        "it is on the GPU at {}, which this process does not see (CUDA_VISIBLE_DEVICES?)", text);
+        "it is on the GPU at {}, which this process cannot see: check CUDA_VISIBLE_DEVICES", text);
 }
 
 /// An FNV-1a checksum. It detects damage, but not forgery.
@@ -85,16 +85,15 @@ template <class Handle>
 void check_handle(const Handle& handle, bool is_whole, const char* call, const char* what,
                   const SourceLocation& where) {
     if (handle.process == 0 || !is_whole || handle.check != check_of(handle))
-        usage_error(
-            {call, where},
-            "not a handle that export_{}() made, or damaged on its way: pass on all its bytes",
-            what);
+        usage_error({call, where},
+                    "not a handle from export_{}(), or a damaged one: pass on all its bytes", what);
     if (handle.process == getpid())
-        usage_error({call, where}, "this process exported the {} itself: use that {}", what, what);
+        usage_error({call, where}, "this process exported the {} itself: use the original {}", what,
+                    what);
 }
 [[noreturn]] void throw_damaged(const char* call, const SourceLocation& where,
                                 const std::string& how) {
-    usage_error({call, where}, "the handle was damaged on its way: {}", how);
+    usage_error({call, where}, "the handle is damaged: {}; pass on all its bytes", how);
 }
 }  // namespace
 
@@ -107,11 +106,10 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
             "not the memory of one of heddle's arrays: make it with shareable<T>(device, size)");
     if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
     if (block->origin == MemoryOrigin::imported)
-        usage_error({call, where}, "this memory is of another process: let that one export it");
+        usage_error({call, where}, "this memory belongs to another process: export it there");
     if (block->origin != MemoryOrigin::shared)
-        usage_error({call, where},
-                    "this memory is of a pool, or of the host, and cannot be shared between "
-                    "processes: make the array with shareable<T>(device, size)");
+        usage_error({call, where}, "pool and host memory cannot be shared between processes: make "
+                                   "the array with shareable<T>(device, size)");
     ArrayHandle handle;
     handle.bus_id = bus_id_of(block->device);
     handle.device_index = block->device.index();
@@ -136,17 +134,17 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
     constexpr const char* call = "import_array";
     check_handle(handle, handle.element_bytes != 0, call, "array", where);
     if (handle.element_bytes != element)
-        usage_error(
-            {call, where},
-            "elements of {} bytes are asked for, and the array was exported with {} bytes each",
-            element, handle.element_bytes);
+        usage_error({call, where},
+                    "elements of {} bytes are requested, but the exported elements have {} bytes: "
+                    "use the exporter's element type",
+                    element, handle.element_bytes);
     std::uint64_t end = 0;
     if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
         __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
-        throw_damaged(call, where, "it names more memory than was exported");
+        throw_damaged(call, where, "it describes more memory than was exported");
     if (handle.offset % alignment != 0)
         throw_damaged(call, where,
-                      formatted("its elements would not be aligned to {} bytes", alignment));
+                      formatted("its elements are not aligned to {} bytes", alignment));
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);
@@ -171,8 +169,9 @@ void notify_event(OpKind kind, const char* name, const detail::EventState& event
 EventHandle export_event(const Event& event, Where where) try {
     detail::EventState& state = detail::Access::state(event, "export_event", where);
     if (!state.options.interprocess)
-        detail::usage_error({"export_event", where, state.device},
-                            "only events made with {{.interprocess = true}} can be shared");
+        detail::usage_error(
+            {"export_event", where, state.device},
+            "this event cannot be shared between processes: make it with {{.interprocess = true}}");
     EventHandle handle = state.backend->export_event(state, where);
     handle.bus_id = bus_id_of(state.device);
     handle.device_index = state.device.index();

@@ -390,15 +390,14 @@ void throw_dead_block(const Block& block, const char* call, Where where, int arg
                     "use of its arrays",
                     argument_text(argument));
     usage_error({call, where},
-                "{}this view outlived the array it was taken from: keep the array until the last "
-                "use of its views",
+                "{}this view outlived its array: keep the array until the last use of its views",
                 argument_text(argument));
 }
 
 void throw_no_array(const char* call, Where where, int argument) {
     usage_error({call, where},
-                "{}this array holds nothing: it was moved from, reset, or never made (where no "
-                "elements are meant, pass an empty View)",
+                "{}this array has no allocation: it was moved from, reset, or never made (to pass "
+                "no elements, use an empty View)",
                 argument_text(argument));
 }
 
@@ -424,25 +423,25 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
                                         : ", or enable_peer_access";
     const std::string devices = on_gpus ? formatted("({}, {})", stream.device, block.device) : "";
     usage_error({"launch", where, stream},
-                "{}work on {} cannot reach {}{}: copy() it to an array of {}{}{}",
+                "{}work on {} cannot access {}{}: copy() it to an array on {}{}{}",
                 argument_text(argument), stream.device,
-                block.kind == MemoryKind::device ? "an array of " : "a pageable host array",
+                block.kind == MemoryKind::device ? "an array on " : "a pageable host array",
                 block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
                 devices);
 }
 
 void throw_not_whole(std::size_t bytes, std::size_t element, Where where) {
-    usage_error({"reinterpret", where},
-                "the view has {} bytes, which is not a multiple of the {} of an element", bytes,
-                element);
+    usage_error(
+        {"reinterpret", where},
+        "the view has {} bytes, not a multiple of an element's {}: pass a view of whole elements",
+        bytes, element);
 }
 
 void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
-    usage_error(
-        {"reinterpret", where},
-        "the view begins {} bytes behind a multiple of {}, to which its elements have to be "
-        "aligned",
-        reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
+    usage_error({"reinterpret", where},
+                "the view begins {} bytes after a multiple of {}, the alignment of its elements: "
+                "pass an aligned view",
+                reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
 }
 
 bool host_reaches(const Block* block) noexcept {
@@ -451,14 +450,16 @@ bool host_reaches(const Block* block) noexcept {
 
 void throw_not_on_host(const Block& block, Where where) {
     usage_error({"begin", where, block.device},
-                "the host cannot read the elements, which are in memory of {}: copy them with "
+                "the host cannot access the elements, which are in memory of {}: copy them with "
                 "to_host(), or allocate pinned() memory",
                 block.device);
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
     for (const std::size_t one : {columns, pitch}) refuse_negative(one, "View2D", where);
-    usage_error({"View2D", where}, "a pitch of {} elements is less than the {} columns of a row",
+    usage_error({"View2D", where},
+                "a pitch of {} elements is less than the {} columns of a row: pass at least the "
+                "number of columns",
                 pitch, columns);
 }
 
@@ -467,9 +468,11 @@ void throw_out_of_range(const char* call, std::size_t first, std::size_t count, 
     refuse_negative(count, call, where);
     refuse_negative(first, call, where);
     if (std::string_view(call) != "subview")
-        usage_error({call, where}, "{} elements are more than the {} there are", count, size);
-    usage_error({call, where}, "{} elements from element {} on end beyond the {} there are", count,
-                first, size);
+        usage_error({call, where}, "{} elements are more than the view's {}: pass fewer", count,
+                    size);
+    usage_error({call, where},
+                "{} elements from element {} end beyond the view's {}: pass a part of the view",
+                count, first, size);
 }
 
 void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t size,
@@ -483,7 +486,7 @@ void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch
 }
 
 void throw_no_row(std::size_t index, std::size_t rows, Where where) {
-    usage_error({"row", where}, "there is no row {}: the rectangle has {}, counted from 0",
+    usage_error({"row", where}, "row {} does not exist: the view has {} rows, counted from 0",
                 static_cast<std::ptrdiff_t>(index), rows);
 }
 

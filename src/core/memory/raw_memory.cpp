@@ -18,16 +18,15 @@ void check_alignment(std::size_t alignment, const SourceLocation& where) {
     constexpr std::size_t most = 256;  // of every pool
     if (!std::has_single_bit(alignment) || alignment > most)
         usage_error({"allocate", where},
-                    "an alignment of {} bytes: it has to be a power of two up to {}", alignment,
-                    most);
+                    "an alignment of {} bytes is not supported: pass a power of two up to {}",
+                    alignment, most);
 }
 
 Block& block_at(void* data, const SourceLocation& where) {
     Block* const block = find_block(data);
     if (block == nullptr || block->data != data)
-        usage_error({"deallocate", where},
-                    "no memory of heddle begins at this address: pass what allocate() returned, "
-                    "once");
+        usage_error({"deallocate", where}, "no memory of heddle begins at this address: pass each "
+                                           "address that allocate() returned once");
     return *block;
 }
 

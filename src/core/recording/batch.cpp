@@ -143,12 +143,13 @@ void BatchRun::end_scope() noexcept try {
     std::string other = elsewhere_.find();
     elsewhere_.end();
     if (!is_empty) return;
-    last.why = "nothing was enqueued on the batch's stream, nor on streams that wait for it";
+    last.why = "nothing was enqueued on the batch's stream, or on streams that wait for it";
     if (has_recorded_) return;
     ++scopes_;
     if (other.empty()) return;
     last.how = BatchResult::How::eager;
-    last.why = "all work was for streams that had not waited for the batch's, and ran at once";
+    last.why = "all work was enqueued on streams that had not waited for the batch's stream, so it "
+               "ran directly";
     if (missed_.empty()) missed_by_ = stream_->display_name();
     missed_ = std::move(other);
 } catch (...) {
@@ -158,8 +159,8 @@ void BatchRun::end_scope() noexcept try {
 void BatchRun::report_useless() noexcept try {
     if (has_recorded_ || missed_.empty()) return;
     usage_error({"Batch", missed_at_},
-                "it has never recorded anything ({} of its scopes ended empty): work was enqueued "
-                "on '{}', which took no part, and ran at once. Enqueue it without a stream or on "
+                "this batch has recorded nothing ({} of its scopes were empty), because work was "
+                "enqueued directly on '{}', which takes no part. Enqueue it without a stream or on "
                 "'{}', or let '{}' wait_stream() for '{}' before it, in the scope",
                 scopes_, missed_, missed_by_, missed_, missed_by_);
 } catch (...) {
@@ -246,8 +247,9 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
     using namespace detail;
     if (stream.has(stream_flag::recording))
         return is_captured(stream) ? "the stream is being captured"
-                                   : "the stream is in another batch, which takes it";
-    if (stream.has(stream_flag::unseen)) return "others hold the stream's native handle";
+                                   : "the stream is in another batch, which records it";
+    if (stream.has(stream_flag::unseen))
+        return "the stream's native handle is known outside heddle";
     if (stream.has(stream_flag::capturing) && stream.backend->capture_id(stream) != 0)
         return "the stream is being captured";
     if (stream.device.is_cpu() && !on_cpu)
@@ -264,7 +266,7 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
     if (run_->open)
         detail::usage_error(
             {"ScopedBatch", where},
-            "this Batch is in use by another ScopedBatch: give every scope its own");
+            "this Batch is in use by another ScopedBatch: use a separate Batch for each scope");
     run_->last = {};
     if (const char* why = obstacle(stream, run_->on_cpu)) {
         run_->last.how = BatchResult::How::eager;

@@ -42,7 +42,7 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
     detail::check_usable(stream, "capture", where);
     if (is_capturing(ref))
         detail::usage_error({"capture", where, stream},
-                            "the stream is in a capture already: end that first, or capture on "
+                            "the stream is already in a capture: end it first, or capture on "
                             "another stream and launch its graph in this one");
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     try {
@@ -62,7 +62,9 @@ ScopedCapture::~ScopedCapture() {
 }
 
 Graph ScopedCapture::end(Where where) try {
-    if (recorder_ == nullptr) detail::usage_error({"end", where}, "this capture has ended already");
+    if (recorder_ == nullptr)
+        detail::usage_error({"end", where},
+                            "this capture has already ended: call end() or end_into() once");
     leave();
     return detail::Access::make<Graph>(finish(*std::exchange(recorder_, nullptr), join_, where));
 } catch (...) {
@@ -74,14 +76,17 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<GraphNode> afte
     GraphData& to = detail::Access::data(graph, where);
     for (const GraphNode& node : after)
         if (detail::Access::data(node).graph != &to)
-            detail::usage_error({"end_into", where},
-                                "{} is not a node of the graph that end_into() adds to",
-                                label_of(detail::Access::data(node)));
+            detail::usage_error(
+                {"end_into", where},
+                "{} is not a node of the graph that end_into() adds to: pass nodes of that graph",
+                label_of(detail::Access::data(node)));
     const Graph more = end(where);
     GraphData& from = detail::Access::data(more);
     if (from.device != to.device)
-        detail::usage_error({"end_into", where}, "a graph of {} cannot take up work captured on {}",
-                            to.device, from.device);
+        detail::usage_error(
+            {"end_into", where},
+            "the graph runs on {}, but the work was captured on {}: capture on the graph's device",
+            to.device, from.device);
     std::vector<std::size_t> first;
     for (const GraphNode& node : after) first.push_back(detail::Access::data(node).index);
     append_graph(to, from, first);
@@ -97,8 +102,8 @@ bool is_recorded(StreamRef stream) {
     if (record.has(stream_flag::recording)) return is_captured(record);
     if (stream.is_capturing())
         unsupported_error({"capture_if or capture_while", {}, record},
-                          "the capture was begun past heddle, which cannot add conditions to it: "
-                          "capture with heddle");
+                          "the capture was begun outside heddle, which cannot add conditional "
+                          "nodes to it: capture with heddle");
     return false;
 }
 
@@ -119,10 +124,9 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::unseen))
-        unsupported_error(
-            {"capture_if or capture_while", where, record},
-            "others hold the stream's native handle, and what they give it cannot be captured "
-            "under a condition: use another stream, which waits for this one");
+        unsupported_error({"capture_if or capture_while", where, record},
+                          "the stream's native handle is known outside heddle, so its work cannot "
+                          "be captured in a body: use another stream that waits for this one");
     auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
     CaptureRecorder& inner = start_body(record, where);
     {

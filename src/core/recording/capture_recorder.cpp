@@ -71,11 +71,10 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         if (const std::string names =
                 join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
             !names.empty())
-            usage_error(
-                {"capture", where, device},
-                "these streams took part in the capture and did not come back: {}. Let the first "
-                "stream wait for them (wait_stream), or capture with {{.join = true}}",
-                names);
+            usage_error({"capture", where, device},
+                        "the first stream has not waited for these streams of the capture: {}. "
+                        "Call wait_stream() for them, or capture with {{.join = true}}",
+                        names);
         // An event that became a node is recorded by each launch of the graph, so it leaves the
         // capture. All other events still belong to the capture.
         for (Mark& mark : marks) {
@@ -109,9 +108,9 @@ void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
     }
     if (other.empty()) return;
     usage_error({"capture", where, device},
-                "nothing was captured on '{}', and meanwhile work was enqueued on '{}', which took "
-                "no part: it ran at once and is not in the graph. Enqueue it without a stream or "
-                "on '{}', or let '{}' wait_stream() for '{}' before it",
+                "nothing was captured on '{}', because work was enqueued directly on '{}', which "
+                "takes no part. Enqueue it without a stream or on '{}', or let '{}' wait_stream() "
+                "for '{}' before it",
                 mine, other, mine, other, mine);
 } catch (...) {
     if (!is_want_of_memory()) report(std::current_exception());
@@ -119,18 +118,17 @@ void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
 
 void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {
     if (bodies == 0) return;
-    usage_error({"capture_if or capture_while", where, stream},
-                "the stream takes part in the capture around this condition, and what it is given "
-                "would not be under the condition: in the body, use the condition's stream, or "
-                "streams that wait for it there");
+    usage_error(
+        {"capture_if or capture_while", where, stream},
+        "the stream belongs to the surrounding capture, so its work would not be part of the body: "
+        "in the body, use the condition's stream, or streams that wait for it there");
 }
 
 bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call,
                              const SourceLocation& where) {
     if (wants == Wants::pageable)
-        usage_error({call, where, stream},
-                    "pageable memory cannot be used in a capture: nothing is done before the graph "
-                    "is launched, and nobody knows when it may change. Use pinned()");
+        usage_error({call, where, stream}, "pageable memory cannot be used in a capture, because "
+                                           "the host cannot know when it may change: use pinned()");
     refuse_in_body(stream, where);
     collect_external(participant(stream), where);
     return true;
@@ -140,12 +138,12 @@ bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char*
                            const SourceLocation& where) {
     if (is_captured(stream)) return false;  // the stream is in another capture: the caller throws
     if (stream.backend->capture_id(stream) != 0)
-        usage_error({call, where, stream},
-                    "the stream is in another capture already, begun natively");
+        usage_error({call, where, stream}, "the stream is already in another capture, begun "
+                                           "outside heddle: end that capture first");
     if (device.is_cpu() && stream.device.is_cuda())
         usage_error({call, where, stream},
                     "a stream of a CUDA device cannot take part in a capture that began on a CPU "
-                    "stream: begin it on the CUDA stream");
+                    "stream: begin the capture on the CUDA stream");
     for (;;) {
         // If a batch records the stream, flushes it. The batch resumes after the capture. Lock
         // order: first a capture's lock, then a batch's.

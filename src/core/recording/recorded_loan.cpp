@@ -26,8 +26,8 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
     Recorder::Participant& one = r->participant(stream);
     if (is_body(one))
         unsupported_error({call, where, stream},
-                          "work that heddle does not see cannot be captured under a condition: "
-                          "enqueue it before or after capture_if() or capture_while()");
+                          "work enqueued outside heddle cannot be captured in a body: enqueue it "
+                          "before or after capture_if() or capture_while()");
     if (one.held == nullptr && one.lent == nullptr)
         one.lent = stream.backend->capture_foreign(stream, false, r->capture_mode(), where);
     const ForeignCapture* const capture = one.held != nullptr ? one.held.get() : one.lent.get();

@@ -319,7 +319,7 @@ public:
     /// Starts to time operations with a profiling library's records. Returns an empty string, or
     /// the reason why this is impossible. Each successful call needs an end_records(); the last of
     /// them stops the timing. Thread-safe.
-    virtual std::string begin_records() { return "there is none"; }
+    virtual std::string begin_records() { return "this backend has none"; }
     /// Reports the records received so far to observers.
     virtual void end_records() noexcept {}
     virtual RecordCounts record_counts() noexcept { return {}; }

@@ -27,8 +27,8 @@ void check_not_captured(EventState& event, const char* call, const SourceLocatio
     if (event.recorder.load(std::memory_order_acquire) != nullptr) send_batch_of(event, where);
     if (event.capture_id == 0) return;
     detail::usage_error({call, where, event.device},
-                        "this event was recorded in a capture, where it marks a point of the graph "
-                        "and not of time: record it outside");
+                        "this event was recorded in a capture, where it marks a point of the "
+                        "graph, not a time: record it outside the capture");
 }
 
 /// Throws the failure of the work before a completed record, if any.
@@ -43,7 +43,9 @@ void throw_failure_of(EventState& event) {
 
 Event::Event(Device device, EventOptions options, Where where) try {
     if (options.timing && options.interprocess)
-        detail::usage_error({"Event", where, device}, "an interprocess event cannot have timing");
+        detail::usage_error(
+            {"Event", where, device},
+            "an interprocess event cannot have timing: set one of .interprocess and .timing");
     state_ = &detail::take_event(device, options, where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::make_event,
@@ -126,10 +128,13 @@ double elapsed_time(const Event& start, const Event& end, Where where) try {
     EventState& last = detail::Access::state(end, "elapsed_time", where);
     const detail::ErrorSite site{"elapsed_time", where, first.device};
     if (!first.options.timing || !last.options.timing)
-        detail::usage_error(site, "both events need timing: make them with {{.timing = true}}");
+        detail::usage_error(site,
+                            "an event has no timing: make both events with {{.timing = true}}");
     if (!first.is_recorded() || !last.is_recorded())
-        detail::usage_error(site, "both events must have been recorded");
-    if (first.device != last.device) detail::usage_error(site, "both events must be of one device");
+        detail::usage_error(site, "an event was never recorded: record both events first");
+    if (first.device != last.device)
+        detail::usage_error(site,
+                            "the events belong to different devices: use two events of one device");
     start.synchronize(where);
     end.synchronize(where);
     return first.backend->elapsed_ms(first, last, where);

@@ -97,33 +97,31 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
         throw_dead(note.name, where);
     }
     if (rule == WaitRuleName::event_of_capture)
-        usage_error(site,
-                    "the event's newest record was made in {}, and marks a point of that graph "
-                    "alone: record it after the launch, or by record_external(), which records it "
-                    "at every launch{}",
-                    waiter.has(stream_flag::captured)
-                        ? "another capture, or in the capture around this condition's body"
-                        : "a capture",
-                    waiter.has(stream_flag::captured)
-                        ? "; or let the condition's stream wait for it before capture_if() or "
-                          "capture_while()"
-                        : "");
+        usage_error(
+            site,
+            "the event was last recorded in {}, where it marks a point of that graph only: record "
+            "it after the launch, or with record_external(), which records it at every launch{}",
+            waiter.has(stream_flag::captured)
+                ? "another capture, or in the capture around this body"
+                : "a capture",
+            waiter.has(stream_flag::captured)
+                ? "; or let the condition's stream wait for it before capture_if() or "
+                  "capture_while()"
+                : "");
     StreamRecord* const source = note.other != nullptr ? note.other : note.event->stream;
     const std::string name = source != nullptr ? source->display_name() : "the event's stream";
     if (rule == WaitRuleName::outside_capture)
-        usage_error(site,
-                    "a capturing stream cannot wait for work outside its capture ({} is not "
-                    "capturing): wait for it before the capture begins; or let it join the capture "
-                    "first ({}.wait_stream(a capturing stream)), enter the scope with "
-                    "{{.wait_on_enter = false}}, or wait for an event at every launch with "
-                    "wait_external()",
-                    name, name);
-    usage_error(
-        site,
-        "a capturing stream cannot wait for a stream of another capture, or of the capture "
-        "around a condition's body ({}): join the two outside of the captures, by the order "
-        "of their launches",
-        name);
+        usage_error(
+            site,
+            "a capturing stream cannot wait for work outside its capture ({} is not capturing): "
+            "wait for it before the capture begins, add it to the capture first ({}.wait_stream(a "
+            "capturing stream)), enter the scope with {{.wait_on_enter = false}}, or wait for an "
+            "event at every launch with wait_external()",
+            name, name);
+    usage_error(site,
+                "a capturing stream cannot wait for a stream of another capture, or of the capture "
+                "around its body ({}): order the launches of the graphs instead",
+                name);
 }
 
 /// Notes the work that an enqueued wait covers, and inherits failures that may appear later.

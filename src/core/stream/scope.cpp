@@ -29,7 +29,8 @@ const detail::ForkRegistration default_streams_registered{detail::ForkOrder::def
 
 void check_depth(const ThreadState& thread, const SourceLocation& where) {
     if (thread.depth == detail::max_scopes) [[unlikely]]
-        detail::usage_error({"scope", where}, "more than 128 scopes are open on this thread");
+        detail::usage_error({"scope", where},
+                            "more than 128 scopes are open on this thread: leave some first");
 }
 
 /// Returns "the scope of stream 'copies'", for messages.
@@ -52,7 +53,7 @@ void report_order(const ThreadState& thread, int index, const SourceLocation& wh
             detail::is_own_place(made) ? ", made " + detail::place_text(made) : "";
         detail::report_error(
             ErrorCode::usage, {"scope", where},
-            "{} was left before {}{}, which was entered after it: scopes are left in reverse order",
+            "{} was left before {}{}, which was entered after it: leave scopes in reverse order",
             label_of(thread.saved[index]), label_of(*inner), place);
     } catch (...) {
         detail::report(std::current_exception());
@@ -179,22 +180,25 @@ constinit thread_local detail::StreamUse awaited_on_exit;
         if (entered_on == here)
             return detail::report_error(
                 ErrorCode::usage, {"scope", where},
-                "a scope was left in a host function that did not enter it, or outside of the one "
-                "that did: it is closed at the next scope, or question for a current device or "
-                "stream, where it was entered");
+                "a scope was left in a host function that did not enter it, or outside the one "
+                "that did: leave scopes where they were entered. It is closed there, at the next "
+                "scope or query of the current device or stream");
         return detail::report_error(
             ErrorCode::usage, {"scope", where},
             "a scope of thread {} was left on thread {}, and thread {} closes it at its next scope "
-            "or question for a current device or stream: leave scopes on the thread that entered "
+            "or query of the current device or stream: leave scopes on the thread that entered "
             "them, in a coroutine before it is suspended",
             entered_on, here, entered_on);
     }
     const bool is_ended = left != nullptr;
     delete left;
-    detail::report_error(ErrorCode::usage, {"scope", where},
-                         "a scope was left on thread {}, {}: nothing was restored", here,
-                         is_ended ? "and the thread that had entered it has ended"
-                                  : "and there is no memory to tell the one that entered it");
+    detail::report_error(
+        ErrorCode::usage, {"scope", where},
+        "a scope was left on thread {}, {}: nothing was restored. Leave scopes on the thread that "
+        "entered them",
+        here,
+        is_ended ? "but the thread that entered it has ended"
+                 : "and memory is exhausted, so the thread that entered it cannot close it");
 }
 
 }  // namespace

@@ -38,17 +38,16 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 }
 
 void throw_dead(const char* call, const SourceLocation& where) {
-    usage_error({call, where}, "this StreamRef refers to no stream: the stream was destroyed or "
-                               "moved from, its thread has ended (Stream::per_thread()), or there "
-                               "never was one");
+    usage_error({call, where},
+                "this StreamRef refers to no stream: its stream was destroyed or moved from, its "
+                "thread has ended (Stream::per_thread()), or it never had one");
 }
 
 void throw_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
-    usage_error(
-        {call, where, stream},
-        "the host cannot wait for or query a stream that is capturing: nothing of it is done "
-        "before the graph is launched. End the capture first; to read memory, copy() it to "
-        "pinned() in the capture");
+    usage_error({call, where, stream},
+                "the host cannot wait for or query a stream that is capturing, because captured "
+                "work runs only when the graph is launched: end the capture first; to read memory, "
+                "copy() it to pinned() in the capture");
 }
 
 void throw_wrong_event(const ErrorSite& site, Device of_event, std::string_view remedy) {

@@ -86,14 +86,15 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     : bytes_(bytes) {
     const ErrorSite site{call, where};
     const auto is_gone = [&] {
-        unsupported_error(site, "{} is gone: process {} has ended, or has given it up", what,
-                          name.process);
+        unsupported_error(site, "{} no longer exists: process {} has ended, or has released it",
+                          what, name.process);
     };
     const auto refused = [&] {
         if (errno == ENOENT) is_gone();
-        unsupported_error(site.with_native(errno),
-                          "{} cannot be opened: process {} does not allow it (another user's?){}",
-                          what, name.process, why(errno));
+        unsupported_error(
+            site.with_native(errno),
+            "{} cannot be opened: process {} does not allow it; run both processes as one user{}",
+            what, name.process, why(errno));
     };
     // Inspected before it is opened, because opening a device or a pipe can have side effects.
     struct stat is {};
@@ -107,13 +108,11 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
         unsupported_error(
-            site,
-            "{} cannot be imported: what the handle names in process {} is not heddle's "
-            "memory",
+            site, "{} cannot be imported: the handle's file in process {} is not heddle's memory",
             what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} could not be mapped{}",
+        coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} cannot be mapped{}",
                     what, why(errno));
 }
 
@@ -128,7 +127,7 @@ SharedFile::~SharedFile() {
 
 SharedFileName SharedFile::name(const char* call, const SourceLocation& where) const {
     if (descriptor_ < 0)
-        usage_error({call, where}, "it is another process's: let that one export it");
+        usage_error({call, where}, "it belongs to another process: export it there");
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
         coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),

@@ -193,7 +193,7 @@ Executor& executor() {
                 coded_error(
                     ErrorCode::native,
                     ErrorSite("pthread_create", {}).with_native(error.code().value(), error.what()),
-                    "the worker threads could not be started");
+                    "the worker threads cannot be started");
             }
             instance.store(made, std::memory_order_release);
             std::atexit([] {

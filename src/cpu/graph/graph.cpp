@@ -66,9 +66,9 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
 void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
                           std::span<const PartBegin> begins, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
-        coded_error(
-            ErrorCode::forked, {"launch", where, stream.device},
-            "this graph is running in the parent process, and would have to come after that");
+        coded_error(ErrorCode::forked, {"launch", where, stream.device},
+                    "this graph is running in the parent process, and cannot wait for it here: "
+                    "build another graph after fork()");
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
@@ -117,8 +117,9 @@ std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph,
                                                    const SourceLocation& where) {
     for (const auto& node : graph.nodes)
         if (node->device.is_cuda())
-            usage_error({"instantiate", where}, "{} is on {}, the graph on {}", label_of(*node),
-                        node->device, graph.device);
+            usage_error({"instantiate", where},
+                        "{} is on {}, but its graph is on {}: use nodes of one kind of device",
+                        label_of(*node), node->device, graph.device);
     return std::make_shared<CpuGraphExec>(graph, where);
 }
 

@@ -52,7 +52,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
     if (base == nullptr && give_all_memory_back()) base = try_allocate();
     if (base == nullptr)
         coded_error(ErrorCode::out_of_memory, {call, where, device},
-                    "could not allocate {} bytes of host memory (available: {})", bytes,
+                    "{} bytes of host memory cannot be allocated: {} are available", bytes,
                     cpu_backend().free_memory(0));
     auto* const header = ::new (base) Header{{base, bytes, device.index(), give_back}};
     return header + 1;
@@ -135,7 +135,7 @@ std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { ret
 void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
     unsupported_error(
         {"set_pool_release_threshold", where, Access::device(DeviceKind::cpu, device)},
-        "CPU devices have no pool: their memory goes back to the machine as it is freed");
+        "CPU devices have no pool: they return memory to the system as it is freed");
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) { chunks().give_back(); }
 

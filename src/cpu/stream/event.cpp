@@ -20,7 +20,8 @@ void refuse_of_parent(const EventState& event, const char* call, const SourceLoc
         event.stream->id.load() != event.stream_id)
         return;
     coded_error(ErrorCode::forked, {call, where, event.device},
-                "the event was recorded by the parent process, whose work goes on there alone");
+                "the event was recorded in the parent process, and cannot be waited for here: "
+                "record it in this process");
 }
 
 }  // namespace

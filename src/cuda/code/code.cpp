@@ -120,7 +120,9 @@ class CudaCode final : public CodeBackend {
         if (std::ranges::find(known, number) != known.end()) return wanted;
         const auto newer = std::ranges::upper_bound(known, number);
         if (newer == known.begin())
-            unsupported_error({"compile", where}, "this compiler ({}) knows no GPUs as old as {}",
+            unsupported_error({"compile", where},
+                              "this compiler ({}) does not support GPUs as old as {}: set "
+                              "HEDDLE_NVRTC to an older one",
                               nvrtc(where).identity, wanted);
         return "compute_" + std::to_string(*(newer - 1));
     }
@@ -208,7 +210,7 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
     if (code == CUDA_ERROR_INVALID_PTX && log[0] != '\0')
         coded_error(ErrorCode::compile,
                     with_native({"cuModuleLoadDataEx", where, device}, as_runtime(code)),
-                    "the driver does not compile this PTX:\n{}", log.data());
+                    "the driver cannot compile this PTX:\n{}", log.data());
     cu::check(code, "cuModuleLoadDataEx", device.index(), where);
 
     // Loads all kernels now. Loading a kernel at its first launch would delay that launch.

@@ -60,7 +60,7 @@ Found look() {
 
     int major = 0, minor = 0, count = 0;
     if (f.version(&major, &minor) != 0 || f.count_architectures(&count) != 0 || count <= 0) {
-        found.problem = "it does not answer";
+        found.problem = "its version cannot be read";
         return found;
     }
     f.architectures.resize(static_cast<std::size_t>(count));
@@ -77,11 +77,11 @@ const Nvrtc& nvrtc(const SourceLocation& where) {
     const Found& found = once.get([] { return new Found(look()); });
     if (found.problem.empty()) return found.functions;
     const bool named = value_of(Variable::nvrtc) != nullptr;
-    unsupported_error({"compile", where},
-                      "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
-                      found.problem,
-                      named ? "HEDDLE_NVRTC names it"
-                            : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC");
+    unsupported_error(
+        {"compile", where}, "CUDA C++ cannot be compiled, because NVRTC cannot be loaded: {}. {}",
+        found.problem,
+        named ? "Correct HEDDLE_NVRTC, which selects it"
+              : "Install the CUDA toolkit's libnvrtc, or set HEDDLE_NVRTC to its path");
 }
 
 }  // namespace heddle::detail::cu

@@ -43,9 +43,9 @@ std::vector<std::string> names() {
 std::string version_problem(const CuptiApi& functions) {
     constexpr std::uint32_t built = CUPTI_API_VERSION / 10'000;
     std::uint32_t version = 0;
-    if (functions.version(&version) != CUPTI_SUCCESS) return "it does not tell its version";
+    if (functions.version(&version) != CUPTI_SUCCESS) return "its version cannot be read";
     if (version / 10'000 == built) return "";
-    return formatted("it is of version {}, and heddle needs one of CUDA {}", version, built);
+    return formatted("it has version {}, but heddle needs one of CUDA {}", version, built);
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* 
     const std::string names = unfinished_streams(device);
     return make_failure(error_info(
         ErrorCode::device_lost, site_of(call, code, device, stream, where),
-        "{} is lost ({}): nothing runs on it any more in this process. {}{}.", gpu_device(device),
-        cudaGetErrorString(code),
+        "{} is lost ({}), and cannot be used any more in this process: start a new process. {}{}.",
+        gpu_device(device), cudaGetErrorString(code),
         names.empty() ? "No stream had unfinished work" : "Unfinished work was on: ", names));
 }
 
@@ -175,21 +175,19 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
 
 void throw_invalid_capture(const StreamRecord& stream, const char* call,
                            const SourceLocation& where) {
-    usage_error({call, where, stream}, "the stream's capture is invalid: end it, and begin again");
+    usage_error({call, where, stream}, "the stream's capture is invalid: end it, then begin again");
 }
 
 void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
                                   const SourceLocation& where) {
     usage_error({call, where, stream},
-                "the stream is capturing, and a graph can copy and fill only device and pinned "
-                "memory: use heddle::pinned() for the host side");
+                "the stream is capturing, and graphs copy and fill only device and pinned memory: "
+                "use heddle::pinned() for the host side");
 }
 
 void throw_closed(const StreamState& stream) {
-    usage_error(
-        {"native stream", {}, stream.device},
-        "the stream was destroyed while it was being used: keep it until all who use it are "
-        "done");
+    usage_error({"native stream", {}, stream.device},
+                "the stream was destroyed while in use: keep it until its last call returns");
 }
 
 Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept {
@@ -202,10 +200,9 @@ bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
 void refuse_forked(const char* call, const SourceLocation& where) {
     if (!is_forked()) [[likely]]
         return;
-    coded_error(
-        ErrorCode::forked, {call, where},
-        "this process is the child of a fork() of one that used CUDA, and CUDA does not work "
-        "in it: fork before using CUDA, or start a new program");
+    coded_error(ErrorCode::forked, {call, where},
+                "this process was forked from one that used CUDA, so CUDA does not work in it: "
+                "call fork() before using CUDA, or start a new program");
 }
 
 void set_forked() noexcept { forked.store(true, std::memory_order_relaxed); }

@@ -17,15 +17,15 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
     const char* why = nullptr;
     if (node.kind == NodeKind::host_function) why = "is a host function";
     else if (node.device.is_cpu() && node.kind == NodeKind::kernel) why = "runs on a CPU device";
-    else if (node.event != nullptr) why = "is about an event";
+    else if (node.event != nullptr) why = "uses an event";
     else if (needs_host(node)) why = "uses memory of a CPU device";
-    else if (node.kind == NodeKind::other) why = "was captured past heddle";
+    else if (node.kind == NodeKind::other) why = "was captured outside heddle";
     else if (node.device.is_cuda() && node.device != conditional.device)
         why = "runs on another GPU";
     if (why == nullptr) return;
     unsupported_error({"instantiate", where, conditional.device},
-                      "{} {}, which CUDA does not allow in the body of {}: put it before or after "
-                      "the conditional, or use a kernel of {}",
+                      "{} {}, which CUDA does not allow in the body of {}: place it before or "
+                      "after the conditional node, or use a kernel of {}",
                       label_of(node), why, label_of(conditional), conditional.device);
 }
 

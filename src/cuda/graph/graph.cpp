@@ -167,10 +167,9 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
         return submission.count();
     }
     if (first == nullptr || first->graph == nullptr)
-        usage_error(
-            {"launch", where, stream},
-            "a batch with host functions cannot become part of a capture that was begun past "
-            "heddle: capture with heddle, or end the batch before");
+        usage_error({"launch", where, stream},
+                    "a batch with host functions cannot be part of a capture that was begun "
+                    "outside heddle: capture with heddle, or end the batch first");
     const CudaGraphExec nodes(*first->graph, stream, where);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;

@@ -96,10 +96,9 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
             unsupported_error(
                 {"instantiate", where, graph.device},
                 "{} graphs with host functions are instantiated, with {} branches, and this one "
-                "has "
-                "{} more. {} are allowed once one of the graphs is of several GPUs: CUDA's driver "
-                "crashes at about twice as many. reset() graphs that are not needed, or set "
-                "HEDDLE_HOST_GRAPH_BRANCHES",
+                "has {} more: at most {} are allowed if any of the graphs uses several GPUs, "
+                "because CUDA's driver crashes at about twice as many. reset() unneeded graphs, or "
+                "set HEDDLE_HOST_GRAPH_BRANCHES",
                 graphs, before, branches, most_branches());
         }
     }

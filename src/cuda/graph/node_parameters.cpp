@@ -48,8 +48,8 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
         return;
     if (open_pools(to, from, where)) return;
     unsupported_error({"copy_node", where, node.device},
-                      "{} copies from {} to {}, which cannot reach each other: in a graph, copy by "
-                      "way of pinned(), with two nodes",
+                      "{} copies from {} to {}, which cannot access each other: in a graph, use "
+                      "two nodes that copy through pinned()",
                       label_of(node), from, to);
 }
 

@@ -18,7 +18,7 @@ void NativeGraph::check_update(cudaError_t code, const char* call, const NodeDat
     cudaGetLastError();
     unsupported_error(
         with_native({call, where, node.device}, code),
-        "{} cannot be changed like this in a graph that is instantiated: {}. Build another graph",
+        "{} cannot be changed like this in an instantiated graph: {}. Build another graph",
         label_of(node), cudaGetErrorString(code));
 }
 
@@ -115,7 +115,9 @@ void NativeGraph::change(const NodeData& node, const SourceLocation& where) {
 /// disabled is a kernel node, so its graph is rebuilt once.
 void NativeGraph::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
     if (is_memset(node, where))
-        unsupported_error({"update", where, node.device}, "{} is a memset node", label_of(node));
+        unsupported_error({"update", where, node.device},
+                          "{} is a memset node, which cannot be changed: build another graph",
+                          label_of(node));
     check_update(api.cudaGraphNodeSetEnabled(exec.get(), nodes[node.index].native, on ? 1 : 0),
                  "cudaGraphNodeSetEnabled", node, where);
     nodes[node.index].is_disabled = !on;
@@ -144,7 +146,8 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
     if (in_place) return false;
     if (node.graph == nullptr)  // a graph of a batch: the batch makes a new one
         unsupported_error({"update", where, node.device},
-                          "{} cannot be changed in a graph that is instantiated", label_of(node));
+                          "{} cannot be changed in an instantiated graph: build another graph",
+                          label_of(node));
     make_anew(*node.graph, where);
     return true;
 }

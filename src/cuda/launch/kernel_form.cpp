@@ -23,14 +23,15 @@ struct Shape {
 void check_portable_options(const LaunchOptions& options, std::size_t dimensions,
                             const SourceLocation& where) {
     if (options.block > portable_block)
-        usage_error({"launch", where}, "a block of {} threads: portable kernels have at most {}",
-                    options.block, portable_block);
+        usage_error({"launch", where},
+                    "a block of {} threads: use at most {} for a portable kernel", options.block,
+                    portable_block);
     if (dimensions > 1 && options.block % 32 != 0)
         usage_error({"launch", where},
-                    "a block of {} threads: with two and three dimensions it is a multiple of 32",
+                    "a block of {} threads: use a multiple of 32 with two or three dimensions",
                     options.block);
     if (options.cluster_x != 0 && (options.cluster_y == 0 || options.cluster_z == 0))
-        usage_error({"launch", where}, "a cluster has at least one block in every dimension");
+        usage_error({"launch", where}, "a cluster has no blocks in a dimension: set at least 1");
 }
 
 Shape shape_of(std::span<const std::size_t> extent, unsigned processors,

@@ -67,7 +67,7 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
 
 [[noreturn]] void throw_over_limit(StreamState& stream, const SourceLocation& where,
                                    std::string_view what, std::size_t is, std::size_t limit) {
-    usage_error({"launch", where, stream}, "{} is {}, and {} allows {}{}", what, is, stream.device,
+    usage_error({"launch", where, stream}, "{} is {}, but {} allows {}{}", what, is, stream.device,
                 is == 0 ? "1 to " : "at most ", limit);
 }
 
@@ -121,16 +121,17 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
     const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
     if (!is_hopper(stream))
         unsupported_error({"launch", where, stream},
-                          "{} has no clusters: they need compute capability 9.0", stream.device);
+                          "{} does not support clusters: use a device of compute capability 9.0",
+                          stream.device);
     // Source: CUDA programming guide; the size that every device with clusters allows.
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
         usage_error({"launch", where, stream},
-                    "a cluster of {} x {} x {} blocks: 1 to {} in all are allowed", x, y, z, most);
+                    "a cluster of {} x {} x {} blocks: use 1 to {} in total", x, y, z, most);
     if (grid.x % x != 0 || grid.y % y != 0 || grid.z % z != 0)
         usage_error({"launch", where, stream},
                     "the grid of {} x {} x {} blocks is not a multiple, in each dimension, of the "
-                    "cluster of {} x {} x {}: round it up",
+                    "cluster of {} x {} x {}: round the grid up",
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
@@ -170,7 +171,7 @@ void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
     const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
     if (blocks > most)
         usage_error({"launch", where, stream},
-                    "a cooperative launch of {} blocks, and {} holds at most {} of this kernel at "
+                    "a cooperative launch has {} blocks, but {} runs at most {} of this kernel at "
                     "the same time: launch fewer",
                     blocks, stream.device, most);
 }
@@ -178,7 +179,7 @@ void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where) {
     if (options.memory_domain != 0 && options.memory_domain != 1)
-        usage_error({"launch", where, stream}, "memory domain {}: there are 0 and 1",
+        usage_error({"launch", where, stream}, "memory domain {} does not exist: use 0 or 1",
                     options.memory_domain);
     if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
 }
@@ -211,7 +212,7 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
     const Limits& limits = gpu_of(stream).limits;
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
         usage_error({"launch", where, stream},
-                    "dynamic shared memory of {} bytes, and {} allows at most {}", shared_bytes,
+                    "dynamic shared memory is {} bytes, but {} allows at most {}", shared_bytes,
                     stream.device, limits.max_shared_opt_in);
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
         raise_shared(stream, shared_bytes, function, where);
@@ -253,10 +254,11 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
                         code == cudaErrorCooperativeLaunchTooLarge || is_capture_error(code);
     const bool no_code =
         code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
-    const char* const hint =
-        code == cudaErrorLaunchOutOfResources ? " (fewer threads in a block need fewer registers)"
-        : no_code ? " (the program holds no code for this device: see CMAKE_CUDA_ARCHITECTURES)"
-                  : "";
+    const char* const hint = code == cudaErrorLaunchOutOfResources
+                                 ? ": use fewer threads in a block, which need fewer registers"
+                             : no_code
+                                 ? ": add this device's architecture to CMAKE_CUDA_ARCHITECTURES"
+                                 : "";
     coded_error(no_code  ? ErrorCode::unsupported
                 : misuse ? ErrorCode::usage
                          : ErrorCode::native,

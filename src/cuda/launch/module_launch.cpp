@@ -92,11 +92,10 @@ void raise_shared_of_module(StreamState& stream, const GridHead& grid,
 void check_module_options(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                           const SourceLocation& where) {
     if (options.dependence != Dependence::none)
-        usage_error(
-            {"launch", where, stream},
-            "kernel {} is of a module, and heddle cannot tell that it waits for the kernel before "
-            "it: use launch() instead of launch_dependent()",
-            kernel_of(grid).readable);
+        usage_error({"launch", where, stream},
+                    "kernel {} belongs to a module, so heddle cannot know that it waits for the "
+                    "kernel before it: use launch() instead of launch_dependent()",
+                    kernel_of(grid).readable);
     const dim3 blocks = dim3_of(grid.grid);
     check_way(stream, options, blocks, where);
     if (options.cooperative)

@@ -67,7 +67,7 @@ void note_first_launch(StreamState& stream, const char* pretty, const SourceLoca
     if (policy == CodeLoadPolicy::count) return;
     ErrorInfo info = error_info(ErrorCode::usage, {"launch", where, stream},
                                 "the first launch of {} loads its code, which waits until the "
-                                "device has nothing to do: preload() it while there is no work",
+                                "device is idle: preload() it while no work is pending",
                                 kernel_name(pretty));
     if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
     report(info);

@@ -74,8 +74,8 @@ namespace {
 void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
                        const Piece& element, const Place& place, const SourceLocation& where) {
     if (capture_of(stream) != 0)
-        usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
-                                             "64 bytes cannot be filled in a graph");
+        usage_error({"fill", where, stream}, "the stream is capturing, and graphs cannot fill "
+                                             "elements of more than 64 bytes: use a kernel");
     submission.count_on_exit();
     const std::size_t size = element.bytes;
     stage_to_device(g, stream, {{to.data, size, 1, size}, place}, element, where);

@@ -37,8 +37,8 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
 /// ended.
 [[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
     unsupported_error(site,
-                      "process {} has ended or has {}, or runs where it cannot be opened (another "
-                      "container?)",
+                      "process {} has ended or has {}, or it cannot be accessed from here (for "
+                      "example, it is in another container)",
                       process, given_up);
 }
 
@@ -123,11 +123,10 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
         code = api.cudaMalloc(&data, whole);
     }
     if (code == cudaErrorMemoryAllocation) {
-        coded_error(
-            ErrorCode::out_of_memory, failed_site("cudaMalloc", code, device, where),
-            "{} bytes on {} cannot be allocated outside of heddle's pool: trim_pool() gives back "
-            "what that keeps",
-            bytes, gpu_device(device));
+        coded_error(ErrorCode::out_of_memory, failed_site("cudaMalloc", code, device, where),
+                    "{} bytes on {} cannot be allocated outside heddle's pool: call trim_pool() to "
+                    "release cached memory",
+                    bytes, gpu_device(device));
     }
     check(code, "cudaMalloc", device, where);
     return {data};
@@ -160,7 +159,7 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
         api.cudaIpcOpenMemHandle(&data, native, cudaIpcMemLazyEnablePeerAccess);
     if (is_gone(code))
         throw_gone(failed_site("cudaIpcOpenMemHandle", code, device, where), handle.process,
-                   "given the array up");
+                   "released the array");
     check(code, "cudaIpcOpenMemHandle", device, where);
     return data;
 }

@@ -207,8 +207,8 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     Gpu& g = gpu(stream.device.index(), where);
     if (capture_of(stream) != 0)
         unsupported_error({"allocate", where, gpu_device(g.index)},
-                          "memory cannot be allocated on a stream that is capturing: the graph "
-                          "would own it. Allocate before the capture");
+                          "memory cannot be allocated on a stream that is capturing, because the "
+                          "graph would own it: allocate before the capture");
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
     Submission submission(stream, where);
@@ -296,9 +296,8 @@ bool CudaBackend::free(void* data, std::size_t, int device, const StreamUse* use
 Allocated CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     refuse_forked("pinned", where);
     if (in_callback)
-        usage_error(
-            {"pinned", where},
-            "a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's");
+        usage_error({"pinned", where}, "a host function of a CUDA stream must not call CUDA, which "
+                                       "pinned memory needs: allocate it on another thread");
     return pinned_cache().take(bytes, where);
 }
 

@@ -50,8 +50,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
     if (capture_of(stream) != 0) {
         if (!open_pools(to.place.device, from.place.device, where))
             usage_error({"copy", where, stream},
-                        "the stream is capturing, and {} and {} cannot reach each other: copy by "
-                        "way of pinned(), in two steps",
+                        "the stream is capturing, and {} and {} cannot access each other: copy "
+                        "through pinned(), in two steps",
                         from.place.device, to.place.device);
         return check(api.cudaMemcpy2DAsync(writable(to), to.pitch, from.data, from.pitch, to.bytes,
                                            to.rows, cudaMemcpyDefault, native),

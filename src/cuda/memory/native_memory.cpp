@@ -9,7 +9,8 @@
 namespace heddle::detail {
 
 void check_is_gpu(Device device, const char* call, Where where) {
-    if (!device.is_cuda()) usage_error({call, where}, "{} is not a CUDA device", device);
+    if (!device.is_cuda())
+        usage_error({call, where}, "{} is not a CUDA device: pass a CUDA device", device);
 }
 
 void check_allocates_now(StreamRef stream, const char* call, Where where) {
@@ -26,7 +27,7 @@ void* allocate_native(Device device, CUstream_st* native, std::size_t bytes,
     const Stream stream = wrap_stream(native, nowhere);
     if (stream.device() != device)
         usage_error({"allocate", nowhere, record_of(stream)},
-                    "the stream is of {}, and the memory resource of {}: pass a stream of {}",
+                    "the stream belongs to {}, the memory resource to {}: pass a stream of {}",
                     stream.device(), device, device);
     return allocate_raw(stream, bytes, alignment, nowhere);
 }

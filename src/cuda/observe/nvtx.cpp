@@ -118,8 +118,9 @@ void start_nvtx() {
 namespace heddle::detail {
 
 void start_nvtx() {
-    coded_error(ErrorCode::unsupported, {"HEDDLE_NVTX", {}},
-                "the CUDA toolkit that heddle was built with has no NVTX headers");
+    coded_error(
+        ErrorCode::unsupported, {"HEDDLE_NVTX", {}},
+        "the CUDA toolkit that heddle was built with has no NVTX headers: build heddle with NVTX");
 }
 
 }  // namespace heddle::detail

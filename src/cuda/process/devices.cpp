@@ -31,15 +31,15 @@ Found look_for_devices() {
         cudaGetLastError();
         found.count = 0;
         const bool no_driver = code == cudaErrorInsufficientDriver || code == cudaErrorStubLibrary;
-        found.reason =
-            formatted("{}: {} ({})", no_driver ? "no driver, or one too old" : "no device works",
-                      cudaGetErrorName(code), cudaGetErrorString(code));
+        found.reason = formatted(
+            "{}: {} ({})", no_driver ? "the driver is missing or too old" : "no device can be used",
+            cudaGetErrorName(code), cudaGetErrorString(code));
         return found;
     }
     found.count = std::min(found.count, max_devices);
     if (const char* missing = ""; found.count > 0 && !load_driver(missing))
-        return {0, std::string("the driver is too old: it has no ") + missing};
-    if (found.count == 0) found.reason = "the driver sees no device";
+        return {0, std::string("the driver is too old: it lacks ") + missing};
+    if (found.count == 0) found.reason = "the driver finds no device";
     return found;
 }
 

@@ -96,9 +96,9 @@ public:
         if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
         if (mode_ != CaptureMode::relaxed && begun_by_ != std::this_thread::get_id())
             usage_error({"capture", where, stream_},
-                        "what another thread gave the stream past heddle cannot be captured by "
-                        "this one: capture with CaptureMode::relaxed, or let the thread that "
-                        "enqueued it make this call");
+                        "work that another thread enqueued outside heddle cannot be captured by "
+                        "this one: capture with CaptureMode::relaxed, or make this call on the "
+                        "thread that enqueued it");
         const InContext in(gpu_);
         cudaGraph_t taken = nullptr;
         const cudaError_t code = api.cudaStreamEndCapture(native_, &taken);
@@ -109,7 +109,7 @@ public:
             cudaGetLastError();
             begin(where);
             usage_error({"capture", where, stream_},
-                        "what the stream was given past heddle cannot be captured: {}",
+                        "work enqueued on the stream outside heddle cannot be captured: {}",
                         cudaGetErrorString(code));
         }
         std::shared_ptr<void> result(taken, [device = gpu_.index](void* g) {

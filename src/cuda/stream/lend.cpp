@@ -31,7 +31,7 @@ bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     if (thread_states.in_host_function) [[unlikely]]
         usage_error({loan.call, loan.where, stream},
                     "a host function cannot enqueue on a CUDA stream: enqueue the work on the "
-                    "stream behind the host function");
+                    "stream after the host function");
     cu::refuse_forked(loan.call, loan.where);
     // CUDA refuses a query of the stream's id during a native capture. A later loan then queries
     // it.

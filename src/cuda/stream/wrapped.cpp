@@ -82,7 +82,7 @@ void refuse_other_context(const Gpu& g, const SourceLocation& where) {
         current == g.context || api.cuCtxGetDevice(&device) != CUDA_SUCCESS || device != g.index)
         return;
     usage_error({"wrap_stream", where, gpu_device(g.index)},
-                "the thread's context is a green one, or made by cuCtxCreate, and its default "
+                "the thread's context is a green context, or made by cuCtxCreate, so its default "
                 "stream cannot be wrapped: wrap a stream created in it");
 }
 
@@ -109,7 +109,7 @@ using namespace detail;
 
 namespace {
 [[noreturn]] void throw_no_handle(const ErrorSite& site, const char* what) {
-    usage_error(site, "{} of a CPU device has no CUDA handle", what);
+    usage_error(site, "{} of a CPU device has no CUDA handle: use one of a CUDA device", what);
 }
 /// Notes that code outside heddle may keep the handle.
 void hand_out(StreamRecord& record, const char* call, const SourceLocation& where) {
@@ -119,8 +119,9 @@ void hand_out(StreamRecord& record, const char* call, const SourceLocation& wher
 }
 void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
     if (!device.is_cuda())
-        usage_error({call, where}, "a CUDA {} belongs to a CUDA device, and {} is not one", what,
-                    device);
+        usage_error({call, where},
+                    "a CUDA {} belongs to a CUDA device, but {} is not one: pass a CUDA device",
+                    what, device);
 }
 }  // namespace
 
@@ -128,7 +129,8 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::dead))
         detail::usage_error({"native_handle", where},
-                            "the stream was destroyed, moved from, or never one");
+                            "this StreamRef refers to no stream: its stream was destroyed or moved "
+                            "from, or it never had one");
     if (!record.device.is_cuda()) throw_no_handle({"native_handle", where, record}, "a stream");
     cu::refuse_forked("native_handle", where);
     if (!record.has(stream_flag::handed_out)) {

@@ -23,8 +23,9 @@ Stretch stretch_of(const ConvertOptions& options, const ErrorSite& site) {
     if (options.from) stretch.from = options.from->count();
     if (options.to) stretch.to = options.to->count();
     if (stretch.from > stretch.to)
-        detail::usage_error(site, "the stretch begins at {} and ends at {}: it must not end before",
-                            detail::duration_text(stretch.from), detail::duration_text(stretch.to));
+        detail::usage_error(
+            site, "the interval begins at {} and ends at {}: pass an end after the beginning",
+            detail::duration_text(stretch.from), detail::duration_text(stretch.to));
     return stretch;
 }
 

@@ -23,7 +23,7 @@ constexpr std::string_view part_note =
 
 [[noreturn]] void throw_empty(const Trace& trace, const Stretch& stretch, const ErrorSite& site) {
     const Stretch all;
-    usage_error(site, "nothing happened from {} to {}: the recording is from {} to {}",
+    usage_error(site, "the recording has nothing from {} to {}: select times between {} and {}",
                 duration_text(stretch.from == all.from ? trace.begin : stretch.from),
                 duration_text(stretch.to == all.to ? trace.end : stretch.to),
                 duration_text(trace.begin), duration_text(trace.end));
@@ -52,7 +52,7 @@ OutputFormat format_of(const std::string& path, const ErrorSite& site) {
     if (ends_with(".json")) return OutputFormat::json;
     if (ends_with(".svg")) return OutputFormat::svg;
     if (ends_with(".trace")) return OutputFormat::trace;
-    usage_error(site, "\"{}\" names no format: let it end in .html, .svg, .json or .trace", path);
+    usage_error(site, "\"{}\" has no known extension: use .html, .svg, .json or .trace", path);
 }
 
 void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site) {

@@ -43,7 +43,7 @@ struct Recording::Impl {
 Recording::Recording(RecordingOptions options, Where where) try {
     if (options.limit == 0)
         detail::usage_error({"timeline::Recording", where},
-                            "a recording of no operations records nothing: {{.limit = 1000000}}");
+                            "a limit of 0 records nothing: set .limit to 1 or more");
     impl_ = std::make_unique<Impl>(options);
 } catch (...) {
     detail::rethrow_as_error("timeline::Recording", where);

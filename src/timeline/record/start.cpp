@@ -43,7 +43,7 @@ std::size_t number_in(std::string_view text, const ErrorSite& site) {
     if (!is_number || used == 0 || used != text.size() || number == 0)
         usage_error(
             site,
-            "'limit={}' is not a number of operations, like limit=1000000; nothing is recorded",
+            "'limit={}' is not a number of operations: write limit=1000000; nothing is recorded",
             text);
     return number;
 }
@@ -63,14 +63,14 @@ Wish read(std::string_view text, const ErrorSite& site) {
             wish.options.limit = number_in(part.substr(6), site);
         else
             usage_error(site,
-                        "'{}' is not an option: write limit=NUMBER, no-accesses, and events or "
-                        "cupti behind the file, after commas; nothing is recorded",
+                        "'{}' is not an option: write limit=NUMBER, no-accesses, events or cupti "
+                        "after the file, separated by commas; nothing is recorded",
                         part);
     }
     format_of(wish.file, site);
     const std::filesystem::path folder = std::filesystem::path(wish.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
-        usage_error(site, "there is no folder \"{}\"; nothing is recorded", folder.string());
+        usage_error(site, "folder \"{}\" does not exist; nothing is recorded", folder.string());
     return wish;
 }
 
