@@ -1,8 +1,10 @@
 // Host memory of users that is pinned in place.
+#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "core/base/made_once.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/host_sync/await_gate.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 
 namespace heddle::detail::cu {
@@ -38,18 +41,10 @@ public:
         }
     }
 
+    /// Blocks until the gate can be closed, because unregistering may wait for all devices with the
+    /// driver's lock held. The pages' owner will free them, so this cannot be left for later.
     void remove(void* data, std::size_t bytes) noexcept {
-        const std::lock_guard lock(mutex_);
-        const auto found = find(pages_of(data, bytes).begin);
-        if (found == registered_.end() || --found->second.uses != 0) return;
-        Gpu* const g = any_gpu();
-        if (g != nullptr) {
-            RelaxedCapture relaxed;
-            const InContext in(*g);
-            note_failure(api.cudaHostUnregister(reinterpret_cast<void*>(found->first)),
-                         "cudaHostUnregister", g->index);
-        }
-        registered_.erase(found);
+        while (!try_remove(data, bytes)) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 
 private:
@@ -65,6 +60,28 @@ private:
         static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
         const auto address = reinterpret_cast<std::uintptr_t>(data);
         return {address & -page, (address + bytes + page - 1) & -page};
+    }
+
+    bool try_remove(void* data, std::size_t bytes) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto found = find(pages_of(data, bytes).begin);
+        if (found == registered_.end()) return true;
+        if (found->second.uses > 1) {
+            --found->second.uses;
+            return true;
+        }
+        if (Gpu* const g = any_gpu(); g != nullptr) {
+            if (!await_gate.close()) return false;
+            {
+                RelaxedCapture relaxed;
+                const InContext in(*g);
+                note_failure(api.cudaHostUnregister(reinterpret_cast<void*>(found->first)),
+                             "cudaHostUnregister", g->index);
+            }
+            await_gate.open();
+        }
+        registered_.erase(found);
+        return true;
     }
 
     /// Returns the registration that contains the page.
