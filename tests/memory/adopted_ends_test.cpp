@@ -80,7 +80,7 @@ TEST_CASE("arrays that are given up in host functions end on a thread of heddle"
     finish_adopted();
     CHECK(lender.ended == 1);
     CHECK(eventually([&] { return seen.has("freed"); }));
-    CHECK(mentions(refused, "may not wait"));
+    CHECK(mentions(refused, "must not wait"));
 }
 
 TEST_CASE("an end may not wait for ends, and may use heddle") {
@@ -96,7 +96,7 @@ TEST_CASE("an end may not wait for ends, and may use heddle") {
         launch(s, Add{}, dim(n), x, 1);
     }
     finish_adopted();
-    CHECK(mentions(refused, "the end of an array may not wait"));
+    CHECK(mentions(refused, "the end of an array must not wait"));
     CHECK(result == 4);
 }
 

@@ -127,7 +127,7 @@ TEST_CASE("a loan does not end in a host function") {
         y = inside.lend(cpu_device(), others);
     });
     s.synchronize();
-    CHECK(mentions(refused, "may not wait"));
+    CHECK(mentions(refused, "must not wait"));
     CHECK(reports.count() == 1);
     launch(s, Add{}, dim(n), x, 1);  // that loan is still open
     CHECK_THROWS_AS(launch(s, Add{}, dim(n), y, 1), UsageError);

@@ -284,7 +284,8 @@ void finish_ends(const char* call, Where where) try {
     Ends* const all = ends_or_null();
     if (all == nullptr) return;
     if (all->is_own_thread())
-        usage_error({call, where}, "the end of an array may not wait for the ends of arrays");
+        usage_error({call, where},
+                    "the end of an array must not wait for ends: call finish_adopted() elsewhere");
     free_unfreed_blocks();
     for (StreamRecord* const stream : all->recording_streams()) send_batch_of(*stream, where);
     if (const CompletionRef done = all->all_called()) block_until(*done);
