@@ -65,7 +65,7 @@ TEST_CASE("a range is lent several times by one loan, as the same memory") {
     Ints values(n, 1);
     const Stream a(cpu_device()), b(cpu_device());
     Loan loan;
-    for (int i = 0; i < 100; ++i) {
+    for (std::size_t i = 0; i < 100; ++i) {
         Array<int> x = loan.lend(cpu_device(), values);
         launch(i % 2 != 0 ? a : b, Add{}, dim(10), x.subview((i % 2) * 10, 10), 1);
     }
