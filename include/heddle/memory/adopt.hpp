@@ -132,7 +132,7 @@ template <class T, class F>
 template <detail::AdoptableContainer R>
 [[nodiscard]] auto adopt(Device device, R&& container, Where where = {}) try {
     using T = std::remove_reference_t<std::ranges::range_reference_t<R>>;
-    auto end = std::make_unique<detail::ContainerEnd<R>>(std::move(container));
+    auto end = std::make_unique<detail::ContainerEnd<R>>(std::forward<R>(container));
     T* const data = std::ranges::data(end->container());
     const std::size_t size = std::ranges::size(end->container());
     return detail::Access::array<T>(
