@@ -14,9 +14,7 @@ namespace detail {
 struct GroupState;
 }
 
-/// Returns the name of a ReduceOp: "sum", "product", "min", "max" or "average". Integers wrap. A
-/// NaN in any operand makes min and max NaN. Average is the sum divided by the number of ranks, for
-/// floating-point types only.
+/// Returns the name of a ReduceOp: "sum", "product", "min", "max" or "average".
 const char* to_string(ReduceOp op) noexcept;
 
 /// How a DeviceGroup moves and reduces elements.

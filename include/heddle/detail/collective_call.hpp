@@ -26,8 +26,8 @@ template <> inline constexpr HalfKind half_kind<__half> = HalfKind::ieee;
 /// CUDA's `__nv_bfloat16` is the upper half of a float.
 template <> inline constexpr HalfKind half_kind<__nv_bfloat16> = HalfKind::brain;
 
-/// How a reduction combines elements. Integers wrap; `average` is for floating-point types only.
-/// See to_string(ReduceOp).
+/// How a reduction combines elements. Integer results wrap. If any operand is NaN, `min` and `max`
+/// are NaN. `average` is the sum divided by the number of ranks; for floating-point types only.
 enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
 
 namespace detail {

@@ -362,7 +362,7 @@ template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where whe
 }
 /// Returns a new array on `stream`'s device with the elements of an array or view of any memory.
 /// The copy runs on `stream`. With a device instead, the new array is on that device, and the copy
-/// is ordered as by copy() without a stream.
+/// is ordered as with copy() without a stream.
 template <detail::ArrayOrView A>
 [[nodiscard]] auto clone(StreamRef stream, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
