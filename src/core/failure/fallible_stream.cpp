@@ -44,7 +44,7 @@ void FallibleStream::forget_dependencies(std::uint64_t up_to) {
 void FallibleStream::depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t upto) {
     std::shared_ptr<Fate> theirs = other.current_fate();
     if (other.id.load(std::memory_order_acquire) != other_id)
-        return;  // another stream by now: all work of `other` has completed
+        return;  // reused for another stream: all work of the old one has completed
     if (const std::uint64_t gone = other.gone_at.load(std::memory_order_acquire); gone != 0) {
         // Work of `other` may still run and is waited for, but a failure that was cleared is not
         // inherited.

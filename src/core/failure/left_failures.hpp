@@ -46,8 +46,8 @@ inline Failure failure_left_by(std::uint64_t key) noexcept {
 
 /// For clear_error(): removes the failure wherever closed streams left it, or will leave it.
 void forget_failure_left(const Failure& cleared) noexcept;
-/// For clear_errors(): removes all failures that streams of the device left, and those that streams
-/// closed by now will leave.
+/// For clear_errors(): removes all failures that streams of the device left, and those that already
+/// closed streams will leave.
 void forget_failures_left(Device device) noexcept;
 
 }  // namespace heddle::detail

@@ -164,7 +164,7 @@ Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
             (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
-    // If the record has another fate by now, the failure was stored separately.
+    // If the record's fate was replaced meanwhile, the failure was stored separately.
     return writes ? failure_left_by(key) : nullptr;
 }
 }  // namespace

@@ -117,8 +117,8 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 }
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options. It is reused or deleted only after its Event and all graphs and recordings that refer
-/// to it (EventOwner). So for them, an address identifies an event. (docs/adr/0020)
+/// options. After its Event and all EventOwners (graphs, recordings) are destroyed, it is reused or
+/// deleted. Until then, its address identifies the event for them. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);

@@ -97,7 +97,7 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
 
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
 /// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
-/// reads the flag again. Returns false if a capture records the stream by now. The backend's work
+/// reads the flag again. Returns false if a capture now records the stream. The backend's work
 /// is then ordered before the whole capture.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because the event is recorded again or destroyed.

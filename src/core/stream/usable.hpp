@@ -30,9 +30,9 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 /// the stream is being captured.
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
 
-/// For synchronize(): blocks until the work enqueued so far has completed, without asking whether
-/// it failed. Returns the count of submissions that it covers. Throws UsageError where the host
-/// cannot wait.
+/// For synchronize(): blocks until the work enqueued so far has completed, without checking
+/// whether it failed. Returns the count of submissions that it covers. Throws UsageError where the
+/// host cannot wait.
 std::uint64_t block_until_idle(StreamRecord& stream, const SourceLocation& where);
 
 }  // namespace heddle::detail

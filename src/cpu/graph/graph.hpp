@@ -65,7 +65,7 @@ struct Plan {
     /// order the last run's accesses before the release of the plan.
     mutable std::atomic<int> runs{0};
 
-    /// The address at which runs are released to ThreadSanitizer.
+    /// The address of the release and acquire that show completed runs to ThreadSanitizer.
     const void* order() const noexcept { return &branches; }
 
     Plan() = default;
@@ -192,9 +192,9 @@ private:
         std::atomic<std::uint32_t> cause{0};
     };
     /// The facts that a look (look/look.cpp) reads without a lock. They change only together with
-    /// `serial`, which is 0 until the run begins. Until then, an operation of the queue has the
-    /// run's address. When the run begins, the queue stores its address and serial. If that serial
-    /// differs from this one, the run no longer exists.
+    /// `serial`, which is 0 until the run begins. Until then, the queued operation holds the run's
+    /// address. When the run begins, the queue stores the run's address and serial. A run at that
+    /// address with another serial is not the run that the queue stored.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key

@@ -25,8 +25,8 @@ CompletionRef pending_work(const StreamUse& use) {
         }
         Queue* const queue = open_queue(stream);
         if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // closed
-        // Under ThreadSanitizer the caller must not be ordered after that work, because it may be
-        // asking about another stream.
+        // Under ThreadSanitizer the caller must not be ordered after that work, because the
+        // query may be for another stream.
         if (queue->is_idle() && !stream.has(stream_flag::poisoned) && queue->fibers() == nullptr)
             return {};
         if (queue->add_signal(done)) idle = queue;

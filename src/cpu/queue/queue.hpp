@@ -247,7 +247,7 @@ private:
         Queue* queue;
     };
 
-    /// The address at which completed work is released to ThreadSanitizer.
+    /// The address of the release and acquire that show completed work to ThreadSanitizer.
     const void* order() const noexcept { return &cost_; }
     /// Returns whether ThreadSanitizer attributes the work to a fiber. heddle's own work runs on
     /// the worker.

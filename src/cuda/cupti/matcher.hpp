@@ -11,7 +11,7 @@
 
 namespace heddle::detail::cu {
 
-/// The fields that are used of a record about a kernel, copy or fill.
+/// The fields that heddle uses from CUPTI's record of a kernel, copy or fill.
 struct DeviceRecord {
     std::uint32_t call = 0;        ///< CUPTI's id of the call that enqueued it
     std::uint32_t outer_call = 0;  ///< id of the runtime call around that call, or 0

@@ -65,7 +65,7 @@ struct Zombie {
     cudaStream_t native;
 };
 
-/// An internal stream on which memory is freed after several users.
+/// An internal stream that frees memory after waiting for several streams that used it.
 struct Reclaimer {
     cudaStream_t stream;
     AwaitLine* awaits;

@@ -15,7 +15,8 @@ namespace heddle::detail::cu {
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
                  const SourceLocation& where);
 
-/// The submission number of work whose fate has no stream.
+/// The submission number for work whose failures belong to a Fate without a stream. All work of
+/// such a Fate counts as one submission.
 inline constexpr std::uint64_t fate_work = 1;
 /// The owner of failures before and in a host function: the stream, at this submission, or a fate.
 struct HostPlace {
