@@ -93,7 +93,7 @@ private:
 };
 
 /// A flag that one thread sets once, and that others wait for. Copies share the flag. Waits have a
-/// time limit, so that a fault in the library makes a test fail instead of hang.
+/// time limit, so that a fault in the library makes a test fail rather than hang.
 class Flag {
 public:
     void set() const;
@@ -130,7 +130,7 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-/// Makes a new stream of the device under test current, and also the device.
+/// Makes the device under test, and a new stream on it, current.
 struct Here {
     Stream stream{test_device()};
     ScopedStream in{stream};

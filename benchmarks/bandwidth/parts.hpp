@@ -1,5 +1,5 @@
-// bench_bandwidth: the peers of heddle. These are raw CUDA calls on CUDA devices (cuda.cu), and
-// plain memcpy and threads on CPU devices (cpu.cpp).
+// bench_bandwidth: implementations without heddle, for comparison: raw CUDA calls on CUDA devices
+// (cuda.cu), and plain memcpy and threads on CPU devices (cpu.cpp).
 #pragma once
 
 #include <cstddef>

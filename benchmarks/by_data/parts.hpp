@@ -1,4 +1,4 @@
-// bench_by_data: the patterns of Task Bench, and the peers of heddle that run them.
+// bench_by_data: the patterns of Task Bench, and implementations without heddle that run them.
 #pragma once
 
 #include <algorithm>

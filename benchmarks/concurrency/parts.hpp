@@ -1,5 +1,5 @@
-// bench_concurrency: the peers of heddle on CUDA devices (cuda.cu), and on CPU devices (cpu.cpp)
-// for rows that have one.
+// bench_concurrency: implementations without heddle, for comparison. cuda.cu has those for CUDA
+// devices. cpu.cpp has those for CPU devices, for some of the rows.
 #pragma once
 
 #include <cstdint>

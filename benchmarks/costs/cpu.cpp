@@ -1,4 +1,4 @@
-// bench_costs on CPU devices: the peers of heddle.
+// bench_costs on CPU devices: implementations without heddle, for comparison.
 #include <cstdlib>
 #include <cstring>
 #include <memory>

@@ -1,6 +1,6 @@
-// bench_cpu: the peers of heddle. Every program can have a queue with its own thread (plain.cpp).
-// oneTBB (tbb.cpp) and OpenMP (openmp.cpp) may not be installed. If one is missing, its functions
-// return empty lists.
+// bench_cpu: implementations without heddle, for comparison. A queue with its own thread
+// (plain.cpp) is always available. oneTBB (tbb.cpp) and OpenMP (openmp.cpp) may not be installed.
+// If one is missing, its functions return empty lists.
 #pragma once
 
 #include <atomic>

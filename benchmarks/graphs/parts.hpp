@@ -1,4 +1,5 @@
-// bench_graphs: the peers of heddle on CUDA devices (cuda.cu). CPU devices have none.
+// bench_graphs: implementations without heddle, for comparison, on CUDA devices (cuda.cu). CPU
+// devices have none.
 #pragma once
 
 #include <heddle/device/device.hpp>
@@ -18,8 +19,9 @@ Peer raw_graph_update(heddle::Device device);
 Peer raw_launch(heddle::Device device);
 /// One call makes `nodes` launches of an empty kernel on a stream.
 Peer raw_launches(heddle::Device device, int nodes);
-/// One call makes `kernels` launches of a small kernel. It has two arrays and two numbers, one of
-/// which changes each time. If `to_the_end` is true, the call also waits for the kernels.
+/// One call makes `kernels` launches of a small kernel. The kernel takes
+/// two arrays, their size and two numbers; one of the numbers differs in each launch. If
+/// `to_the_end` is true, the call also waits for the kernels.
 Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 
 /// One call runs a chain of `kernels` kernels, and waits. Each kernel reads its weights and

@@ -1,4 +1,5 @@
-// bench_overlap: the peers of heddle on CUDA devices (cuda.cu). CPU devices have none.
+// bench_overlap: implementations without heddle, for comparison, on CUDA devices (cuda.cu). CPU
+// devices have none.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// bench_turns: the peers of heddle, which are threads scheduled by the operating system.
+// bench_turns: implementations without heddle, for comparison: threads scheduled by the operating
+// system.
 #pragma once
 
 #include <atomic>

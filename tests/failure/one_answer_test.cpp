@@ -71,8 +71,9 @@ template <class F> void launch_captured(StreamRef s, Arrays& a, F&& body) {
     a.graph->launch(s);
 }
 
-/// Calls collective(group, streams, sent, received) on all devices under test. `s` is the first
-/// rank's stream, and `x` receives the last rank's result.
+/// Calls collective(group, streams, from, to) on all devices under test. Each rank has an array of
+/// `sent` elements in `from` and one of `received` elements in `to`. `s` is the first rank's
+/// stream. Moves the last rank's result to `a.x`.
 template <class F>
 void on_all_devices(StreamRef s, Arrays& a, std::size_t sent, std::size_t received,
                     F&& collective) {

@@ -272,13 +272,13 @@ private:
         }
     }
 
-    /// Makes the order wait for other users' work on the array. A stream that waits for the order
+    /// Makes order_ wait for other users' work on the array. A stream that waits for order_
     /// afterwards is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }
 
-    /// Outside work does not wait for the order's work automatically.
+    /// Outside work does not wait for order_ automatically.
     void order_outside(const Statement& s, const Stream& stream) {
         take_back(arrays_[s.to]);
         if (is_captured()) {

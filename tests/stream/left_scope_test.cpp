@@ -1,5 +1,5 @@
-// Scopes that one thread enters and another leaves, as by coroutines that move between threads. The
-// thread that entered a scope closes it (docs/adr/0060).
+// Scopes that one thread enters and another leaves, for example in coroutines that move between
+// threads. The thread that entered a scope closes it (docs/adr/0060).
 #include "support.hpp"
 
 #ifdef __cpp_impl_coroutine

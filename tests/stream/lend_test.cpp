@@ -228,7 +228,8 @@ TEST_CASE("a stream may end in its own loan") {
     const Stream t = cpu_stream();
     std::optional<Stream> s(cpu_stream());
     CHECK(lend(*s, [&] { s.reset(); }));
-    // Its record may be another stream's by now: the loan's end leaves that alone.
+    // The stream's record may have been reused for another stream. The end of the loan must not
+    // change that stream.
     std::vector<Stream> some;
     for (int i = 0; i < 20; ++i) some.push_back(cpu_stream());
     for (const Stream& one : some) {

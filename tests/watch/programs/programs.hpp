@@ -78,7 +78,7 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// A kernel that takes one operation_time.
+/// A kernel that runs for operation_time.
 struct Sleep {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const;
 };
@@ -92,7 +92,7 @@ constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< tak
 inline void sleep_a_while() { virtual_time::sleep(operation_time); }
 inline void sleep_for_long() { virtual_time::sleep(long_time); }
 
-/// Calls the function again and again, for at least long_time. Each call takes one operation_time.
+/// Calls the function again and again, for at least long_time. Each call must last operation_time.
 template <class F> void repeat_for_long(F&& f) {
     for (int i = 0; i < long_row; ++i) f();
 }
