@@ -110,8 +110,8 @@ bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
            participant(stream).given == stream.submissions.load(std::memory_order_acquire);
 }
 
-/// Returns whether the stream's submissions up to this count are ordered before all further work of
-/// the batch's first stream. If these submissions can still fail, `past` identifies them.
+/// Returns whether the stream's submissions, up to the passed count, are ordered before all further
+/// work of the batch's first stream. If these submissions can still fail, `past` identifies them.
 bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
@@ -130,8 +130,8 @@ bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, Stream
     return true;
 }
 
-/// Records that the stream's submissions up to this count are ordered before all further work of
-/// the batch's first stream.
+/// Records that the stream's submissions, up to the passed count, are ordered before all further
+/// work of the batch's first stream.
 void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
                                  CompletionRef reached) noexcept {
     {
