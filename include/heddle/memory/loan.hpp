@@ -34,7 +34,8 @@ public:
     [[nodiscard]] Loan() noexcept = default;
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
-    /// Ends the loan. Passes errors to the report hook. In a host function, which may not wait, the
+    /// Ends the loan. Passes errors to the report hook. If memory for waiting is exhausted, reports
+    /// that once and tries again until it succeeds. In a host function, which may not wait, the
     /// arrays become dead, and pinned memory stays pinned.
     ~Loan();
 
@@ -74,8 +75,9 @@ public:
     }
 
     /// Ends the loan: see the class. The object may lend again afterwards. Does not throw the
-    /// failures of work. Throws UsageError in a host function, without an effect. If another error
-    /// prevents it from waiting, throws that when everything else is done.
+    /// failures of work. Throws UsageError in a host function, without an effect. Throws
+    /// OutOfMemory if memory for waiting is exhausted. The memory may then be in use: call end()
+    /// again. If another error prevents it from waiting, throws that when everything else is done.
     void end(Where where = {});
 
 private:

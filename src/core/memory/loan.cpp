@@ -1,7 +1,9 @@
 #include <heddle/memory/loan.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <thread>
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
@@ -85,6 +87,10 @@ void Loan::end(Where where) try {
             detail::settle(lent.block, where);
             is_unused = true;
         } catch (...) {
+            if (detail::is_want_of_memory()) {  // the block stays, for the next call
+                if (failed != nullptr) detail::report(failed);
+                throw;
+            }
             if (failed == nullptr) failed = std::current_exception();
         }
         // Memory that may be in use stays pinned.
@@ -98,11 +104,17 @@ void Loan::end(Where where) try {
 }
 
 Loan::~Loan() {
-    try {
-        end();
-        return;
-    } catch (...) {
-        detail::report(std::current_exception());
+    using namespace std::chrono_literals;
+    for (bool is_reported = false; !lent_.empty(); std::this_thread::sleep_for(1ms)) {
+        try {
+            end();
+            return;
+        } catch (...) {
+            const bool is_retried = detail::is_want_of_memory();
+            if (!is_retried || !is_reported) detail::report(std::current_exception());
+            if (!is_retried) break;
+            is_reported = true;
+        }
     }
     for (const Lent& lent : lent_) {
         lent.block->alive.store(false, std::memory_order_release);
