@@ -119,6 +119,70 @@ TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
     CHECK(freed == 1);
 }
 
+TEST_CASE("memory of cudaMalloc() that is given up during a capture is freed, and not captured",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> other = zeros<int>(s, n);
+    std::atomic<int> freed{0};
+    const auto end = [&](int* data) { freed += cudaFree(data) == cudaSuccess; };
+    const auto end_on_stream = [&](int* data, StreamRef after) {
+        after.synchronize();
+        end(data);
+    };
+    ScopedCapture capture(s);
+    {
+        Array<int> x = adopt(gpu(), allocated(), n, end);
+        Array<int> y = adopt(gpu(), allocated(), n, end_on_stream);
+        launch(s, Add{}, dim(n), x, 1);
+        launch(s, Add{}, dim(n), y, 1);
+    }
+    launch(s, Add{}, dim(n), other, 1);
+    finish_adopted();
+    CHECK(freed == 2);
+    (void)capture.end();
+}
+
+TEST_CASE("memory of cudaMalloc() is freed after failed and dropped work, too", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Stream s(gpu());
+    std::atomic<int> freed{0};
+    const auto end = [&](int* data) { freed += cudaFree(data) == cudaSuccess; };
+    {
+        Array<int> x = adopt(gpu(), allocated(), n, end);
+        launch_host(s, [] { throw Boom("failed"); }, writes(x));
+    }
+    finish_adopted();
+    CHECK(freed == 1);
+    CHECK_THROWS_AS(s.synchronize(), Error);
+    {
+        Array<int> x = adopt(gpu(), allocated(), n, end);
+        launch(s, Add{}, dim(n), x, 1);  // dropped
+    }
+    finish_adopted();
+    CHECK(freed == 2);
+    (void)s.clear_error();
+}
+
+TEST_CASE("an end on a GPU that throws is reported, and the others are called", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    int* const kept = allocated();
+    std::atomic<int> freed{0};
+    const Reports reports;
+    {
+        Array<int> x = adopt(gpu(), kept, n, [](int*) { throw Boom("end"); });
+        Array<int> y = adopt(gpu(), allocated(), n,
+                             [&](int* data) { freed += cudaFree(data) == cudaSuccess; });
+        launch(s, Add{}, dim(n), x, 1);
+        launch(s, Add{}, dim(n), y, 1);
+    }
+    finish_adopted();
+    CHECK(freed == 1);
+    CHECK(reports.count() == 1);
+    check_cuda(cudaFree(kept), "cudaFree");
+}
+
 TEST_CASE("registered memory is pinned until the device has completed its copies", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());

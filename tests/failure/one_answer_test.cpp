@@ -39,7 +39,8 @@ struct SetAfterPrimary {
 struct Arrays {
     Array<int> x = zeros<int>(test_device(), size), from = full<int>(test_device(), size, 1);
     Array<int> pinned_from = pinned<int>(size), pageable_from = pageable<int>(size);
-    std::vector<int> host = std::vector<int>(size, 1);
+    std::vector<int> host = std::vector<int>(size, 1), lent = std::vector<int>(size, 0);
+    Loan loan;
     std::optional<Graph> graph;
     Batch batch{{.on_cpu = true}};
     std::unique_ptr<Pipeline<int>> pipeline;
@@ -168,6 +169,16 @@ constexpr Call calls[] = {
     {"launch_host that holds a view",
      [](StreamRef s, Arrays& a) { launch_host(s, [view = a.x.view()] { (void)view; }); }},
     {"used_on", [](StreamRef s, Arrays& a) { a.x.used_on(s); }},
+    {"launch_host on adopted memory",
+     [](StreamRef s, Arrays& a) {
+         a.x = adopt(MemoryKind::pageable, new int[size](), size, [](int* p) { delete[] p; });
+         launch_host(s, [] {}, writes(a.x));
+     }},
+    {"launch_host on lent memory",
+     [](StreamRef s, Arrays& a) {
+         a.x = a.loan.lend(cpu_device(), a.lent);
+         launch_host(s, [] {}, writes(a.x));
+     }},
     {"all_reduce of one device",
      [](StreamRef s, Arrays& a) {
          DeviceGroup group({test_device()}, {.transport = Transport::copies});
