@@ -58,6 +58,7 @@ public:
         report_.attempt("makers", [this] { add_makers(); });
         report_.attempt("memory", [this] { add_memory(); });
         report_.attempt("loans", [this] { bench::add_loan_rows(report_, device_); });
+        report_.attempt("adopted memory", [this] { bench::add_adopted_rows(report_, device_); });
     }
 
 private:

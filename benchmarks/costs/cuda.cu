@@ -346,6 +346,7 @@ void add_cuda_rows(Report& report, Device device) {
     ok(cudaSetDevice(device.index()));
     report.attempt("__global__ rows", [&] { add_global_rows(report, device); });
     report.attempt("native rows", [&] { add_native_rows(report, device); });
+    report.attempt("adopted memory", [&] { add_adopted_cuda_rows(report, device); });
 }
 
 }  // namespace bench

@@ -22,6 +22,13 @@ void add_cuda_rows(Report& report, heddle::Device device);
 /// alone, which CPU streams have, too (loans.cpp).
 void add_loan_rows(Report& report, heddle::Device device);
 
+/// Adds rows of memory of others, whose ends do nothing (adopted.cpp). Does nothing for CUDA
+/// devices.
+void add_adopted_rows(Report& report, heddle::Device device);
+/// Adds the same rows for a CUDA device, which must be current, and rows of registered memory
+/// (adopted.cu).
+void add_adopted_cuda_rows(Report& report, heddle::Device device);
+
 /// Returns the same work by a CPU program without heddle: a queue with its own thread, malloc() and
 /// memcpy() (cpu.cpp).
 Peers cpu_peers();
@@ -53,6 +60,10 @@ inline constexpr const char* stream_lease = "stream leased from a pool and given
 inline constexpr const char* stream_make = "stream made and destroyed";
 inline constexpr const char* array_small = "array of 4 KB allocated and freed";
 inline constexpr const char* array_large = "array of 1 MB allocated and freed";
+inline constexpr const char* adopt_unused = "memory adopted and given up, unused";
+inline constexpr const char* adopt_host_end = "memory adopted, used by a launch, ended on the host";
+inline constexpr const char* adopt_stream_end =
+    "memory adopted, used by a launch, ended in stream order";
 inline constexpr const char* copy_to_device = "copy of 4 KB, pinned to device";
 inline constexpr const char* copy_to_host = "copy of 4 KB, device to pinned";
 inline constexpr const char* copy_on_device = "copy of 4 KB on the device";
