@@ -243,15 +243,25 @@ class CapturedShare {
 public:
     CapturedShare(StreamRecord& stream, const RankCall& call)
         : loan_{stream, call.call, call.where} {
-        if (call.sends) add(call.send, call.element, false);
-        if (call.receives) add(call.receive, call.element, true);
-        open_loan(loan_, memory());
+        MemoryArgument memory[2];
+        std::size_t used = 0;
+        const auto add = [&](const Part& part, bool writes) {
+            MemoryArgument& one = memory[used++];
+            one.data = part.data;
+            one.bytes = part.size * call.element;
+            one.element = static_cast<std::uint32_t>(call.element);
+            one.block = part.owner;
+            one.writes = writes;
+        };
+        if (call.sends) add(call.send, false);
+        if (call.receives) add(call.receive, true);
+        open_loan(loan_, {memory, used});
     }
     /// Without end(), the group has failed, and the share may have been enqueued in part.
     ~CapturedShare() {
         if (has_ended_) return;
         try {
-            (void)close_loan(loan_, {});
+            (void)close_loan(loan_);
         } catch (...) {
             report(std::current_exception());
         }
@@ -263,23 +273,11 @@ public:
     void* native() const noexcept { return native_of(loan_); }
     void end() {
         has_ended_ = true;
-        (void)close_loan(loan_, memory());
+        (void)close_loan(loan_);
     }
 
 private:
-    void add(const Part& part, std::size_t element, bool writes) noexcept {
-        MemoryArgument& one = memory_[used_++];
-        one.data = part.data;
-        one.bytes = part.size * element;
-        one.element = static_cast<std::uint32_t>(element);
-        one.block = part.owner;
-        one.writes = writes;
-    }
-    std::span<const MemoryArgument> memory() const noexcept { return {memory_.data(), used_}; }
-
     OpenLoan loan_;
-    std::array<MemoryArgument, 2> memory_;
-    std::size_t used_ = 0;
     bool has_ended_ = false;
 };
 }  // namespace

@@ -1,5 +1,6 @@
 // Memory of others as arrays: its end is called once, after the last use.
 #include "kernels.hpp"
+#include "memory/lender.hpp"
 #include "support.hpp"
 
 #include <heddle/by_data.hpp>
@@ -11,23 +12,6 @@
 #include <vector>
 
 using namespace heddle_test;
-
-namespace {
-
-constexpr std::size_t n = 1000;
-
-/// Host memory, and how often its end was called. Make it before the arrays of it.
-struct Lender {
-    alignas(256) int data[n] = {};
-    std::atomic<int> ended{0};
-
-    ~Lender() { finish_adopted(); }  // its ends refer to it
-    Array<int> give() {
-        return adopt(cpu_device(), data, n, [this](int* p) { ended += p == data; });
-    }
-};
-
-}  // namespace
 
 TEST_CASE("an adopted array is the memory itself") {
     Lender lender;

@@ -1,6 +1,7 @@
 // Ends of adopted memory: errors, host functions, threads, exit and fork.
 #include "child.hpp"
 #include "kernels.hpp"
+#include "memory/lender.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -10,23 +11,6 @@
 #include <vector>
 
 using namespace heddle_test;
-
-namespace {
-
-constexpr std::size_t n = 1000;
-
-/// Host memory, and how often its end was called. Make it before the arrays of it.
-struct Lender {
-    alignas(256) int data[n] = {};
-    std::atomic<int> ended{0};
-
-    ~Lender() { finish_adopted(); }  // its ends refer to it
-    Array<int> give() {
-        return adopt(cpu_device(), data, n, [this](int* p) { ended += p == data; });
-    }
-};
-
-}  // namespace
 
 TEST_CASE("an end that throws is reported, and the others are called") {
     Lender lender;

@@ -9,7 +9,17 @@
 
 inline int bad = 0;
 inline void want(bool holds, const char* what) {
-    if (!holds) std::printf("not so: %s\n", what), ++bad;
+    if (!holds) std::printf("failed: %s\n", what), ++bad;
+}
+
+/// Returns whether the call throws UsageError.
+template <class F> bool is_refused(const F& f) {
+    try {
+        f();
+    } catch (const heddle::UsageError&) {
+        return true;
+    }
+    return false;
 }
 
 /// Waits twice for `other`. Checks that the first wait is inserted and the second is elided.

@@ -144,9 +144,7 @@ private:
     const char* call_ = "";
     SourceLocation where_;
     std::uint64_t key_ = 0, recording_ = 0, loan_ = 0;
-    std::size_t recorded_from_ = 0;
-    /// The memory, if a capture or an observer will need it.
-    std::vector<detail::MemoryArgument> memory_;
+    std::vector<detail::MemoryArgument> memory_;  ///< for observers
 };
 
 /// Lends the native handle for one expression, such as a launch or the call of a library:

@@ -1,6 +1,7 @@
 // Arrays in memory of other libraries' resources. Included by <heddle/with/cccl.hpp>.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 
@@ -26,22 +27,24 @@ concept AsyncResource = requires(R& r, cuda::stream_ref s, void* p) {
     r.deallocate_async(p, std::size_t{}, std::size_t{}, s);
 };
 
+template <class T>
+inline constexpr std::size_t resource_alignment = std::max(alignof(T), alignof(std::max_align_t));
+
 template <class T, class R>
 T* allocate_by(R& resource, StreamRef stream, std::size_t bytes, Where where) {
     if constexpr (StreamResource<R>)
         return static_cast<T*>(resource.allocate(cuda::stream_ref{borrow(stream, where)}, bytes,
-                                                 alignof(std::max_align_t)));
+                                                 resource_alignment<T>));
     else
-        return static_cast<T*>(resource.allocate_async(bytes, alignof(std::max_align_t),
+        return static_cast<T*>(resource.allocate_async(bytes, resource_alignment<T>,
                                                        cuda::stream_ref{borrow(stream, where)}));
 }
-template <class R>
-void deallocate_by(R& resource, StreamRef stream, void* data, std::size_t bytes) {
+template <class T, class R>
+void deallocate_by(R& resource, StreamRef stream, T* data, std::size_t bytes) {
     if constexpr (StreamResource<R>)
-        resource.deallocate(cuda::stream_ref{borrow(stream)}, data, bytes,
-                            alignof(std::max_align_t));
+        resource.deallocate(cuda::stream_ref{borrow(stream)}, data, bytes, resource_alignment<T>);
     else
-        resource.deallocate_async(data, bytes, alignof(std::max_align_t),
+        resource.deallocate_async(data, bytes, resource_alignment<T>,
                                   cuda::stream_ref{borrow(stream)});
 }
 }  // namespace detail
@@ -64,19 +67,20 @@ template <class T, class R>
     if (size == 0) return empty<T>(stream, 0, where);
     const std::size_t bytes = size * sizeof(T);
     T* const data = detail::allocate_by<T>(resource, stream, bytes, where);
+    Array<T> x;
     try {
-        Array<T> x = adopt(
+        x = adopt(
             stream.device(), data, size,
             [resource, bytes](T* p, StreamRef after) mutable {
                 detail::deallocate_by(resource, after, p, bytes);
             },
             where);
-        x.used_on(stream);
-        return x;
     } catch (...) {
         detail::deallocate_by(resource, stream, data, bytes);
         throw;
     }
+    x.used_on(stream);
+    return x;
 }
 
 }  // namespace heddle

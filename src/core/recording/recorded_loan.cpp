@@ -32,15 +32,13 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
         one.lent = stream.backend->capture_foreign(stream, false, r->capture_mode(), where);
     const ForeignCapture* const capture = one.held != nullptr ? one.held.get() : one.lent.get();
     const std::uint64_t number = ++one.loans;
-    if (is_observed())
-        for (const MemoryArgument& argument : memory)
-            if (argument.data != nullptr) one.lent_memory.push_back({number, argument});
-    return {r->id.load(std::memory_order_relaxed), number, r->tape->size(),
+    for (const MemoryArgument& argument : memory) one.lent_memory.push_back({number, argument});
+    return {r->id.load(std::memory_order_relaxed), number,
             capture != nullptr ? capture->native() : stream.native};
 }
 
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
-                       std::span<const MemoryArgument> memory, const SourceLocation& where) {
+                       const SourceLocation& where) {
     std::exception_ptr failure;
     bool is_open = false;
     {
@@ -49,11 +47,6 @@ bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
         if (is_open) {
             try {
                 r->collect_external(r->participant(stream), where);
-                // The tape may have grown earlier, because heddle's own calls during the loan
-                // collect the native work before them.
-                if (r->tape->size() > loan.begin)
-                    for (const MemoryArgument& one : memory)
-                        if (one.block != nullptr) r->use(stream, *one.block, one.writes);
             } catch (...) {
                 failure = std::current_exception();
             }

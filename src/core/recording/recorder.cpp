@@ -58,11 +58,16 @@ void Recorder::collect_external(Participant& one, const SourceLocation& where) {
         if (graph == nullptr) continue;
         auto node = std::make_shared<NodeData>();
         node->foreign = std::move(graph);
-        std::vector<MemoryArgument> memory;
-        if (capture == one.lent.get())
-            for (const LentMemory& lent : one.lent_memory) memory.push_back(lent.memory);
         add(*one.stream, NodeKind::other, where, [&](std::uint32_t) {
-            if (!memory.empty()) tape->set_accesses(memory);
+            std::vector<MemoryArgument> memory;
+            for (const LentMemory& lent : one.lent_memory) {
+                if (lent.memory.block != nullptr)
+                    use(*one.stream, *lent.memory.block, lent.memory.writes);
+                if (lent.memory.data != nullptr) memory.push_back(lent.memory);
+            }
+            // Work on the stream's own handle may use other memory, too.
+            if (is_observed() && !memory.empty() && capture == one.lent.get())
+                tape->set_accesses(memory);
             tape->set_node(std::move(node));
         });
         one.own = -1;

@@ -93,7 +93,7 @@ public:
         std::unique_ptr<ForeignCapture> held;
         /// Set during a loan. Captures work on the handle that is lent.
         std::unique_ptr<ForeignCapture> lent;
-        /// Memory declared by open loans, for observers.
+        /// Memory declared by open loans: their native work uses it.
         std::vector<LentMemory> lent_memory;
         std::uint64_t loans = 0;  ///< number of loans so far
         bool leaves = false;      ///< for batches: leave when the work has been submitted

@@ -63,18 +63,18 @@ void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory) {
 }
 
 void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
-    if (close_loan(loan, memory) && is_noted()) [[unlikely]]
+    if (close_loan(loan) && is_noted()) [[unlikely]]
         tell_loan(loan, memory);
 }
 
-bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
+bool close_loan(const OpenLoan& loan) {
     StreamRecord& stream = loan.stream;
     // If the stream has ended, the flags and submissions may belong to another stream.
     if (stream.key.load(std::memory_order_relaxed) != loan.key || stream.has(stream_flag::dead))
         [[unlikely]]
         return false;
     if (loan.recorded.recording != 0) [[unlikely]]
-        return end_recorded_loan(stream, loan.recorded, memory, loan.where);
+        return end_recorded_loan(stream, loan.recorded, loan.where);
     stream.backend->count_native(stream);
     stream.flags.fetch_sub(stream_flag::one_loan, std::memory_order_release);
     return true;

@@ -42,6 +42,6 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 /// and reported elsewhere (NCCL's collectives).
 void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory);
 /// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
-bool close_loan(const OpenLoan& loan, std::span<const MemoryArgument> memory);
+bool close_loan(const OpenLoan& loan);
 
 }  // namespace heddle::detail

@@ -78,7 +78,6 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 struct RecordedLoan {
     std::uint64_t recording = 0;  ///< the capture's id; 0: the work is enqueued
     std::uint64_t number = 0;     ///< among the loans of the stream in this capture
-    std::size_t begin = 0;        ///< the tape's size when the loan began
     void* native = nullptr;       ///< the handle that the capture lends
 };
 /// Call when a loan begins on a recorded stream, once the loan is counted in the stream's flags. A
@@ -92,8 +91,7 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
 /// begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot be
 /// captured; the loan has ended nevertheless. If the capture has ended, only removes the loan, and
 /// returns false.
-bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan,
-                       std::span<const MemoryArgument> memory, const SourceLocation& where);
+bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan, const SourceLocation& where);
 
 /// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
 /// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then

@@ -1,4 +1,5 @@
-// Executables with conditional nodes, kept for graphs of the same shape.
+// Executables with conditional nodes, kept for graphs of the same shape, and executables with child
+// graphs, kept until they may be destroyed.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,11 @@ public:
     void* native() const noexcept override { return native_; }
 
     std::shared_ptr<void> take_work(const SourceLocation& where) override {
-        if (!is_open_ || is_closed()) return nullptr;
+        if (is_closed()) return nullptr;
+        if (!is_open_)
+            usage_error({"capture", where, stream_},
+                        "native work on the stream is no longer captured, after an earlier error: "
+                        "end the capture and discard its graph");
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUgraph graph = nullptr;
         check(api.cuStreamGetCaptureInfo(native_, &status, nullptr, &graph, nullptr, nullptr,

@@ -92,11 +92,10 @@ void BorrowedStream::begin(StreamRef stream, std::span<const MemoryArgument> mem
     key_ = loan.key;
     recording_ = loan.recorded.recording;
     loan_ = loan.recorded.number;
-    recorded_from_ = loan.recorded.begin;
     state_ = &loan.stream;
     try {
         native_ = static_cast<cudaStream_t>(native_of(loan));
-        if (recording_ == 0 && !is_noted()) [[likely]]
+        if (!is_noted()) [[likely]]
             return;
         memory_.assign(memory.begin(), memory.end());
     } catch (...) {
@@ -111,8 +110,7 @@ void BorrowedStream::end(cudaError_t code) noexcept {
     StreamRecord& stream = record_of(*state_);
     try {
         const CallMark mark(call_, where_);
-        const OpenLoan loan{
-            stream, call_, where_, key_, {recording_, loan_, recorded_from_, native_}};
+        const OpenLoan loan{stream, call_, where_, key_, {recording_, loan_, native_}};
         end_native(loan, memory_);
     } catch (...) {
         report(std::current_exception());
