@@ -310,9 +310,15 @@ private:
             if (program_.streams[i].role == StreamRole::base &&
                 program_.streams[i].device == device)
                 clear(static_cast<int>(i));
-        for (std::vector<User>& users : users_)
-            std::erase_if(users,
-                          [&](const User& one) { return one.left != 0 && one.device == device; });
+        for (std::vector<User>& users : users_) {
+            const auto is_cleared = [&](const User& one) {
+                return one.left != 0 && one.device == device;
+            };
+            std::erase_if(users, [&](const User& one) { return is_cleared(one) && !one.is_kept; });
+            // The stream of a lease can be leased again, and fail again.
+            for (User& one : users)
+                if (is_cleared(one)) one.left = 0;
+        }
     }
 
     Heard ask_users(int buffer, int without) {
