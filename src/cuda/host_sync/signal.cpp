@@ -42,10 +42,12 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
     check(record_on(g, note.native, note.notifier->stream), "cuEventRecord", g.index, where);
 }
 
-/// Pins the stream, so that its record is not reused before its failure has been read.
-void pin(Notification& note, StreamRecord& source) noexcept {
-    source.pins.fetch_add(1, std::memory_order_relaxed);
-    note.source = &source;
+/// Pins the stream, so that its record is not reused before its failure has been read. Call with
+/// the stream's `life` locked.
+void pin(Notification& note, const StreamUse& use) noexcept {
+    use.stream->pins.fetch_add(1, std::memory_order_relaxed);
+    note.source = use.stream;
+    note.stream_id = use.id;
 }
 
 }  // namespace
@@ -79,7 +81,6 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     auto note = std::make_unique<Notification>();
     note->done.push_back(std::move(done));
     note->gpu = &g;
-    note->stream_id = event.stream_id;
     note->submissions = event.submissions;
     if (event.owns_native && !event.handed_out && !event.in_graph && !event.options.interprocess) {
         note->native = native_of(event);
@@ -88,9 +89,9 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     } else {
         stand_in(*note, event, where);
     }
-    if (StreamRecord* source = event.stream) {
-        std::lock_guard life(source->life);
-        if (source->id.load(std::memory_order_acquire) == event.stream_id) pin(*note, *source);
+    if (const StreamUse source{event.stream, event.stream_id}; source.stream != nullptr) {
+        std::lock_guard life(source.stream->life);
+        if (source.is_same()) pin(*note, source);
     }
     watcher().watch(std::move(note));
 }
@@ -168,16 +169,18 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         {
             std::lock_guard life(stream.life);
             const auto native = static_cast<cudaStream_t>(stream.native);
+            note->submissions = stream.submissions.load(std::memory_order_acquire);
             // Captured work does not run, so no wait is needed.
             if (!use.is_same()) {
                 // The record is reused by another stream, so all work of this one has completed.
             } else if (native != nullptr && capture_of(stream) == 0) {
                 code = record_on(g, note->native, native);
                 pending = code == CUDA_SUCCESS;
+                if (pending) pin(*note, use);
             } else if (auto* last = static_cast<cudaEvent_t>(stream.final_event)) {
                 give_event(g, note->native.exchange(last));
                 note->owns = false;
-                pin(*note, stream);  // so that it keeps its final event
+                pin(*note, use);  // also keeps the stream's final event
                 pending = true;
             }
         }

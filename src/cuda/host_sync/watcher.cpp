@@ -9,6 +9,7 @@
 
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/left_failures.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/native_event.hpp"
@@ -27,6 +28,15 @@ void rest(Clock::duration idle) noexcept {
     static const Clock::duration patience = std::thread::hardware_concurrency() > 2 ? 5ms : 200us;
     if (idle < patience) std::this_thread::yield();
     else std::this_thread::sleep_for(50us);
+}
+
+/// Returns the failure of the stream's first submissions. Null if the stream has ended and the
+/// failure has been cleared since.
+Failure uncleared_failure(StreamRecord& stream, std::uint64_t submissions) noexcept {
+    Failure failure = failure_until(stream, submissions);
+    const std::uint64_t gone = stream.gone_at.load(std::memory_order_acquire);
+    if (failure != nullptr && gone != 0 && is_void(*failure, stream.device, gone)) return nullptr;
+    return failure;
 }
 
 }  // namespace
@@ -110,7 +120,7 @@ bool Watcher::look(Notification& note) noexcept {
             if (note.source != nullptr &&
                 note.source->id.load(std::memory_order_acquire) == note.stream_id) {
                 see_complete(*note.source, note.submissions);
-                failure = failure_until(*note.source, note.submissions);
+                failure = uncleared_failure(*note.source, note.submissions);
             }
             tell(note, std::move(failure));
             return true;
