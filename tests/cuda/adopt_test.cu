@@ -228,6 +228,37 @@ TEST_CASE("two arrays in one page are registered once", "[cuda]") {
     CHECK_FALSE(is_pinned(page));
 }
 
+TEST_CASE("arrays that share only some pages are registered in parts", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    constexpr std::size_t page = 1024;  // ints
+    alignas(4096) static int pages[5 * page];
+    Array<int> x = zeros<int>(s, 3 * page);
+    Loan outer, inner;
+    Array<int> first = outer.register_host(std::span(pages, page + 10));
+    Array<int> last = outer.register_host(std::span(pages + 4 * page + 10, page - 10));
+    Array<int> middle = inner.register_host(std::span(pages + page + 10, 3 * page));
+    fill(s, first, 1);
+    fill(s, middle, 2);
+    fill(s, last, 3);
+    launch(s, Add{}, dim(middle.size()), middle, 1);
+    copy(s, x, middle);  // of pages of three registrations
+    launch(s, Add{}, dim(x.size()), x, 1);
+    copy(s, middle, x);
+    s.synchronize();
+    CHECK(pages[page + 9] == 1);
+    CHECK(pages[page + 10] == 4);
+    CHECK(pages[4 * page + 9] == 4);
+    CHECK(pages[4 * page + 10] == 3);
+    inner.end();
+    CHECK(is_pinned(pages));
+    CHECK(is_pinned(pages + 4 * page));
+    CHECK_FALSE(is_pinned(pages + 2 * page));
+    outer.end();
+    CHECK_FALSE(is_pinned(pages));
+    CHECK_FALSE(is_pinned(pages + 4 * page));
+}
+
 TEST_CASE("memory that CUDA cannot pin is refused and stays usable", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -57,9 +57,9 @@ public:
     /// memory. Pinning costs about as much as copying the memory: it is for memory that is copied
     /// several times. Without a GPU, it only makes the array.
     ///
-    /// Pages are pinned once. An array within pages that are registered already shares them. Throws
-    /// UsageError if an array is only partly in such pages, and for memory that CUDA cannot pin
-    /// (a read-only mapping, memory that another library has pinned). The message names a remedy.
+    /// Each page is pinned once, also if several arrays lie in it. Throws UsageError for memory that
+    /// CUDA cannot pin (a read-only mapping, memory that another library has pinned). The message
+    /// names a remedy.
     /// Throws OutOfMemory if the system cannot lock so many pages.
     ///
     /// Unpinning, when the loan ends, may wait for all work of the GPUs.
