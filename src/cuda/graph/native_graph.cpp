@@ -155,7 +155,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
 }
 
 void NativeGraph::instantiate(const GraphData& data, const SourceLocation& where) {
-    if (has_conditions && natives == nullptr) {
+    if (has_conditions && !has_children && natives == nullptr) {
         shape = shape_of(data);
         if (take_over(where)) return;
     }

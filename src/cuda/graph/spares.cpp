@@ -21,10 +21,14 @@ struct Spares {
     SpinLock lock;
     List newest;
     std::size_t count = 0;
-    bool is_scheduled = false;  ///< a background thread reduces the list to `most`
+    std::size_t unusable = 0;   ///< of `count`, those that no graph can reuse
+    bool is_scheduled = false;  ///< a background thread destroys the excess
+    bool has_excess() const noexcept { return unusable != 0 || count > most; }
 };
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }
+
+bool is_unusable(const Doomed& one) noexcept { return one.native.shape == 0; }
 
 /// Removes and returns the newest executable that the predicate accepts, or null. Call with the
 /// lock held.
@@ -34,14 +38,17 @@ template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
         List one = std::move(*at);
         *at = std::move(one->next);
         --all.count;
+        if (is_unusable(*one)) --all.unusable;
         return one;
     }
     return nullptr;
 }
 
-List take_oldest_excess() noexcept {
+/// Removes and returns an executable that no graph can reuse, or the oldest if there are too many.
+List take_excess() noexcept {
     const std::lock_guard lock(spares().lock);
-    if (spares().count <= Spares::most) return nullptr;
+    if (spares().unusable != 0) return take_if(spares(), is_unusable);
+    if (!spares().has_excess()) return nullptr;
     return take_if(spares(), [](const Doomed& one) { return one.next == nullptr; });
 }
 
@@ -50,17 +57,18 @@ void give_up() noexcept {
     spares().is_scheduled = false;
 }
 
-/// Destroys the oldest executables while there are too many. Runs on a background thread, because
-/// each destruction waits for its device. Postpones the rest while a GPU waits for a CPU stream.
+/// Destroys executables that no graph can reuse, and the oldest while there are too many. Runs on a
+/// background thread, because each destruction waits for its device. Postpones the rest while a GPU
+/// waits for a CPU stream.
 void destroy_excess() noexcept try {
     while (await_gate.close()) {
-        List one = take_oldest_excess();
+        List one = take_excess();
         const bool any = one != nullptr;
         if (any) destroy_now(std::move(one));
         await_gate.open();
         if (any) continue;
         const std::lock_guard lock(spares().lock);
-        spares().is_scheduled = spares().count > Spares::most;
+        spares().is_scheduled = spares().has_excess();
         if (!spares().is_scheduled) return;
     }
     poll_in_background([] {
@@ -116,7 +124,9 @@ void keep_spare(List one) noexcept {
         const std::lock_guard lock(spares().lock);
         one->next = std::move(spares().newest);
         spares().newest = std::move(one);
-        if (++spares().count <= Spares::most || spares().is_scheduled) return;
+        ++spares().count;
+        if (is_unusable(*spares().newest)) ++spares().unusable;
+        if (!spares().has_excess() || spares().is_scheduled) return;
         spares().is_scheduled = true;
     }
     try {
