@@ -1,4 +1,5 @@
 // bench_costs on CUDA devices: memory of the CUDA runtime as arrays, beside the native calls.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -59,6 +60,12 @@ void add_host_end(Report& report, Device device, const std::shared_ptr<Raw>& raw
 /// Memory of a pool, which is allocated, used and freed in stream order.
 void add_stream_end(Report& report, Device device, const std::shared_ptr<Raw>& raw,
                     const std::function<void()>& settle) {
+    // Otherwise the pool returns its memory at each wait, and later allocations map it again.
+    cudaMemPool_t pool = nullptr;
+    std::uint64_t before = 0, most = ~std::uint64_t{0};
+    ok(cudaDeviceGetDefaultMemPool(&pool, device.index()));
+    ok(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &before));
+    ok(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &most));
     const Stream s{device};
     const auto by_heddle = [&] {
         Array<float> x =
@@ -78,6 +85,7 @@ void add_stream_end(Report& report, Device device, const std::shared_ptr<Raw>& r
                    {"cudaMallocAsync, <<<>>>, cudaEventRecord, cudaStreamWaitEvent, cudaFreeAsync",
                     {repeat(by_hand), settle}},
                    {.calls = 50, .pairs = 2000, .seconds = 1.0});
+    ok(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &before));
 }
 
 void add_registered(Report& report, Device device, const std::function<void()>& settle) {
