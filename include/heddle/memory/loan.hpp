@@ -3,12 +3,22 @@
 
 #include <cstddef>
 #include <memory>
+#include <ranges>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <heddle/memory/adopt.hpp>
 
 namespace heddle {
+
+namespace detail {
+/// An lvalue, or a std::span, of elements that an Array can have.
+template <class M>
+concept Lendable = std::ranges::contiguous_range<M> && std::ranges::sized_range<M> &&
+                   std::ranges::borrowed_range<M> &&
+                   ArrayElement<std::remove_reference_t<std::ranges::range_reference_t<M>>>;
+}  // namespace detail
 
 /// Lends memory of its caller to heddle, until the loan ends. Ending it blocks until all work on
 /// the memory that heddle knows of has completed, so that its owner may change or free it:
@@ -16,8 +26,8 @@ namespace heddle {
 ///     std::vector<float> values(n), results(n);
 ///     {
 ///         Loan loan;
-///         Array<float> x = loan.lend(Device("cpu"), std::span(values));
-///         Array<float> r = loan.register_host(std::span(results));       // pinned in place
+///         Array<float> x = loan.lend(Device("cpu"), values);
+///         Array<float> r = loan.register_host(results);                  // pinned in place
 ///         launch(s, Add{}, dim(n), x);
 ///         copy(s, r, y);
 ///     }                                       // blocks until both are done
@@ -39,17 +49,15 @@ public:
     /// arrays become dead, and pinned memory stays pinned.
     ~Loan();
 
-    /// Makes an array of memory of `device`. Any stream, and the host, may use it at once. Throws
-    /// UsageError for null, for memory of another array, and for memory that is not the device's.
-    template <class T>
-    [[nodiscard]] Array<T> lend(Device device, std::span<T> memory, Where where = {}) {
-        return detail::Access::array<T>(
-            lend_block(detail::foreign(device, memory.data(), memory.size()), where),
-            memory.size());
-    }
-    template <class T>
-    [[nodiscard]] Array<T> lend(Device device, std::vector<T>& memory, Where where = {}) {
-        return lend(device, std::span<T>(memory), where);
+    /// Makes an Array<T> of memory of `device`, which is a std::span<T>, or an lvalue such as a
+    /// std::vector or an array. Any stream, and the host, may use it at once. Throws UsageError for
+    /// null, for memory of another array, and for memory that is not the device's.
+    template <detail::Lendable Memory>
+    [[nodiscard]] auto lend(Device device, Memory&& memory, Where where = {}) {
+        const std::span elements(memory);
+        return detail::Access::array<typename decltype(elements)::element_type>(
+            lend_block(detail::foreign(device, elements.data(), elements.size()), where),
+            elements.size());
     }
 
     /// Makes an array of the caller's host memory, and pins its pages until the loan ends. So GPUs
@@ -57,21 +65,19 @@ public:
     /// memory. Pinning costs about as much as copying the memory: it is for memory that is copied
     /// several times. Without a GPU, it only makes the array.
     ///
-    /// Each page is pinned once, also if several arrays lie in it. Throws UsageError for memory that
-    /// CUDA cannot pin (a read-only mapping, memory that another library has pinned). The message
-    /// names a remedy.
+    /// Pages are pinned once. An array within pages that are registered already shares them. Throws
+    /// UsageError if an array is only partly in such pages, and for memory that CUDA cannot pin
+    /// (a read-only mapping, memory that another library has pinned). The message names a remedy.
     /// Throws OutOfMemory if the system cannot lock so many pages.
     ///
     /// Unpinning, when the loan ends, may wait for all work of the GPUs.
-    template <class T> [[nodiscard]] Array<T> register_host(std::span<T> memory, Where where = {}) {
-        return detail::Access::array<T>(
-            register_block(detail::foreign(MemoryKind::pinned, memory.data(), memory.size()),
+    template <detail::Lendable Memory>
+    [[nodiscard]] auto register_host(Memory&& memory, Where where = {}) {
+        const std::span elements(memory);
+        return detail::Access::array<typename decltype(elements)::element_type>(
+            register_block(detail::foreign(MemoryKind::pinned, elements.data(), elements.size()),
                            where),
-            memory.size());
-    }
-    template <class T>
-    [[nodiscard]] Array<T> register_host(std::vector<T>& memory, Where where = {}) {
-        return register_host(std::span<T>(memory), where);
+            elements.size());
     }
 
     /// Ends the loan: see the class. The object may lend again afterwards. Does not throw the

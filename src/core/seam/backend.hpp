@@ -199,7 +199,8 @@ public:
     // open, closing or ended. Work that is being captured natively does not count.
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
-    /// completed, with the failure of that work, if any. Never blocks. If it throws because memory is exhausted, `done` will not complete.
+    /// completed, with the failure of that work, if any. Never blocks. If it throws because memory
+    /// is exhausted, `done` will not complete.
     virtual void signal_use(const StreamUse& use, CompletionRef done) = 0;
     /// Makes `waiter` wait for all work enqueued so far on the stream. Both streams belong to this
     /// backend. Counts a submission if it enqueues a wait.

@@ -6,6 +6,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/graph/spares.hpp"
+#include "cuda/host_sync/await_gate.hpp"
 
 namespace heddle::detail::cu {
 
@@ -33,21 +34,37 @@ bool is_done(Doomed& one) noexcept try {
     return false;
 }
 
+/// Destroys an executable. Even without conditional nodes the driver sometimes waits for the device
+/// with its lock held, so the gate is closed meanwhile. Returns false if it cannot be closed now.
+bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
+    if (!await_gate.close()) return false;
+    destroy_now(std::move(one));
+    await_gate.open();
+    return true;
+}
+
 /// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
 /// while a launch of it runs. heddle does not do so: under load, random programs then crashed or
 /// computed wrong results (driver 580).
 ///
-/// Returns false if the caller has to try again later.
-bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
+/// Returns false if the caller has to try again later. `must_end`: does not wait for the gate.
+bool destroy_or_keep(std::unique_ptr<Doomed>& one, bool must_end = false) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;
     if (!is_done(*one)) return false;
     for (NativeNode& node : one->native.nodes) node.event = {};
     one->native.replaced.clear();
-    const bool may_wait = one->native.has_conditions || one->native.has_children;
-    if (may_wait && one->native.exec != nullptr) keep_spare(std::move(one));
+    const bool has_executable = one->native.exec != nullptr;
+    if (has_executable && one->native.has_conditions) keep_spare(std::move(one));
+    else if (has_executable && !must_end) return destroy_at_gate(one);
     else destroy_now(std::move(one));
     return true;
+}
+
+void destroy_later(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
+    const std::lock_guard lock(g.chores_mutex);
+    g.doomed.add(std::move(one));
+    note_chores(g);
 }
 
 }  // namespace
@@ -58,10 +75,7 @@ void destroy_now(std::unique_ptr<Doomed> one) noexcept {
 }
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
-    if (destroy_or_keep(one)) return;
-    const std::lock_guard lock(g.chores_mutex);
-    g.doomed.add(std::move(one));
-    note_chores(g);
+    if (!destroy_or_keep(one)) destroy_later(g, std::move(one));
 }
 
 void DoomedGraphs::add(std::unique_ptr<Doomed> one) noexcept {
@@ -81,11 +95,11 @@ void DoomedGraphs::take(DoomedGraphs& from) noexcept {
 }
 
 void DoomedGraphs::destroy(Gpu& g) noexcept {
-    count_ = 0;
-    while (first_ != nullptr) {
+    constexpr std::size_t most_at_gate = 256;
+    for (; first_ != nullptr; --count_) {
         std::unique_ptr<Doomed> one = std::move(first_);
         first_ = std::move(one->next);
-        destroy_when_done(g, std::move(one));
+        if (!destroy_or_keep(one, count_ > most_at_gate)) destroy_later(g, std::move(one));
     }
 }
 

@@ -19,10 +19,11 @@ struct Doomed {
     std::unique_ptr<Doomed> next;  ///< in a list
 };
 
-/// Destroys the graph once its newest launch is done, or passes it to keep_spare(). Never blocks.
+/// Destroys the graph once its newest launch is done, or passes it to keep_spare(). Postpones the
+/// destruction while a GPU waits for a CPU stream, unless very many are postponed.
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept;
-/// Destroys it immediately. With conditional nodes this waits for the device: close await_gate
-/// first.
+/// Destroys it immediately. With conditional nodes this waits for the device, and without them it
+/// sometimes does: close await_gate first.
 void destroy_now(std::unique_ptr<Doomed> one) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -98,7 +98,7 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {
         const auto child = static_cast<cudaGraph_t>(node.foreign.get());
-        has_children = true;
+        is_reusable = false;
         one.native = adder.add(before.nodes, NodeParameters::child_graph(child),
                                "cudaGraphAddNode (child graph)");
     } else if (node.event != nullptr) {
@@ -155,7 +155,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
 }
 
 void NativeGraph::instantiate(const GraphData& data, const SourceLocation& where) {
-    if (has_conditions && !has_children && natives == nullptr) {
+    if (has_conditions && natives == nullptr) {
         shape = shape_of(data);
         if (take_over(where)) return;
     }

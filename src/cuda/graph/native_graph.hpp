@@ -17,7 +17,7 @@
 
 namespace heddle::detail::cu {
 
-/// Destroys a native graph or executable. With conditional nodes this waits for the device: see
+/// Destroys a native graph or executable. Destroying an executable may wait for the device: see
 /// destroy_now().
 struct DestroyNatively {
     Gpu* gpu = nullptr;
@@ -65,9 +65,8 @@ struct NativeGraph {
     /// no graph can.
     std::uint64_t shape = 0;
     bool has_conditions = false;
-    bool has_children = false;  ///< native child graphs
-    /// Whether another graph may reuse the executable: no native node was ever disabled, and no
-    /// launch failed.
+    /// Whether another graph may reuse the executable: it has no child graphs, no native node was
+    /// ever disabled, and no launch failed.
     bool is_reusable = true;
     bool has_events = false;
     /// Whether a launch into a capture begun outside heddle needs more than cuGraphLaunch.

@@ -21,14 +21,10 @@ struct Spares {
     SpinLock lock;
     List newest;
     std::size_t count = 0;
-    std::size_t unusable = 0;   ///< of `count`, those that no graph can reuse
-    bool is_scheduled = false;  ///< a background thread destroys the excess
-    bool has_excess() const noexcept { return unusable != 0 || count > most; }
+    bool is_scheduled = false;  ///< a background thread reduces the list to `most`
 };
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }
-
-bool is_unusable(const Doomed& one) noexcept { return one.native.shape == 0; }
 
 /// Removes and returns the newest executable that the predicate accepts, or null. Call with the
 /// lock held.
@@ -38,17 +34,14 @@ template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
         List one = std::move(*at);
         *at = std::move(one->next);
         --all.count;
-        if (is_unusable(*one)) --all.unusable;
         return one;
     }
     return nullptr;
 }
 
-/// Removes and returns an executable that no graph can reuse, or the oldest if there are too many.
-List take_excess() noexcept {
+List take_oldest_excess() noexcept {
     const std::lock_guard lock(spares().lock);
-    if (spares().unusable != 0) return take_if(spares(), is_unusable);
-    if (!spares().has_excess()) return nullptr;
+    if (spares().count <= Spares::most) return nullptr;
     return take_if(spares(), [](const Doomed& one) { return one.next == nullptr; });
 }
 
@@ -57,18 +50,17 @@ void give_up() noexcept {
     spares().is_scheduled = false;
 }
 
-/// Destroys executables that no graph can reuse, and the oldest while there are too many. Runs on a
-/// background thread, because each destruction waits for its device. Postpones the rest while a GPU
-/// waits for a CPU stream.
+/// Destroys the oldest executables while there are too many. Runs on a background thread, because
+/// each destruction waits for its device. Postpones the rest while a GPU waits for a CPU stream.
 void destroy_excess() noexcept try {
     while (await_gate.close()) {
-        List one = take_excess();
+        List one = take_oldest_excess();
         const bool any = one != nullptr;
         if (any) destroy_now(std::move(one));
         await_gate.open();
         if (any) continue;
         const std::lock_guard lock(spares().lock);
-        spares().is_scheduled = spares().has_excess();
+        spares().is_scheduled = spares().count > Spares::most;
         if (!spares().is_scheduled) return;
     }
     poll_in_background([] {
@@ -124,9 +116,7 @@ void keep_spare(List one) noexcept {
         const std::lock_guard lock(spares().lock);
         one->next = std::move(spares().newest);
         spares().newest = std::move(one);
-        ++spares().count;
-        if (is_unusable(*spares().newest)) ++spares().unusable;
-        if (!spares().has_excess() || spares().is_scheduled) return;
+        if (++spares().count <= Spares::most || spares().is_scheduled) return;
         spares().is_scheduled = true;
     }
     try {

@@ -1,5 +1,4 @@
-// Executables with conditional nodes, kept for graphs of the same shape. Those that no graph can
-// reuse, such as executables with child graphs, are only kept until they may be destroyed.
+// Executables with conditional nodes, kept for graphs of the same shape.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ namespace heddle::detail::cu {
 std::uint64_t shape_of(const GraphData& graph);
 
 /// Caches an executable for reuse, because destroying it waits for its device and blocks calls of
-/// other threads. Its launches must be done. A background thread destroys it if it has no shape, and
-/// the oldest if too many are cached. Does not block.
+/// other threads. Its launches must be done. If too many are cached, a background thread destroys
+/// the oldest. Does not block.
 void keep_spare(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest executable of this shape, or null.
 std::unique_ptr<Doomed> take_spare(std::uint64_t shape) noexcept;

@@ -10,12 +10,12 @@ namespace heddle::detail::cu {
 /// Counts the enqueued waits of GPUs for CPU streams that the host has not ended yet.
 ///
 /// Some native calls wait for a device's work while they hold a lock that launches, event records
-/// and most other calls need too. Examples are destroying an executable with conditional nodes or
-/// child graphs, and freeing memory that does not belong to a pool. If that work waits for a CPU
-/// stream, and the thread that advances the CPU stream needs the lock, they deadlock. So the native
-/// calls that wait under the lock are made only while the gate is closed. The gate can be closed
-/// only while no GPU waits for a CPU stream. All GPUs count, because one GPU's work may wait for
-/// another's. (docs/adr/0042)
+/// and most other calls need too. Examples are destroying an executable (always if it has
+/// conditional nodes, else sometimes), and freeing memory that does not belong to a pool. If that
+/// work waits for a CPU stream, and the thread that advances the CPU stream needs the lock, they
+/// deadlock. So the native calls that wait under the lock are made only while the gate is closed.
+/// The gate can be closed only while no GPU waits for a CPU stream. All GPUs count, because one
+/// GPU's work may wait for another's. (docs/adr/0042)
 class AwaitGate {
 public:
     constexpr AwaitGate() noexcept = default;

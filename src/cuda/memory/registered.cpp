@@ -1,5 +1,4 @@
 // Host memory of users that is pinned in place.
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -20,23 +19,33 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// The pages that heddle has registered, as ranges that do not overlap. CUDA pins whole pages, each
-/// of them once. So an array registers only pages that are not registered yet, and counts as a user
-/// of each range that it touches.
+/// The pages that heddle has registered. CUDA pins whole pages, each of them once. So arrays that
+/// lie in pages that are registered already count as further uses of that registration.
 class RegisteredPages {
 public:
     void add(void* data, std::size_t bytes, const SourceLocation& where) {
-        const Range pages = pages_of(data, bytes);
-        Used used{*this, {pages.begin, pages.begin}};
+        const auto [begin, end] = pages_of(data, bytes);
         const std::lock_guard lock(mutex_);
-        while (used.pages.end < pages.end)
-            used.pages.end = use_next(used.pages.end, pages.end, where);
-        used.pages.begin = used.pages.end;
+        if (const auto found = find(begin); found != registered_.end()) {
+            if (end <= found->second.end) return void(++found->second.uses);
+            throw_shared_page(where);
+        }
+        const auto next = registered_.lower_bound(begin);
+        if (next != registered_.end() && next->first < end) throw_shared_page(where);
+        const auto added = registered_.emplace_hint(next, begin, Pages{end, 1});
+        try {
+            register_pages(reinterpret_cast<void*>(begin), end - begin, where);
+        } catch (...) {
+            registered_.erase(added);
+            throw;
+        }
     }
 
     /// Blocks until the gate can be closed, because unregistering may wait for all devices with the
     /// driver's lock held. The pages' owner will free them, so this cannot be left for later.
-    void remove(void* data, std::size_t bytes) noexcept { remove(pages_of(data, bytes)); }
+    void remove(void* data, std::size_t bytes) noexcept {
+        while (!try_remove(data, bytes)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
 
 private:
     struct Pages {
@@ -46,12 +55,6 @@ private:
     struct Range {
         std::uintptr_t begin, end;
     };
-    /// Pages whose uses are removed again. Must be destroyed without the mutex.
-    struct Used {
-        RegisteredPages& owner;
-        Range pages;
-        ~Used() { owner.remove(pages); }
-    };
 
     static Range pages_of(void* data, std::size_t bytes) noexcept {
         static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -59,58 +62,40 @@ private:
         return {address & -page, (address + bytes + page - 1) & -page};
     }
 
-    /// Adds a use of the range that contains the page `at`, or registers the pages from there up to
-    /// the next range or `end`. Returns the end of the range. Call with the mutex held.
-    std::uintptr_t use_next(std::uintptr_t at, std::uintptr_t end, const SourceLocation& where) {
-        const auto next = registered_.upper_bound(at);
-        if (next != registered_.begin() && std::prev(next)->second.end > at) {
-            ++std::prev(next)->second.uses;
-            return std::prev(next)->second.end;
-        }
-        if (next != registered_.end()) end = std::min(end, next->first);
-        const auto added = registered_.emplace_hint(next, at, Pages{end, 1});
-        try {
-            register_pages(reinterpret_cast<void*>(at), end - at, where);
-        } catch (...) {
-            registered_.erase(added);
-            throw;
-        }
-        return end;
-    }
-
-    void remove(Range pages) noexcept {
-        while (!try_remove(pages)) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-    /// Removes a use of each range in `pages`. Returns false if it has to be called again, with the
-    /// rest in `pages`.
-    bool try_remove(Range& pages) noexcept {
+    bool try_remove(void* data, std::size_t bytes) noexcept {
         const std::lock_guard lock(mutex_);
-        while (pages.begin < pages.end) {
-            const auto range = std::prev(registered_.upper_bound(pages.begin));
-            const std::uintptr_t next = range->second.end;
-            if (range->second.uses > 1) {
-                --range->second.uses;
-            } else {
-                if (!unregister_pages(reinterpret_cast<void*>(range->first))) return false;
-                registered_.erase(range);
-            }
-            pages.begin = next;
+        const auto found = find(pages_of(data, bytes).begin);
+        if (found == registered_.end()) return true;
+        if (found->second.uses > 1) {
+            --found->second.uses;
+            return true;
         }
+        if (Gpu* const g = any_gpu(); g != nullptr) {
+            if (!await_gate.close()) return false;
+            {
+                RelaxedCapture relaxed;
+                const InContext in(*g);
+                note_failure(api.cudaHostUnregister(reinterpret_cast<void*>(found->first)),
+                             "cudaHostUnregister", g->index);
+            }
+            await_gate.open();
+        }
+        registered_.erase(found);
         return true;
     }
 
-    /// Returns false if the gate cannot be closed now.
-    static bool unregister_pages(void* begin) noexcept {
-        Gpu* const g = any_gpu();
-        if (g == nullptr) return true;
-        if (!await_gate.close()) return false;
-        {
-            RelaxedCapture relaxed;
-            const InContext in(*g);
-            note_failure(api.cudaHostUnregister(begin), "cudaHostUnregister", g->index);
-        }
-        await_gate.open();
-        return true;
+    /// Returns the registration that contains the page.
+    std::map<std::uintptr_t, Pages>::iterator find(std::uintptr_t page) noexcept {
+        const auto next = registered_.upper_bound(page);
+        if (next == registered_.begin()) return registered_.end();
+        const auto found = std::prev(next);
+        return page < found->second.end ? found : registered_.end();
+    }
+
+    [[noreturn]] static void throw_shared_page(const SourceLocation& where) {
+        usage_error({"register_host", where},
+                    "a part of the memory is in pages that are registered already, with other "
+                    "memory: register both as one range, or begin each at a page of its own");
     }
 
     static void register_pages(void* data, std::size_t bytes, const SourceLocation& where) {
