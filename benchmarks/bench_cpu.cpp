@@ -89,7 +89,8 @@ void graph_chains(bench::Report& report, Device device) {
                 {bench::tbb_graphs()}, {.calls = length, .pairs = 500, .seconds = 2.0});
 }
 
-/// One call is an operation, and the wait that orders the other stream after it.
+/// Measures operations that alternate between two streams. One call enqueues an operation, and
+/// makes the other stream wait for it.
 void in_turn(bench::Report& report, Device device) {
     const Stream a{device}, b{device};
     Counter counter;

@@ -41,9 +41,9 @@ inline double percentile(std::vector<double> values, double p) {
 }
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` runs before each
-/// batch, and `settle` after it. If `settle` waits for the device, a launch queue (about 1000
-/// entries on a GPU) is never full.
+/// One of the two ways to do the work that are compared. Only `run` is timed; it makes `calls`
+/// calls. `prepare` runs before each batch, and `settle` after it. If `settle` waits for the
+/// device, a launch queue (about 1000 entries on a GPU) is never full.
 struct Side {
     std::function<void(int calls)> run;
     std::function<void()> settle = {};

@@ -130,7 +130,7 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-/// Makes the device under test, and a new stream on it, current.
+/// Makes the device under test current, and a new stream of that device.
 struct Here {
     Stream stream{test_device()};
     ScopedStream in{stream};

@@ -30,9 +30,8 @@ struct Step {
 };
 
 /// The allocations in a training step of a network with 12 equal layers. Each layer keeps its
-/// activations for the backward pass, and needs temporary memory in both directions. These
-/// are the allocations that PyTorch makes for a transformer with 12 heads and batches of 8 x 512
-/// tokens of 768 floats.
+/// activations for the backward pass, and needs temporary memory in both directions. PyTorch makes
+/// these allocations for a transformer with 12 heads and batches of 8 x 512 tokens of 768 floats.
 inline std::vector<Step> training_step(std::size_t scale = 1) {
     const std::size_t tokens = 8 * 512 / scale, token = 768 * 4, scores = tokens * 512 * 12 * 4;
     const std::array<std::size_t, 6> kept{tokens * token, 3 * tokens * token, scores,

@@ -23,11 +23,11 @@ namespace heddle::timeline {
 enum class GpuTimes : std::uint8_t {
     automatic,  ///< at present `events`, which do not disturb other profilers
     events,     ///< a timing event after each operation; a launched graph is one bar
-    /// CUPTI, NVIDIA's library for profilers: starts and ends as the device measured them, also of
-    /// the nodes of launched graphs. A graph instantiated before the recording is instantiated
-    /// again. A batch's graph that was cached before is shown as one bar. Only one profiler at a
-    /// time can use CUPTI. If CUPTI is unavailable, heddle uses `events`, and the recording notes
-    /// why.
+    /// CUPTI, NVIDIA's library for profilers. The device measures all start and end times,
+    /// including those of the nodes of launched graphs. A graph instantiated before the recording
+    /// is instantiated again. A batch's graph that was cached before is shown as one bar. Only one
+    /// profiler at a time can use CUPTI. If CUPTI is unavailable, heddle uses `events`, and the
+    /// recording notes why.
     cupti,
 };
 

@@ -52,7 +52,7 @@ void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second,
 
 namespace detail {
 
-/// Loads 64 bytes as sixteen big-endian words. On a GPU, `data` must be aligned to 16 bytes.
+/// Loads 64 bytes as sixteen big-endian words. GPU code requires `data` to be aligned to 16 bytes.
 HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
 #ifdef __CUDA_ARCH__
     const uint4* quads = reinterpret_cast<const uint4*>(data);

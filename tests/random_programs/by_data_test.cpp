@@ -272,7 +272,7 @@ private:
         }
     }
 
-    /// Makes order_ wait for other users' work on the array. A stream that waits for order_
+    /// Makes `order_` wait for other users' work on the array. A stream that waits for `order_`
     /// afterwards is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});

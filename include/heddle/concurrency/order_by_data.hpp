@@ -118,8 +118,8 @@ public:
     ///
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
     ///
-    /// Arrays that the function makes need no declaration: later operations that use them are
-    /// ordered after its work on the passed stream. Its work on other streams is outside work.
+    /// Arrays that it makes need no declaration: later operations that use them are ordered after
+    /// its work on the passed stream. Work on other streams is not part of the operation.
     ///
     /// The function must not use the order_by_data itself (UsageError). Its exceptions propagate;
     /// work enqueued before that still counts.

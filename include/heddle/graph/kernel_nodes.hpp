@@ -92,8 +92,8 @@ template <class K, class S> class BasicKernelNode : public NodeOf<BasicKernelNod
 
 public:
     /// Refers to an existing node of a graph, so that it can be changed: `KernelNode<Scale, 1>
-    /// scale(graph.node("scale"))`. Throws UsageError unless the node launches this kernel with as
-    /// many indices.
+    /// scale(graph.node("scale"))`. Throws UsageError unless the node launches this kernel with a
+    /// shape of type S, that is, with the same number of indices.
     explicit BasicKernelNode(const GraphNode& node, Where where = {})
         requires(is_portable)
         : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},

@@ -53,7 +53,8 @@ int forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
 
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept {
     Entry& entry = entries[static_cast<std::size_t>(order)];
-    // A second lock would replace the first one, which then is held in children for ever.
+    // A second lock would replace the first one, which would then remain locked in children for
+    // ever.
     if (entry.set.load(std::memory_order_acquire) && entry.lock.object != lock.object)
         std::terminate();
     entry.lock = lock;

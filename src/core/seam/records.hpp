@@ -117,8 +117,8 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 }
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options. After its Event and all EventOwners (graphs, recordings) are destroyed, it is reused or
-/// deleted. Until then, its address identifies the event for them. (docs/adr/0020)
+/// options, or deleted, after its Event and all EventOwners (graphs, recordings) are destroyed.
+/// While one of these exists, the address identifies the event. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);

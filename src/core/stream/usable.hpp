@@ -31,8 +31,8 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
 
 /// For synchronize(): blocks until the work enqueued so far has completed, without checking
-/// whether it failed. Returns the count of submissions that it covers. Throws UsageError where the
-/// host cannot wait.
+/// whether that work failed. Returns the number of submissions that have completed. Throws
+/// UsageError where the host cannot wait.
 std::uint64_t block_until_idle(StreamRecord& stream, const SourceLocation& where);
 
 }  // namespace heddle::detail

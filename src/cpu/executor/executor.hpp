@@ -11,7 +11,8 @@
 namespace heddle::detail::cpu {
 
 /// The number of priorities of CPU streams, as on a recent GPU: 0 (least urgent) to -5 (most
-/// urgent). The executor counts them as levels: level 0 is priority -5, level 5 is priority 0.
+/// urgent). The executor's levels count in the opposite direction: level 0 is the most urgent
+/// (priority -5), and level 5 the least urgent (priority 0).
 inline constexpr int levels = 6;
 
 /// An item that a worker can run. Its owner keeps it; the executor's lists only link it.

@@ -85,9 +85,10 @@ inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::excep
     fiber->complete(type, self, std::move(failure));
 }
 
-/// Moves a closure to a separate block, and releases the block to ThreadSanitizer. Queues reuse
-/// their memory under heddle's locks, and ThreadSanitizer does not count these as order between
-/// streams. Ends the program if out of memory, as ThreadSanitizer does.
+/// Moves a closure to a separate block, and releases the block to ThreadSanitizer. The closure
+/// cannot stay in its queue's memory: queues reuse their memory under heddle's locks, which
+/// ThreadSanitizer does not treat as order between streams. Ends the program if out of memory, as
+/// ThreadSanitizer does.
 void* box(const OpType& type, void* self) noexcept;
 
 /// acquire_for_frees() orders all later free_block() calls after the work released at `address`,

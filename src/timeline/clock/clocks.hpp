@@ -74,8 +74,8 @@ private:
         std::vector<ClockBound> bounds{};
         ClockHull lower{}, upper{};
         ClockLines lines{0};
-        /// The allowed values at the two ends. An end is where the adjacent second begins, or
-        /// otherwise the outermost bound.
+        /// The allowed values at the two ends. Each end is at the border with the adjacent second
+        /// or, if there is none, at the outermost bound.
         ClockKnot first{}, last{};
         double doubt = 0;  ///< if many bounds were left out: their largest distance from the map
     };
