@@ -10,12 +10,12 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
-#include "core/concurrency/returned_streams.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/freed_memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/returned_streams.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle::detail {

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "core/base/errors.hpp"
-#include "core/concurrency/returned_streams.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/returned_streams.hpp"
 #include "core/stream/usable.hpp"
 #include <heddle/stream/scope.hpp>
 

@@ -12,8 +12,10 @@
 #include "core/base/fork.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/report.hpp"
+#include "core/memory/end_streams.hpp"
 #include "core/memory/users.hpp"
 #include "core/seam/backend.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -73,11 +75,12 @@ public:
     void call(MemoryEnding& one, std::span<const StreamUse> users) {
         if (is_over()) return;
         if (one.end->order == MemoryEnd::Order::host) return run(one, nullptr);
-        const Stream stream(one.device);
-        put_behind(record_of(stream), users);
-        const StreamRef after = stream;
+        const EndStream stream(streams_, one.device);
+        put_behind(stream.record(), users);
+        const StreamRef after = Access::stream(stream.record());
         run(one, &after);
     }
+    void trim(Device device) noexcept { streams_.trim(device); }
 
     /// Takes the ending from the list. Its end will never be called.
     void forget(MemoryEnding& one) noexcept {
@@ -185,6 +188,7 @@ private:
     MemoryEnding* ready_ = nullptr;
     MemoryEnding* last_ready_ = nullptr;
     std::vector<Wanted> wanted_;
+    EndStreams streams_;
     bool is_over_ = false;
     std::thread thread_;
 };
@@ -198,6 +202,10 @@ Ends* ends_or_null() noexcept {
     Ends* const seen = current.load(std::memory_order_acquire);
     return seen != nullptr && seen->forks_before == forks() ? seen : nullptr;
 }
+
+const TrimStep end_streams{[](Device device) noexcept {
+    if (Ends* const one = ends_or_null()) one->trim(device);
+}};
 
 void stop_ends() noexcept {
     if (Ends* const one = ends_or_null()) one->stop();

@@ -1,6 +1,6 @@
 // Streams returned to a pool or a fork_join: which of them is reused, and how many are kept.
-#include "core/concurrency/returned_streams.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/returned_streams.hpp"
 
 #include <set>
 #include <vector>

@@ -1,0 +1,56 @@
+#include "core/memory/end_streams.hpp"
+
+#include "core/stream/usable.hpp"
+
+namespace heddle::detail {
+
+namespace {
+constexpr std::size_t most_idle = 16;
+
+bool is_free(StreamRecord& stream) noexcept {
+    try {
+        return !stream.has(stream_flag::slow_order) && is_idle(stream, {});
+    } catch (...) {
+        return false;  // the device is lost
+    }
+}
+}  // namespace
+
+// The mutex is not held while a stream is queried: that may free memory, which takes a stream.
+StreamRecord& EndStreams::take(Device device) {
+    {
+        const std::lock_guard lock(mutex_);
+        idle_[{device.kind(), device.index()}].reserve(most_idle);
+    }
+    if (StreamRecord* const oldest = remove_oldest(device)) {
+        oldest->note_back();
+        if (is_free(*oldest)) return *oldest;
+        give(*oldest);
+    }
+    StreamRecord& made = open_stream(device, 0, "memory end", {}, Naming::with_id);
+    made.set(stream_flag::internal);
+    return made;
+}
+
+void EndStreams::give(StreamRecord& stream) noexcept {
+    if (!stream.has(stream_flag::slow_order)) {
+        const std::lock_guard lock(mutex_);
+        const auto found = idle_.find({stream.device.kind(), stream.device.index()});
+        if (found != idle_.end() && found->second.size() < most_idle)
+            return found->second.give({.stream = &stream});
+    }
+    close_stream(stream);
+}
+
+void EndStreams::trim(Device device) noexcept {
+    while (StreamRecord* const one = remove_oldest(device)) close_stream(*one);
+}
+
+StreamRecord* EndStreams::remove_oldest(Device device) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = idle_.find({device.kind(), device.index()});
+    if (found == idle_.end() || found->second.size() == 0) return nullptr;
+    return &found->second.remove(0);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,49 @@
+// Streams for the ends of adopted memory that run in stream order.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/stream/returned_streams.hpp"
+
+namespace heddle::detail {
+
+/// Internal streams that ends take and return. A typical end costs less than making and closing a
+/// stream of a GPU. Thread-safe.
+class EndStreams {
+public:
+    /// Returns a stream without pending work: one of an earlier end, or a new one. Throws if no
+    /// stream can be made.
+    StreamRecord& take(Device device);
+    /// Keeps the stream for a later end, or closes it: if there are enough, or if it has failed, is
+    /// captured, or its native handle is known outside heddle.
+    void give(StreamRecord& stream) noexcept;
+    /// Closes the kept streams of the device.
+    void trim(Device device) noexcept;
+
+private:
+    using Key = std::pair<DeviceKind, int>;
+    /// Removes and returns the stream that was returned first, or null.
+    StreamRecord* remove_oldest(Device device) noexcept;
+
+    std::mutex mutex_;
+    std::map<Key, ReturnedStreams> idle_;
+};
+
+/// A stream of `streams` that is returned at the end of its scope.
+class EndStream {
+public:
+    EndStream(EndStreams& streams, Device device)
+        : streams_(streams), stream_(streams.take(device)) {}
+    ~EndStream() { streams_.give(stream_); }
+    EndStream(const EndStream&) = delete;
+    EndStream& operator=(const EndStream&) = delete;
+    StreamRecord& record() const noexcept { return stream_; }
+
+private:
+    EndStreams& streams_;
+    StreamRecord& stream_;
+};
+
+}  // namespace heddle::detail
