@@ -1,5 +1,10 @@
 #include "core/memory/end_streams.hpp"
 
+#include <algorithm>
+#include <memory>
+
+#include "core/memory/gathering.hpp"
+#include "core/seam/backend.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle::detail {
@@ -51,6 +56,23 @@ StreamRecord* EndStreams::remove_oldest(Device device) noexcept {
     const auto found = idle_.find({device.kind(), device.index()});
     if (found == idle_.end() || found->second.size() == 0) return nullptr;
     return &found->second.remove(0);
+}
+
+void EndStream::put_behind(std::span<const StreamUse> users) const {
+    if (users.empty()) return;
+    const bool natively = std::ranges::all_of(users, [&](const StreamUse& use) {
+        return stream_.device.is_cuda() && use.stream->device.is_cuda() &&
+               !use.stream->has(stream_flag::capturing);
+    });
+    if (natively) try {
+            for (const StreamUse& use : users) stream_.backend->wait_use(stream_, use, {});
+            return;
+        } catch (const UsageError&) {
+            // A user is captured natively. That work does not run, so it is left out below.
+        }
+    auto gathering = std::make_unique<Gathering>(users);
+    stream_.backend->await(stream_, gathering->all, {});
+    Gathering::begin_alone(std::move(gathering));
 }
 
 }  // namespace heddle::detail

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "core/stream/returned_streams.hpp"
@@ -40,6 +41,9 @@ public:
     EndStream(const EndStream&) = delete;
     EndStream& operator=(const EndStream&) = delete;
     StreamRecord& record() const noexcept { return stream_; }
+    /// Orders later work of the stream after the users' work. Their failures do not reach it:
+    /// memory is freed after failed work, too.
+    void put_behind(std::span<const StreamUse> users) const;
 
 private:
     EndStreams& streams_;

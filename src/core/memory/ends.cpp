@@ -23,25 +23,6 @@ namespace heddle::detail {
 
 namespace {
 
-/// Puts work of `stream` from now on after the users' work. Their failures do not reach it: memory
-/// is freed after failed work, too.
-void put_behind(StreamRecord& stream, std::span<const StreamUse> users) {
-    if (users.empty()) return;
-    const bool natively = std::ranges::all_of(users, [&](const StreamUse& use) {
-        return stream.device.is_cuda() && use.stream->device.is_cuda() &&
-               !use.stream->has(stream_flag::capturing);
-    });
-    if (natively) try {
-            for (const StreamUse& use : users) stream.backend->wait_use(stream, use, {});
-            return;
-        } catch (const UsageError&) {
-            // A user is captured natively. That work does not run, so it is left out below.
-        }
-    auto gathering = std::make_unique<Gathering>(users);
-    stream.backend->await(stream, gathering->all, {});
-    Gathering::begin_alone(std::move(gathering));
-}
-
 /// The thread that calls ends, and the endings that were released and have not been called yet.
 /// Never destroyed. The child of a fork makes its own.
 class Ends {
@@ -76,7 +57,7 @@ public:
         if (is_over()) return;
         if (one.end->order == MemoryEnd::Order::host) return run(one, nullptr);
         const EndStream stream(streams_, one.device);
-        put_behind(stream.record(), users);
+        stream.put_behind(users);
         const StreamRef after = Access::stream(stream.record());
         run(one, &after);
     }
