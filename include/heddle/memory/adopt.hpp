@@ -87,7 +87,7 @@ Block& adopt_host(MemoryKind kind, const ForeignMemory& memory, std::unique_ptr<
 /// The parameters of `end` say when it is called. `end(T*)` is called on a thread of heddle, when
 /// all work on the memory has completed, failed or been dropped. If no stream ever used the memory,
 /// the thread that destroys the array calls it. `end(T*, StreamRef)` is called when the array is
-/// destroyed, with a new stream of `device` (cpu:0 for host memory) that is ordered after all work
+/// destroyed, with a stream of `device` (cpu:0 for host memory) that is ordered after all work
 /// on the memory, even if that failed. Work that it enqueues there frees the memory in stream
 /// order. In host functions, and while a user is being captured, a thread of heddle calls it soon
 /// after.
