@@ -1,0 +1,179 @@
+// heddle with numpy, PyTorch, CuPy, JAX and others: tensors of DLPack, without copies and without
+// its headers. This header names the two structs and includes nothing of DLPack or Python.
+//
+//     DlpackPtr tensor = to_dlpack(x, {rows, columns});   // x: an Array<float>
+//     pass_on(tensor.release());                          // whoever takes it calls its deleter
+//     Array<float> y = from_dlpack<float>(stream, other); // calls other's deleter after its use
+//
+// Both versions of the struct are supported: DLManagedTensorVersioned (DLPack 1), and
+// DLManagedTensor, whose Python capsules are named "dltensor". docs/guide/26 shows both in Python.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <heddle/memory/array.hpp>
+
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+// CUDA's types of elements, which its headers define.
+struct __half;         // NOLINT(bugprone-reserved-identifier)
+struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
+struct float4;
+
+namespace heddle {
+
+/// The type of a tensor's elements, as DLPack has it: a DLDataType.
+struct DlpackElement {
+    std::uint8_t code = 0;  ///< kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLComplex 5, ...
+    std::uint8_t bits = 0;  ///< of one lane
+    std::uint16_t lanes = 1;
+    bool operator==(const DlpackElement&) const = default;
+};
+
+/// Says which element of DLPack a T is, by its member `value`. Defined for bool, numbers of 8 to 64
+/// bits, std::byte, std::complex, __half, __nv_bfloat16 and float4. Specialise it for others:
+///
+///     template <> struct heddle::DlpackType<MyHalf> {
+///         static constexpr DlpackElement value{.code = 2, .bits = 16};
+///     };
+template <class T> struct DlpackType;
+template <std::integral T> struct DlpackType<T> {
+    static constexpr DlpackElement value{std::is_signed_v<T> ? std::uint8_t{0} : std::uint8_t{1},
+                                         sizeof(T) * 8};
+};
+template <std::floating_point T>
+    requires(sizeof(T) <= 8)
+struct DlpackType<T> {
+    static constexpr DlpackElement value{2, sizeof(T) * 8};
+};
+template <> struct DlpackType<bool> {
+    static constexpr DlpackElement value{6, 8};
+};
+template <> struct DlpackType<std::byte> {
+    static constexpr DlpackElement value{1, 8};
+};
+template <class T> struct DlpackType<std::complex<T>> {
+    static constexpr DlpackElement value{5, sizeof(T) * 16};
+};
+template <> struct DlpackType<__half> {
+    static constexpr DlpackElement value{2, 16};
+};
+template <> struct DlpackType<__nv_bfloat16> {
+    static constexpr DlpackElement value{4, 16};
+};
+template <> struct DlpackType<float4> {
+    static constexpr DlpackElement value{2, 32, 4};
+};
+
+/// The sizes of a tensor's dimensions, the slowest first. Empty: one dimension of all elements.
+class DlpackShape {
+public:
+    DlpackShape() = default;
+    template <std::integral... N>
+        requires(sizeof...(N) > 0)
+    DlpackShape(N... sizes) : sizes_{static_cast<std::int64_t>(sizes)...} {}
+    explicit DlpackShape(std::span<const std::int64_t> sizes)
+        : sizes_(sizes.begin(), sizes.end()) {}
+    /// Returns the sizes.
+    std::span<const std::int64_t> sizes() const noexcept { return sizes_; }
+
+private:
+    std::vector<std::int64_t> sizes_;
+};
+
+namespace detail {
+template <class M>
+concept DlpackTensor =
+    std::same_as<M, DLManagedTensor> || std::same_as<M, DLManagedTensorVersioned>;
+
+void end_tensor(DLManagedTensor* tensor) noexcept;
+void end_tensor(DLManagedTensorVersioned* tensor) noexcept;
+
+/// What to_dlpack() exports.
+struct DlpackMemory {
+    const void* data;
+    std::size_t size, element_bytes;
+    Block* owner;
+    DlpackElement element;
+    bool only_reads;
+};
+template <class T> DlpackMemory dlpack_memory(const View<T>& v) noexcept {
+    return {v.data(),
+            v.size(),
+            sizeof(T),
+            Access::block(v),
+            DlpackType<std::remove_const_t<T>>::value,
+            std::is_const_v<T>};
+}
+template <class T> DlpackMemory dlpack_memory(const Array<T>& x) noexcept {
+    return dlpack_memory(x.view());
+}
+template <class T> DlpackMemory dlpack_memory(Array<T>& x) noexcept {
+    return dlpack_memory(x.view());
+}
+template <class T> DlpackMemory dlpack_memory(Array<T>&& x) noexcept {
+    return dlpack_memory(x.view());
+}
+
+/// Implements to_dlpack(). `consumer` is null for one without a stream.
+template <DlpackTensor M>
+M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const DlpackShape& shape,
+                 const SourceLocation& where);
+extern template DLManagedTensor* export_tensor(const StreamRef*, const DlpackMemory&,
+                                               const DlpackShape&, const SourceLocation&);
+extern template DLManagedTensorVersioned* export_tensor(const StreamRef*, const DlpackMemory&,
+                                                        const DlpackShape&, const SourceLocation&);
+}  // namespace detail
+
+/// Calls a tensor's deleter.
+struct DlpackDeleter {
+    template <detail::DlpackTensor M> void operator()(M* tensor) const noexcept {
+        detail::end_tensor(tensor);
+    }
+};
+/// Owns a tensor. release() passes it on: to a PyCapsule, or to a C function that takes it.
+using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
+
+/// Returns a tensor of the memory of `x`, an array or a view of one, without a copy. The tensor
+/// has a share of the memory: `x` may be destroyed first. Its deleter may be called by any thread;
+/// it does not block. Without a shape it has one dimension.
+///
+/// Without a consumer, blocks until all work on the memory that was enqueued so far is done, for
+/// consumers without a stream, such as numpy. With one, orders that stream after the work, and
+/// counts it as a user: memory whose tensor ends while the consumer's work is pending is freed
+/// after that work. For the consumer's stream in Python, see dlpack_stream(). Work on `x` that
+/// heddle is given later is ordered by nobody else.
+///
+/// The tensor of a const array, or of a View<const T>, is marked as read-only.
+/// to_dlpack<DLManagedTensor>(x) makes the older struct, which cannot say so: x must not be const.
+///
+/// Memory of CPU devices and pageable arrays is kDLCPU 0, pinned memory kDLCUDAHost. A tensor
+/// without elements has a null address, and any stream may use it.
+///
+/// Throws UsageError if the sizes of the shape are not those of `x`, for a view of memory that is
+/// not an array's, and for memory of a capture; without a consumer also in host functions, and the
+/// failure of work on the memory. Thread-safe.
+template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView X>
+[[nodiscard]] std::unique_ptr<M, DlpackDeleter> to_dlpack(X&& x, const DlpackShape& shape = {},
+                                                          Where where = {}) {
+    const detail::DlpackMemory memory = detail::dlpack_memory(std::forward<X>(x));
+    return std::unique_ptr<M, DlpackDeleter>(
+        detail::export_tensor<M>(nullptr, memory, shape, where));
+}
+template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView X>
+[[nodiscard]] std::unique_ptr<M, DlpackDeleter> to_dlpack(StreamRef consumer, X&& x,
+                                                          const DlpackShape& shape = {},
+                                                          Where where = {}) {
+    const detail::DlpackMemory memory = detail::dlpack_memory(std::forward<X>(x));
+    return std::unique_ptr<M, DlpackDeleter>(
+        detail::export_tensor<M>(&consumer, memory, shape, where));
+}
+
+}  // namespace heddle
