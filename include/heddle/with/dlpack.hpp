@@ -176,4 +176,97 @@ template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView
         detail::export_tensor<M>(&consumer, memory, shape, where));
 }
 
+namespace detail {
+/// What from_dlpack() and rows_from_dlpack() want, and how errors name them.
+struct DlpackRequest {
+    const char* call;
+    std::size_t element_bytes, alignment;
+    DlpackElement element;
+    bool only_reads, as_rows;
+};
+template <class T> DlpackRequest dlpack_request(const char* call, bool as_rows) noexcept {
+    using Element = std::remove_const_t<T>;
+    return {call,
+            sizeof(T),
+            alignof(T),
+            DlpackType<Element>::value,
+            std::is_const_v<T>,
+            as_rows};
+}
+/// A tensor's memory. The caller is an owner of the block.
+struct DlpackImport {
+    Block* block;
+    void* data;
+    std::size_t rows, columns, pitch;  ///< elements; one row if contiguous elements are wanted
+};
+template <DlpackTensor M>
+DlpackImport import_tensor(StreamRef stream, M* tensor, const DlpackRequest& request,
+                           const SourceLocation& where);
+extern template DlpackImport import_tensor(StreamRef, DLManagedTensor*, const DlpackRequest&,
+                                           const SourceLocation&);
+extern template DlpackImport import_tensor(StreamRef, DLManagedTensorVersioned*,
+                                           const DlpackRequest&, const SourceLocation&);
+}  // namespace detail
+
+/// Returns the memory of another library's contiguous tensor as an array, without a copy. Takes the
+/// tensor, also if it throws: its deleter is called once, by a thread of heddle when all work on
+/// the memory has completed, or at once if it throws or there are no elements.
+///
+/// `stream` counts as a user of the memory, and waits for nothing: the tensor's producer has
+/// ordered it, if in Python it was the stream of __dlpack__(stream=...); else call
+/// stream.wait_stream() for the producer's stream. Other streams need a wait for `stream`. The
+/// producer must order its later work after heddle's.
+///
+/// The elements must be of T's DlpackType, contiguous and aligned. Memory of the CPU is the CPU
+/// device's of `stream`, and pageable if `stream` is a GPU's; kDLCUDAHost is pinned memory. A
+/// tensor of memory that an array has already, of to_dlpack() for example, gets a share of it.
+///
+/// Throws UsageError for other elements or strides; read-only tensors (take them with
+/// rows_from_dlpack<const T>()); versions of DLPack other than 0 and 1; managed memory and other
+/// devices; a part of an array's memory. Throws NoDevice for a GPU that heddle does not have.
+/// Thread-safe.
+template <detail::ArrayElement T, detail::DlpackTensor M>
+[[nodiscard]] Array<T> from_dlpack(StreamRef stream, M* tensor, Where where = {}) {
+    const detail::DlpackImport got = detail::import_tensor(
+        stream, tensor, detail::dlpack_request<T>("from_dlpack", false), where);
+    return detail::Access::array<T>(*got.block, got.columns);
+}
+
+/// The memory of another library's tensor, as rows that may be apart. T is const for a read-only
+/// tensor. Move-only; made by rows_from_dlpack().
+template <class T> class DlpackRows {
+public:
+    /// Returns the rows. Of a tensor with more than two dimensions, a row is the last one.
+    View2D<T> view() const noexcept HEDDLE_LIFETIMEBOUND { return rows_; }
+
+private:
+    friend detail::Access;
+    explicit DlpackRows(const detail::DlpackImport& got, Where where)
+        : memory_(detail::Access::array<std::byte>(*got.block, got.block->bytes)),
+          rows_(detail::Access::view(static_cast<T*>(got.data),
+                                     got.rows == 0 ? 0 : (got.rows - 1) * got.pitch + got.columns,
+                                     got.block),
+                got.rows, got.columns, got.pitch, where) {}
+
+    Array<std::byte> memory_;
+    View2D<T> rows_;
+};
+
+/// Returns the memory of another library's tensor as rows, as from_dlpack() does. Only the elements
+/// of a row must be contiguous; the rows of all dimensions but the last must be equally far apart.
+/// The memory may be a part of an array's. With a const T, the tensor may be read-only.
+template <class T, detail::DlpackTensor M>
+[[nodiscard]] DlpackRows<T> rows_from_dlpack(StreamRef stream, M* tensor, Where where = {}) {
+    return detail::Access::make<DlpackRows<T>>(
+        detail::import_tensor(stream, tensor, detail::dlpack_request<T>("rows_from_dlpack", true),
+                              where),
+        where);
+}
+
+/// Returns the stream that Python's __dlpack__(stream=...) names by an integer, for to_dlpack():
+/// 1 is the legacy default stream (as None is), 2 the per-thread one, other numbers a
+/// cudaStream_t, which is wrapped. -1 says that the consumer needs no order: returns a new stream.
+/// Throws UsageError for 0, and for a CPU device if the number is not -1 (of None).
+[[nodiscard]] Stream dlpack_stream(Device device, std::intptr_t stream, Where where = {});
+
 }  // namespace heddle

@@ -21,6 +21,7 @@ enum class ForkOrder {
     shared_events,
     events,
     block_index,
+    foreign_owners,
     blocks,
     block_slabs,
     block_users,

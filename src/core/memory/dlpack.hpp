@@ -51,4 +51,7 @@ inline Versioned& managed(DLManagedTensorVersioned& tensor) noexcept {
     return reinterpret_cast<Versioned&>(tensor);
 }
 
+/// Wraps a cudaStream_t of the GPU. Defined by the CUDA backend, or by its stand-in (src/no_cuda).
+Stream wrap_number(Device device, std::intptr_t stream, Where where);
+
 }  // namespace heddle::detail::dlpack

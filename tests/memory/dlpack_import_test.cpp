@@ -1,0 +1,419 @@
+// from_dlpack() and rows_from_dlpack(): memory of other libraries' tensors.
+#include "core/memory/foreign_owners.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+#include "with/dlpack/structs.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <atomic>
+#include <thread>
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr std::size_t n = 12;
+
+/// Memory of the device under test, and tensors of it as another library would make them. Valid
+/// until its destructor, which waits until all deleters have been called.
+class Foreign {
+public:
+    ~Foreign() { detail::finish_ends("test", Where()); }
+
+    /// Memory that heddle knows nothing of on a CPU, and pinned memory beside a GPU.
+    int* data() { return plain.data() + offset; }
+    DLManagedTensorVersioned* tensor() {
+        return new DLManagedTensorVersioned{1, 0, this, &end<DLManagedTensorVersioned>, flags,
+                                            content()};
+    }
+    DLManagedTensor* unversioned() {
+        return new DLManagedTensor{content(), this, &end<DLManagedTensor>};
+    }
+    int ended() const { return ended_; }
+    std::thread::id ended_by() const { return by_; }
+
+    std::vector<int> plain = std::vector<int>(100, 1);
+    std::size_t offset = 0;
+    std::vector<std::int64_t> shape{3, 4}, strides{4, 1};
+    std::int32_t device_type = 1, device_id = 0;
+    std::uint8_t code = 0, bits = 32;
+    std::uint16_t lanes = 1;
+    std::uint64_t flags = 0, byte_offset = 0;
+    std::function<void()> at_end = [] {};
+
+private:
+    DLTensor content() {
+        return {data(),
+                device_type,
+                device_id,
+                static_cast<std::int32_t>(shape.size()),
+                code,
+                bits,
+                lanes,
+                shape.data(),
+                strides.empty() ? nullptr : strides.data(),
+                byte_offset};
+    }
+    template <class M> static void end(M* tensor) {
+        Foreign& self = *static_cast<Foreign*>(tensor->context);
+        delete tensor;
+        self.by_ = std::this_thread::get_id();
+        self.at_end();
+        ++self.ended_;
+    }
+
+    std::atomic<int> ended_{0};
+    std::atomic<std::thread::id> by_{};
+};
+
+void finish() { detail::finish_ends("test", Where()); }
+
+/// Imports the tensor, expects an error that contains `text`, and that the deleter has been called.
+bool is_refused(Foreign& foreign, const std::string& text) {
+    const Stream s(cpu_device());
+    const int before = foreign.ended();
+    const auto error = error_of([&] { (void)from_dlpack<int>(s, foreign.tensor()); });
+    if (!mentions(error, text)) UNSCOPED_INFO((error ? error->what() : "no error"));
+    return mentions(error, text) && error->code() == ErrorCode::usage &&
+           foreign.ended() == before + 1;
+}
+
+}  // namespace
+
+TEST_CASE("an array of a tensor is the tensor's memory") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    {
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        CHECK((x.size() == n && x.data() == foreign.data()));
+        CHECK((x.device() == s.device() && x.kind() == MemoryKind::device));
+        launch(s, Add{}, dim(n), x, 4);
+        CHECK(to_host(s, x) == Ints(n, 5));
+        CHECK(foreign.ended() == 0);
+    }
+    finish();
+    CHECK(foreign.ended() == 1);
+    CHECK((foreign.plain[n - 1] == 5 && foreign.plain[n] == 1));
+}
+
+TEST_CASE("an unversioned tensor is taken the same way") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    CHECK(to_host(s, from_dlpack<int>(s, foreign.unversioned())) == Ints(n, 1));
+    finish();
+    CHECK(foreign.ended() == 1);
+}
+
+TEST_CASE("a deleter is called once the work on its memory is done, by another thread") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    const Drained drained;
+    Gate gate;
+    gate.hold(s);
+    {
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        launch(s, Set{}, dim(n), x, 7);
+    }
+    CHECK(foreign.ended() == 0);
+    gate.open();
+    finish();
+    CHECK(foreign.ended() == 1);
+    CHECK(foreign.plain[n - 1] == 7);
+    CHECK(foreign.ended_by() != std::this_thread::get_id());
+}
+
+TEST_CASE("the importing stream counts as a user from the beginning") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    const Drained drained;
+    Gate gate;
+    gate.hold(s);
+    from_dlpack<int>(s, foreign.tensor()).reset();
+    CHECK(foreign.ended() == 0);  // the producer's work may be pending on this stream
+    gate.open();
+    finish();
+    CHECK(foreign.ended() == 1);
+}
+
+TEST_CASE("a tensor begins at its byte_offset, and null strides mean contiguous elements") {
+    Foreign foreign;
+    foreign.byte_offset = 8;
+    foreign.strides.clear();
+    const Stream s(cpu_device());
+    Array<int> x = from_dlpack<int>(s, foreign.tensor());
+    CHECK(x.data() == foreign.data() + 2);
+    CHECK(x.size() == n);
+}
+
+TEST_CASE("strides of dimensions of one element mean nothing") {
+    Foreign foreign;
+    foreign.shape = {1, 3, 1, 4};
+    foreign.strides = {-7, 4, 99, 1};
+    const Stream s(cpu_device());
+    CHECK(from_dlpack<int>(s, foreign.tensor()).size() == n);
+    foreign.shape = {};
+    CHECK(from_dlpack<int>(s, foreign.tensor()).size() == 1);
+    CHECK(rows_from_dlpack<int>(s, foreign.tensor()).view().rows() == 1);
+}
+
+TEST_CASE("a tensor without elements is an array without elements") {
+    Foreign foreign;
+    foreign.shape = {5, 0, 3};
+    foreign.strides = {1, 2, 3};
+    foreign.plain.clear();  // no address either
+    const Stream s(cpu_device());
+    Array<int> x = from_dlpack<int>(s, foreign.tensor());
+    CHECK(foreign.ended() == 1);
+    CHECK((x.empty() && x.device() == s.device()));
+    launch(s, Set{}, dim(0), x, 1);  // holds memory of no elements, unlike an array moved from
+    CHECK(rows_from_dlpack<int>(s, foreign.tensor()).view().rows() == 0);
+}
+
+TEST_CASE("tensors that are no arrays are refused with a text, and their deleter called") {
+    Foreign foreign;
+    SECTION("not contiguous") {
+        foreign.strides = {10, 1};
+        CHECK(is_refused(foreign, "is not contiguous"));
+    }
+    SECTION("transposed") {
+        foreign.strides = {1, 3};
+        CHECK(is_refused(foreign, "is not contiguous"));
+    }
+    SECTION("backwards") {
+        foreign.strides = {-4, 1};
+        CHECK(is_refused(foreign, "is not contiguous"));
+    }
+    SECTION("read-only") {
+        foreign.flags = 1;
+        CHECK(is_refused(foreign, "read-only"));
+    }
+    SECTION("another type") {
+        foreign.code = 2;
+        CHECK(is_refused(foreign, "code 2 with 32 bits"));
+    }
+    SECTION("another size") {
+        foreign.bits = 64;
+        CHECK(is_refused(foreign, "64 bits"));
+    }
+    SECTION("lanes") {
+        foreign.lanes = 4;
+        CHECK(is_refused(foreign, "4 lanes"));
+    }
+    SECTION("managed memory") {
+        foreign.device_type = 13;
+        CHECK(is_refused(foreign, "managed memory"));
+    }
+    SECTION("another kind of device") {
+        foreign.device_type = 10;
+        CHECK(is_refused(foreign, "kind 10"));
+    }
+    SECTION("a negative size") {
+        foreign.shape = {-3, -4};
+        CHECK(is_refused(foreign, "a dimension of -3 elements"));
+    }
+    SECTION("too many elements") {
+        foreign.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
+        foreign.strides.clear();
+        CHECK(is_refused(foreign, "more elements than can be addressed"));
+    }
+    SECTION("not aligned") {
+        foreign.byte_offset = 2;
+        CHECK(is_refused(foreign, "not a multiple of 4"));
+    }
+}
+
+TEST_CASE("of an unknown version only the deleter is called") {
+    Foreign foreign;
+    auto* const tensor = foreign.tensor();
+    tensor->major = 2;
+    tensor->flags = ~std::uint64_t{0};
+    tensor->tensor = {};
+    const Stream s(cpu_device());
+    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "DLPack 2.0"));
+    CHECK(foreign.ended() == 1);
+    CHECK(mentions(error_of([&] {
+              (void)from_dlpack<int>(s, static_cast<DLManagedTensor*>(nullptr));
+          }),
+                   "the tensor is null"));
+}
+
+TEST_CASE("a tensor with elements has an address") {
+    Foreign foreign;
+    auto* const tensor = foreign.tensor();
+    tensor->tensor.data = nullptr;
+    const Stream s(cpu_device());
+    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "no address"));
+    CHECK(foreign.ended() == 1);
+}
+
+TEST_CASE("a stream that does not exist takes no tensor") {
+    Foreign foreign;
+    CHECK(error_of([&] { (void)from_dlpack<int>(StreamRef(), foreign.tensor()); }));
+    CHECK(foreign.ended() == 1);
+}
+
+TEST_CASE("rows of a tensor may be apart") {
+    Foreign foreign;
+    foreign.strides = {10, 1};
+    const Stream s(cpu_device());
+    {
+        const DlpackRows<int> x = rows_from_dlpack<int>(s, foreign.tensor());
+        CHECK((x.view().rows() == 3 && x.view().columns() == 4 && x.view().pitch() == 10));
+        fill(s, x.view(), 5);
+        s.synchronize();
+    }
+    CHECK((foreign.plain[3] == 5 && foreign.plain[4] == 1 && foreign.plain[23] == 5));
+    finish();
+    CHECK(foreign.ended() == 1);
+    foreign.shape = {2, 3, 4};
+    foreign.strides = {30, 10, 1};
+    CHECK(rows_from_dlpack<int>(s, foreign.tensor()).view().rows() == 6);
+    foreign.strides = {31, 10, 1};
+    CHECK(mentions(error_of([&] { (void)rows_from_dlpack<int>(s, foreign.tensor()); }),
+                   "equally far apart"));
+    foreign.strides = {30, 10, 2};
+    CHECK(error_of([&] { (void)rows_from_dlpack<int>(s, foreign.tensor()); }));
+}
+
+TEST_CASE("a read-only tensor is rows of const elements") {
+    Foreign foreign;
+    foreign.flags = 1;
+    const Stream s(cpu_device());
+    const DlpackRows<const int> x = rows_from_dlpack<const int>(s, foreign.tensor());
+    Array<int> y(s, 4);
+    copy(s, y, x.view().row(2));
+    CHECK(to_host(s, y) == Ints(4, 1));
+}
+
+TEST_CASE("a tensor of an array comes back as a share of the array") {
+    const Stream s(cpu_device());
+    Array<int> x = full<int>(s, n, 3);
+    Array<int> back = from_dlpack<int>(s, to_dlpack(x).release());
+    CHECK(back.data() == x.data());
+    const View<int> there = x;
+    x.reset();
+    fill(s, there, 4);
+    CHECK(to_host(s, back) == Ints(n, 4));
+    const DlpackRows<int> part = rows_from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release());
+    CHECK(part.view().data() == back.data() + 2);
+    CHECK(mentions(error_of([&] {
+              (void)from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release());
+          }),
+                   "a part of the memory of another array"));
+    back.reset();
+    CHECK_FALSE(error_of([&] { fill(s, there, 5); }));  // the rows have a share
+}
+
+TEST_CASE("one tensor twice is one memory with two owners") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    Array<int> x = from_dlpack<int>(s, foreign.tensor());
+    Array<int> y = from_dlpack<int>(s, foreign.tensor());
+    CHECK(foreign.ended() == 1);  // the second: its memory is kept by the first
+    x.reset();
+    finish();
+    CHECK(foreign.ended() == 1);
+    launch(s, Set{}, dim(n), y, 7);
+    CHECK(to_host(s, y) == Ints(n, 7));
+    Array<int> z = from_dlpack<int>(s, to_dlpack(y).release());
+    y.reset();
+    z.reset();
+    finish();
+    CHECK(foreign.ended() == 2);
+}
+
+TEST_CASE("threads that take and give up one tensor end each of them once") {
+    Foreign foreign;
+    const int times = static_cast<int>(repetitions(300, 30));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            const Stream s(cpu_device());
+            for (int j = 0; j < times; ++j) {
+                Array<int> x = from_dlpack<int>(s, foreign.tensor());
+                const DlpackPtr out = to_dlpack(s, x);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    finish();
+    CHECK(foreign.ended() == 3 * times);
+}
+
+TEST_CASE("a tensor ends after failed work, too") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    {
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        poison(s);
+        launch(s, Set{}, dim(n), x, 7);
+    }
+    finish();
+    CHECK(foreign.ended() == 1);
+    CHECK(foreign.plain[0] == 1);
+    s.clear_error();
+}
+
+TEST_CASE("a tensor is kept by a graph that uses it") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    {
+        Graph graph;
+        {
+            Array<int> x = from_dlpack<int>(s, foreign.tensor());
+            ScopedCapture capture(s);
+            launch(s, Add{}, dim(n), x, 1);
+            graph = capture.end();
+            graph.launch(s);
+            s.synchronize();
+        }
+        CHECK(foreign.plain[0] == 2);
+    }
+    finish();
+    CHECK(foreign.ended() == 1);
+}
+
+TEST_CASE("a tensor may be taken in a capture and in a batch") {
+    Foreign foreign;
+    const Stream s(cpu_device());
+    {
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        Batch steps;
+        const ScopedBatch batch(steps, s);
+        Array<int> y = from_dlpack<int>(s, foreign.tensor());
+        launch(s, Add{}, dim(n), y, 1);
+        x.reset();
+    }
+    finish();
+    CHECK((foreign.ended() == 2 && foreign.plain[0] == 2));
+    {
+        ScopedCapture capture(s);
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        launch(s, Add{}, dim(n), x, 1);
+        Graph graph = capture.end();
+        graph.launch(s);
+        s.synchronize();
+    }
+    finish();
+    CHECK((foreign.ended() == 3 && foreign.plain[0] == 3));
+}
+
+TEST_CASE("a tensor by data ends after the last operation on it") {
+    Foreign foreign;
+    {
+        order_by_data order(cpu_device());
+        const Stream s(cpu_device());
+        Array<int> x = from_dlpack<int>(s, foreign.tensor());
+        for (int i = 0; i < 4; ++i) launch(order, Add{}, dim(n), x, 1);
+    }
+    finish();
+    CHECK((foreign.ended() == 1 && foreign.plain[0] == 5));
+}
+
+TEST_CASE("a stream by Python's number") {
+    CHECK(dlpack_stream(test_device(), -1).device() == test_device());
+    CHECK(mentions(error_of([] { (void)dlpack_stream(cpu_device(), 1); }), "pass -1 for None"));
+    if (test_device().is_cpu()) return;
+    CHECK(mentions(error_of([] { (void)dlpack_stream(test_device(), 0); }), "ambiguous"));
+    CHECK(dlpack_stream(test_device(), 1) == dlpack_stream(test_device(), 1));
+}
