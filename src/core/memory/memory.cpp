@@ -238,7 +238,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
 }
 
 void release(Block& block) noexcept {
-    if (is_foreign(block)) {
+    if (block.origin >= MemoryOrigin::adopted) {  // or lent
         if (drop_foreign_owner(block)) free_block(block, nullptr);
         return;
     }
