@@ -24,8 +24,8 @@ public:
     /// Memory that heddle knows nothing of on a CPU, and pinned memory beside a GPU.
     int* data() { return plain.data() + offset; }
     DLManagedTensorVersioned* tensor() {
-        return new DLManagedTensorVersioned{1, 0, this, &end<DLManagedTensorVersioned>, flags,
-                                            content()};
+        return new DLManagedTensorVersioned{1,     0,        this, &end<DLManagedTensorVersioned>,
+                                            flags, content()};
     }
     DLManagedTensor* unversioned() {
         return new DLManagedTensor{content(), this, &end<DLManagedTensor>};
@@ -232,10 +232,9 @@ TEST_CASE("of an unknown version only the deleter is called") {
     const Stream s(cpu_device());
     CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "DLPack 2.0"));
     CHECK(foreign.ended() == 1);
-    CHECK(mentions(error_of([&] {
-              (void)from_dlpack<int>(s, static_cast<DLManagedTensor*>(nullptr));
-          }),
-                   "the tensor is null"));
+    CHECK(mentions(
+        error_of([&] { (void)from_dlpack<int>(s, static_cast<DLManagedTensor*>(nullptr)); }),
+        "the tensor is null"));
 }
 
 TEST_CASE("a tensor with elements has an address") {
@@ -297,10 +296,9 @@ TEST_CASE("a tensor of an array comes back as a share of the array") {
     CHECK(to_host(s, back) == Ints(n, 4));
     const DlpackRows<int> part = rows_from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release());
     CHECK(part.view().data() == back.data() + 2);
-    CHECK(mentions(error_of([&] {
-              (void)from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release());
-          }),
-                   "a part of the memory of another array"));
+    CHECK(mentions(
+        error_of([&] { (void)from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release()); }),
+        "a part of the memory of another array"));
     back.reset();
     CHECK_FALSE(error_of([&] { fill(s, there, 5); }));  // the rows have a share
 }

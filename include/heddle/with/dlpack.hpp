@@ -186,12 +186,7 @@ struct DlpackRequest {
 };
 template <class T> DlpackRequest dlpack_request(const char* call, bool as_rows) noexcept {
     using Element = std::remove_const_t<T>;
-    return {call,
-            sizeof(T),
-            alignof(T),
-            DlpackType<Element>::value,
-            std::is_const_v<T>,
-            as_rows};
+    return {call, sizeof(T), alignof(T), DlpackType<Element>::value, std::is_const_v<T>, as_rows};
 }
 /// A tensor's memory. The caller is an owner of the block.
 struct DlpackImport {

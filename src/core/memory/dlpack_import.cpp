@@ -55,8 +55,9 @@ void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, c
     case dlpack::cuda_managed:
         usage_error(call, "heddle has no arrays of managed memory: copy the tensor");
     default:
-        usage_error(call, "the tensor is on a device of kind {}, and heddle knows CPUs (1), GPUs "
-                          "(2) and pinned memory (3)",
+        usage_error(call,
+                    "the tensor is on a device of kind {}, and heddle knows CPUs (1), GPUs "
+                    "(2) and pinned memory (3)",
                     tensor.kind);
     }
 }
@@ -171,8 +172,8 @@ void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool&
     to.block = existing(memory, call);
     const bool is_shared = to.block != nullptr;
     if (!is_shared) {
-        to.block = &adopt_memory(memory, std::make_unique<TensorEnd<M>>(tensor), call.call,
-                                 call.where);
+        to.block =
+            &adopt_memory(memory, std::make_unique<TensorEnd<M>>(tensor), call.call, call.where);
         is_taken = true;
     }
     try {
