@@ -9,6 +9,7 @@ namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.
 enum class ForkOrder {
+    dlpack_imports,
     watch,
     recordings,
     observers,

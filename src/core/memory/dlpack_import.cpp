@@ -1,9 +1,11 @@
 // from_dlpack(): arrays of other libraries' tensors (docs/adr/0072).
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/base/fork.hpp"
 #include "core/memory/dlpack.hpp"
 #include "core/memory/foreign_owners.hpp"
 #include "core/memory/memory.hpp"
@@ -143,13 +145,26 @@ private:
     bool is_empty_ = false, is_regular_ = true;
 };
 
-/// Returns a new owner of the array that has the memory already. Returns null if there is none.
-Block* existing(const ForeignMemory& memory, const Call& call) {
+/// Held from the question whether an array has the memory until there is one: two threads may take
+/// tensors of the same memory. No foreign code runs with the lock held.
+constinit std::mutex import_lock;
+const ForkRegistration imports_registered{ForkOrder::dlpack_imports, import_lock};
+
+/// Adds an owner to the array that has the memory, or makes a block of the tensor, with one owner.
+template <class M>
+Block& block_of(const ForeignMemory& memory, M* tensor, const Call& call, bool& is_shared) {
+    const std::lock_guard lock(import_lock);
     Block* const block = share_of(memory.data);
-    if (block == nullptr) return nullptr;
-    const bool is_whole = call.request.as_rows || block->data == memory.data;
-    if (is_whole && holds(*block, memory.data, memory.count * memory.element)) return block;
-    release(*block);
+    is_shared = block != nullptr;
+    if (is_shared) return *block;
+    return adopt_memory(memory, std::make_unique<TensorEnd<M>>(tensor), call.call, call.where);
+}
+
+/// Throws UsageError, and releases the block, if the tensor is not of the whole block.
+void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
+    const bool begins_there = call.request.as_rows || block.data == memory.data;
+    if (begins_there && holds(block, memory.data, memory.count * memory.element)) return;
+    release(block);
     usage_error(call, "the tensor is a part of the memory of another array, or overlaps it: take a "
                       "view of that array, or take the tensor with rows_from_dlpack()");
 }
@@ -169,13 +184,10 @@ void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool&
         usage_error(call, "the tensor has more elements than can be addressed");
     if (reinterpret_cast<std::uintptr_t>(memory.data) % memory.alignment != 0)
         usage_error(call, "the tensor's address is not a multiple of {}", memory.alignment);
-    to.block = existing(memory, call);
-    const bool is_shared = to.block != nullptr;
-    if (!is_shared) {
-        to.block =
-            &adopt_memory(memory, std::make_unique<TensorEnd<M>>(tensor), call.call, call.where);
-        is_taken = true;
-    }
+    bool is_shared = false;
+    to.block = &block_of(memory, tensor, call, is_shared);
+    if (is_shared) check_share(*to.block, memory, call);
+    else is_taken = true;
     try {
         declare_use(*to.block, stream, call.where);
     } catch (...) {
