@@ -1,8 +1,8 @@
 // from_dlpack() and rows_from_dlpack(): memory of other libraries' tensors.
 #include "core/memory/foreign_owners.hpp"
 #include "kernels.hpp"
+#include "memory/foreign_tensor.hpp"
 #include "support.hpp"
-#include "with/dlpack/structs.hpp"
 
 #include <heddle/by_data.hpp>
 
@@ -13,61 +13,7 @@ using namespace heddle_test;
 
 namespace {
 
-constexpr std::size_t n = 12;
-
-/// Memory of the device under test, and tensors of it as another library would make them. Valid
-/// until its destructor, which waits until all deleters have been called.
-class Foreign {
-public:
-    ~Foreign() { detail::finish_ends("test", Where()); }
-
-    /// Memory that heddle knows nothing of on a CPU, and pinned memory beside a GPU.
-    int* data() { return plain.data() + offset; }
-    DLManagedTensorVersioned* tensor() {
-        return new DLManagedTensorVersioned{1,     0,        this, &end<DLManagedTensorVersioned>,
-                                            flags, content()};
-    }
-    DLManagedTensor* unversioned() {
-        return new DLManagedTensor{content(), this, &end<DLManagedTensor>};
-    }
-    int ended() const { return ended_; }
-    std::thread::id ended_by() const { return by_; }
-
-    std::vector<int> plain = std::vector<int>(100, 1);
-    std::size_t offset = 0;
-    std::vector<std::int64_t> shape{3, 4}, strides{4, 1};
-    std::int32_t device_type = 1, device_id = 0;
-    std::uint8_t code = 0, bits = 32;
-    std::uint16_t lanes = 1;
-    std::uint64_t flags = 0, byte_offset = 0;
-    std::function<void()> at_end = [] {};
-
-private:
-    DLTensor content() {
-        return {data(),
-                device_type,
-                device_id,
-                static_cast<std::int32_t>(shape.size()),
-                code,
-                bits,
-                lanes,
-                shape.data(),
-                strides.empty() ? nullptr : strides.data(),
-                byte_offset};
-    }
-    template <class M> static void end(M* tensor) {
-        Foreign& self = *static_cast<Foreign*>(tensor->context);
-        delete tensor;
-        self.by_ = std::this_thread::get_id();
-        self.at_end();
-        ++self.ended_;
-    }
-
-    std::atomic<int> ended_{0};
-    std::atomic<std::thread::id> by_{};
-};
-
-void finish() { detail::finish_ends("test", Where()); }
+constexpr std::size_t n = Foreign::elements;
 
 /// Imports the tensor, expects an error that contains `text`, and that the deleter has been called.
 bool is_refused(Foreign& foreign, const std::string& text) {
@@ -92,7 +38,7 @@ TEST_CASE("an array of a tensor is the tensor's memory") {
         CHECK(to_host(s, x) == Ints(n, 5));
         CHECK(foreign.ended() == 0);
     }
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
     CHECK((foreign.plain[n - 1] == 5 && foreign.plain[n] == 1));
 }
@@ -101,7 +47,7 @@ TEST_CASE("an unversioned tensor is taken the same way") {
     Foreign foreign;
     const Stream s(cpu_device());
     CHECK(to_host(s, from_dlpack<int>(s, foreign.unversioned())) == Ints(n, 1));
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
 }
 
@@ -117,7 +63,7 @@ TEST_CASE("a deleter is called once the work on its memory is done, by another t
     }
     CHECK(foreign.ended() == 0);
     gate.open();
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
     CHECK(foreign.plain[n - 1] == 7);
     CHECK(foreign.ended_by() != std::this_thread::get_id());
@@ -132,7 +78,7 @@ TEST_CASE("the importing stream counts as a user from the beginning") {
     from_dlpack<int>(s, foreign.tensor()).reset();
     CHECK(foreign.ended() == 0);  // the producer's work may be pending on this stream
     gate.open();
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
 }
 
@@ -263,7 +209,7 @@ TEST_CASE("rows of a tensor may be apart") {
         s.synchronize();
     }
     CHECK((foreign.plain[3] == 5 && foreign.plain[4] == 1 && foreign.plain[23] == 5));
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
     foreign.shape = {2, 3, 4};
     foreign.strides = {30, 10, 1};
@@ -310,14 +256,14 @@ TEST_CASE("one tensor twice is one memory with two owners") {
     Array<int> y = from_dlpack<int>(s, foreign.tensor());
     CHECK(foreign.ended() == 1);  // the second: its memory is kept by the first
     x.reset();
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
     launch(s, Set{}, dim(n), y, 7);
     CHECK(to_host(s, y) == Ints(n, 7));
     Array<int> z = from_dlpack<int>(s, to_dlpack(y).release());
     y.reset();
     z.reset();
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 2);
 }
 
@@ -334,7 +280,7 @@ TEST_CASE("threads that take and give up one tensor end each of them once") {
             }
         });
     for (std::thread& thread : threads) thread.join();
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 3 * times);
 }
 
@@ -346,7 +292,7 @@ TEST_CASE("a tensor ends after failed work, too") {
         poison(s);
         launch(s, Set{}, dim(n), x, 7);
     }
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
     CHECK(foreign.plain[0] == 1);
     s.clear_error();
@@ -367,7 +313,7 @@ TEST_CASE("a tensor is kept by a graph that uses it") {
         }
         CHECK(foreign.plain[0] == 2);
     }
-    finish();
+    finish_adopted();
     CHECK(foreign.ended() == 1);
 }
 
@@ -382,7 +328,7 @@ TEST_CASE("a tensor may be taken in a capture and in a batch") {
         launch(s, Add{}, dim(n), y, 1);
         x.reset();
     }
-    finish();
+    finish_adopted();
     CHECK((foreign.ended() == 2 && foreign.plain[0] == 2));
     {
         ScopedCapture capture(s);
@@ -392,7 +338,7 @@ TEST_CASE("a tensor may be taken in a capture and in a batch") {
         graph.launch(s);
         s.synchronize();
     }
-    finish();
+    finish_adopted();
     CHECK((foreign.ended() == 3 && foreign.plain[0] == 3));
 }
 
@@ -404,7 +350,7 @@ TEST_CASE("a tensor by data ends after the last operation on it") {
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         for (int i = 0; i < 4; ++i) launch(order, Add{}, dim(n), x, 1);
     }
-    finish();
+    finish_adopted();
     CHECK((foreign.ended() == 1 && foreign.plain[0] == 5));
 }
 
