@@ -16,7 +16,6 @@
 #include <memory>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include <heddle/memory/array.hpp>
 
@@ -72,20 +71,27 @@ template <> struct DlpackType<float4> {
     static constexpr DlpackElement value{2, 32, 4};
 };
 
-/// The sizes of a tensor's dimensions, the slowest first. Empty: one dimension of all elements.
+/// The sizes of a tensor's dimensions, the slowest first: `{rows, columns}`. Empty: one dimension
+/// of all elements. Up to 8 sizes are copied; a span's are not.
 class DlpackShape {
 public:
     DlpackShape() = default;
     template <std::integral... N>
-        requires(sizeof...(N) > 0)
-    DlpackShape(N... sizes) : sizes_{static_cast<std::int64_t>(sizes)...} {}
-    explicit DlpackShape(std::span<const std::int64_t> sizes)
-        : sizes_(sizes.begin(), sizes.end()) {}
+        requires(sizeof...(N) > 0 && sizeof...(N) <= 8)
+    DlpackShape(N... sizes) noexcept
+        : own_{static_cast<std::int64_t>(sizes)...}, count_(sizeof...(N)) {}
+    /// The sizes that the span refers to must outlive this object.
+    explicit DlpackShape(std::span<const std::int64_t> sizes HEDDLE_LIFETIMEBOUND) noexcept
+        : others_(sizes.data()), count_(sizes.size()) {}
     /// Returns the sizes.
-    std::span<const std::int64_t> sizes() const noexcept { return sizes_; }
+    std::span<const std::int64_t> sizes() const noexcept HEDDLE_LIFETIMEBOUND {
+        return {others_ != nullptr ? others_ : own_, count_};
+    }
 
 private:
-    std::vector<std::int64_t> sizes_;
+    std::int64_t own_[8] = {};
+    const std::int64_t* others_ = nullptr;
+    std::size_t count_ = 0;
 };
 
 namespace detail {
@@ -148,8 +154,8 @@ using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
 /// Without a consumer, blocks until all work on the memory that was enqueued so far is done, for
 /// consumers without a stream, such as numpy. With one, orders that stream after the work, and
 /// counts it as a user: memory whose tensor ends while the consumer's work is pending is freed
-/// after that work. For the consumer's stream in Python, see dlpack_stream(). Work on `x` that
-/// heddle is given later is ordered by nobody else.
+/// after that work. For the consumer's stream in Python, see dlpack_stream(). Later work on `x`
+/// through heddle is not ordered with the consumer's.
 ///
 /// The tensor of a const array, or of a View<const T>, is marked as read-only.
 /// to_dlpack<DLManagedTensor>(x) makes the older struct, which cannot say so: x must not be const.
@@ -261,6 +267,10 @@ template <class T, detail::DlpackTensor M>
 /// Returns the stream that Python's __dlpack__(stream=...) names by an integer, for to_dlpack():
 /// 1 is the legacy default stream (as None is), 2 the per-thread one, other numbers a
 /// cudaStream_t, which is wrapped. -1 says that the consumer needs no order: returns a new stream.
+///
+/// Keep the result as long as the consumer's stream exists and its tensors are in use: of a stream
+/// whose wrapper was destroyed, only the work until then is waited for when a tensor ends.
+///
 /// Throws UsageError for 0, and for a CPU device if the number is not -1 (of None).
 [[nodiscard]] Stream dlpack_stream(Device device, std::intptr_t stream, Where where = {});
 
