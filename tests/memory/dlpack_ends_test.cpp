@@ -1,5 +1,5 @@
-// Tensors of DLPack that end: in host functions, captures and batches, by data, by several threads,
-// after their streams, and when the process ends.
+// Tensors of DLPack that end: in host functions, captures and batches, by data, after their
+// streams, and when the process ends.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "memory/foreign_tensor.hpp"
@@ -7,22 +7,14 @@
 
 #include <heddle/by_data.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
-#include <thread>
 
 using namespace heddle_test;
 
 namespace {
 
 constexpr std::size_t n = Foreign::elements;
-
-/// Returns whether the view's memory has not been freed.
-bool is_there(StreamRef s, View<int> x) {
-    return !error_of([&] { fill(s, x, 1); });
-}
 
 }  // namespace
 
@@ -219,51 +211,6 @@ TEST_CASE("a deleter that takes its memory again makes a new array of it") {
     again.reset();
     finish_adopted();
     CHECK((foreign.ended() == 2 && foreign.plain[0] == 2));
-}
-
-TEST_CASE("memory that many threads pass on and give up is freed by the last one") {
-    const int times = static_cast<int>(repetitions(200, 20));
-    for (int round = 0; round < 5; ++round) {
-        const Stream s(test_device());
-        Array<int> x = zeros<int>(s, n);
-        const View<int> there = x;
-        std::vector<std::thread> threads;
-        for (int t = 0; t < 3; ++t)
-            threads.emplace_back([&, share = to_dlpack(s, x)]() mutable {
-                const Stream own(test_device());
-                own.wait_stream(s);
-                for (int i = 0; i < times; ++i) {
-                    Array<int> y = from_dlpack<int>(own, share.release());
-                    share = to_dlpack(own, y);
-                    y.reset();
-                }
-            });
-        x.reset();
-        for (std::thread& thread : threads) thread.join();
-        threads.clear();
-        CHECK_FALSE(is_there(s, there));
-    }
-}
-
-TEST_CASE("threads take and give up neighbouring tensors, whole and as rows") {
-    Foreign foreign;
-    const int times = static_cast<int>(repetitions(200, 20));
-    std::atomic<int> taken{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(cpu_device());
-            for (int i = 0; i < times; ++i) {
-                auto* const tensor = foreign.tensor();
-                tensor->tensor.byte_offset = static_cast<std::uint64_t>(t % 2) * 12 * sizeof(int);
-                ++taken;
-                if (t < 2) from_dlpack<int>(s, tensor).reset();
-                else (void)rows_from_dlpack<int>(s, tensor);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
-    finish_adopted();
-    CHECK(foreign.ended() == taken);
 }
 
 TEST_CASE("child: exit with tensors in use", "[.child]") {

@@ -1,7 +1,7 @@
 // to_dlpack(): tensors of heddle's memory, for consumers with and without a stream.
 #include "kernels.hpp"
+#include "memory/foreign_tensor.hpp"
 #include "support.hpp"
-#include "with/dlpack/structs.hpp"
 
 #include <heddle/by_data.hpp>
 
@@ -19,10 +19,6 @@ template <class T> bool has_element(std::uint8_t code, std::uint8_t bits) {
     const Stream s(test_device());
     const DlpackPtr tensor = to_dlpack(empty<T>(s, n));
     return tensor->tensor.code == code && tensor->tensor.bits == bits && tensor->tensor.lanes == 1;
-}
-/// Returns whether the memory behind the view has not been freed.
-bool is_there(StreamRef s, View<int> x) {
-    return !error_of([&] { fill(s, x, 1); });
 }
 
 }  // namespace
@@ -134,6 +130,16 @@ TEST_CASE("memory that no array owns cannot be shared") {
     const View<int> dead = x;
     x.reset();
     CHECK(mentions(error_of([&] { (void)to_dlpack(dead); }), "outlived"));
+}
+
+TEST_CASE("lent memory, and const memory without a mark for it, are not exported") {
+    const Stream s(cpu_device());
+    std::vector<int> plain(n);
+    Loan loan;
+    Array<int> lent = loan.lend(cpu_device(), plain);
+    CHECK(mentions(error_of([&] { (void)to_dlpack(lent); }), "ends with its Loan"));
+    const Array<int> x(s, n);
+    CHECK(mentions(error_of([&] { (void)to_dlpack<DLManagedTensor>(s, x); }), "as read-only"));
 }
 
 TEST_CASE("a tensor for a consumer without a stream is made when the work is done") {

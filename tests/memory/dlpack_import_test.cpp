@@ -1,12 +1,10 @@
 // from_dlpack() and rows_from_dlpack(): memory of other libraries' tensors.
-#include "core/memory/foreign_owners.hpp"
 #include "kernels.hpp"
 #include "memory/foreign_tensor.hpp"
 #include "support.hpp"
 
 #include <heddle/by_data.hpp>
 
-#include <atomic>
 #include <thread>
 
 using namespace heddle_test;
@@ -14,16 +12,6 @@ using namespace heddle_test;
 namespace {
 
 constexpr std::size_t n = Foreign::elements;
-
-/// Imports the tensor, expects an error that contains `text`, and that the deleter has been called.
-bool is_refused(Foreign& foreign, const std::string& text) {
-    const Stream s(cpu_device());
-    const int before = foreign.ended();
-    const auto error = error_of([&] { (void)from_dlpack<int>(s, foreign.tensor()); });
-    if (!mentions(error, text)) UNSCOPED_INFO((error ? error->what() : "no error"));
-    return mentions(error, text) && error->code() == ErrorCode::usage &&
-           foreign.ended() == before + 1;
-}
 
 }  // namespace
 
@@ -116,88 +104,6 @@ TEST_CASE("a tensor without elements is an array without elements") {
     CHECK(rows_from_dlpack<int>(s, foreign.tensor()).view().rows() == 0);
 }
 
-TEST_CASE("tensors that are no arrays are refused with a text, and their deleter called") {
-    Foreign foreign;
-    SECTION("not contiguous") {
-        foreign.strides = {10, 1};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("transposed") {
-        foreign.strides = {1, 3};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("backwards") {
-        foreign.strides = {-4, 1};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("read-only") {
-        foreign.flags = 1;
-        CHECK(is_refused(foreign, "read-only"));
-    }
-    SECTION("another type") {
-        foreign.code = 2;
-        CHECK(is_refused(foreign, "code 2 with 32 bits"));
-    }
-    SECTION("another size") {
-        foreign.bits = 64;
-        CHECK(is_refused(foreign, "64 bits"));
-    }
-    SECTION("lanes") {
-        foreign.lanes = 4;
-        CHECK(is_refused(foreign, "4 lanes"));
-    }
-    SECTION("managed memory") {
-        foreign.device_type = 13;
-        CHECK(is_refused(foreign, "managed memory"));
-    }
-    SECTION("another kind of device") {
-        foreign.device_type = 10;
-        CHECK(is_refused(foreign, "kind 10"));
-    }
-    SECTION("a negative size") {
-        foreign.shape = {-3, -4};
-        CHECK(is_refused(foreign, "a dimension of -3 elements"));
-    }
-    SECTION("too many elements") {
-        foreign.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
-        foreign.strides.clear();
-        CHECK(is_refused(foreign, "more elements than can be addressed"));
-    }
-    SECTION("not aligned") {
-        foreign.byte_offset = 2;
-        CHECK(is_refused(foreign, "not a multiple of 4"));
-    }
-}
-
-TEST_CASE("of an unknown version only the deleter is called") {
-    Foreign foreign;
-    auto* const tensor = foreign.tensor();
-    tensor->major = 2;
-    tensor->flags = ~std::uint64_t{0};
-    tensor->tensor = {};
-    const Stream s(cpu_device());
-    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "DLPack 2.0"));
-    CHECK(foreign.ended() == 1);
-    CHECK(mentions(
-        error_of([&] { (void)from_dlpack<int>(s, static_cast<DLManagedTensor*>(nullptr)); }),
-        "the tensor is null"));
-}
-
-TEST_CASE("a tensor with elements has an address") {
-    Foreign foreign;
-    auto* const tensor = foreign.tensor();
-    tensor->tensor.data = nullptr;
-    const Stream s(cpu_device());
-    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "no address"));
-    CHECK(foreign.ended() == 1);
-}
-
-TEST_CASE("a stream that does not exist takes no tensor") {
-    Foreign foreign;
-    CHECK(error_of([&] { (void)from_dlpack<int>(StreamRef(), foreign.tensor()); }));
-    CHECK(foreign.ended() == 1);
-}
-
 TEST_CASE("rows of a tensor may be apart") {
     Foreign foreign;
     foreign.strides = {10, 1};
@@ -265,23 +171,6 @@ TEST_CASE("one tensor twice is one memory with two owners") {
     z.reset();
     finish_adopted();
     CHECK(foreign.ended() == 2);
-}
-
-TEST_CASE("threads that take and give up one tensor end each of them once") {
-    Foreign foreign;
-    const int times = static_cast<int>(repetitions(300, 30));
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            for (int j = 0; j < times; ++j) {
-                Array<int> x = from_dlpack<int>(s, foreign.tensor());
-                const DlpackPtr out = to_dlpack(s, x);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
-    finish_adopted();
-    CHECK(foreign.ended() == 3 * times);
 }
 
 TEST_CASE("a tensor ends after failed work, too") {

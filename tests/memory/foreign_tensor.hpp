@@ -65,4 +65,9 @@ private:
     std::atomic<std::thread::id> by_{};
 };
 
+/// Returns whether the view's memory has not been freed. Fills it then.
+inline bool is_there(StreamRef s, View<int> x) {
+    return !error_of([&] { fill(s, x, 1); });
+}
+
 }  // namespace heddle_test

@@ -2,141 +2,23 @@
 // its headers. This header names the two structs and includes nothing of DLPack or Python.
 //
 //     DlpackPtr tensor = to_dlpack(x, {rows, columns});   // x: an Array<float>
-//     pass_on(tensor.release());                          // whoever takes it calls its deleter
+//     pass_on(tensor.release());                          // the consumer calls its deleter
 //     Array<float> y = from_dlpack<float>(stream, other); // calls other's deleter after its use
 //
 // Both versions of the struct are supported: DLManagedTensorVersioned (DLPack 1), and
 // DLManagedTensor, whose Python capsules are named "dltensor". docs/guide/26 shows both in Python.
 #pragma once
 
-#include <complex>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <type_traits>
+#include <utility>
 
+#include <heddle/detail/dlpack_tensors.hpp>
 #include <heddle/memory/array.hpp>
-
-struct DLManagedTensor;
-struct DLManagedTensorVersioned;
-// CUDA's types of elements, which its headers define.
-struct __half;         // NOLINT(bugprone-reserved-identifier)
-struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
-struct float4;
+#include <heddle/with/dlpack_types.hpp>
 
 namespace heddle {
-
-/// The type of a tensor's elements, as DLPack has it: a DLDataType.
-struct DlpackElement {
-    std::uint8_t code = 0;  ///< kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLComplex 5, ...
-    std::uint8_t bits = 0;  ///< of one lane
-    std::uint16_t lanes = 1;
-    bool operator==(const DlpackElement&) const = default;
-};
-
-/// Says which element of DLPack a T is, by its member `value`. Defined for bool, numbers of 8 to 64
-/// bits, std::byte, std::complex, __half, __nv_bfloat16 and float4. Specialise it for others:
-///
-///     template <> struct heddle::DlpackType<MyHalf> {
-///         static constexpr DlpackElement value{.code = 2, .bits = 16};
-///     };
-template <class T> struct DlpackType;
-template <std::integral T> struct DlpackType<T> {
-    static constexpr DlpackElement value{std::is_signed_v<T> ? std::uint8_t{0} : std::uint8_t{1},
-                                         sizeof(T) * 8};
-};
-template <std::floating_point T>
-    requires(sizeof(T) <= 8)
-struct DlpackType<T> {
-    static constexpr DlpackElement value{2, sizeof(T) * 8};
-};
-template <> struct DlpackType<bool> {
-    static constexpr DlpackElement value{6, 8};
-};
-template <> struct DlpackType<std::byte> {
-    static constexpr DlpackElement value{1, 8};
-};
-template <class T> struct DlpackType<std::complex<T>> {
-    static constexpr DlpackElement value{5, sizeof(T) * 16};
-};
-template <> struct DlpackType<__half> {
-    static constexpr DlpackElement value{2, 16};
-};
-template <> struct DlpackType<__nv_bfloat16> {
-    static constexpr DlpackElement value{4, 16};
-};
-template <> struct DlpackType<float4> {
-    static constexpr DlpackElement value{2, 32, 4};
-};
-
-/// The sizes of a tensor's dimensions, the slowest first: `{rows, columns}`. Empty: one dimension
-/// of all elements. Up to 8 sizes are copied; a span's are not.
-class DlpackShape {
-public:
-    DlpackShape() = default;
-    template <std::integral... N>
-        requires(sizeof...(N) > 0 && sizeof...(N) <= 8)
-    DlpackShape(N... sizes) noexcept
-        : own_{static_cast<std::int64_t>(sizes)...}, count_(sizeof...(N)) {}
-    /// The sizes that the span refers to must outlive this object.
-    explicit DlpackShape(std::span<const std::int64_t> sizes HEDDLE_LIFETIMEBOUND) noexcept
-        : others_(sizes.data()), count_(sizes.size()) {}
-    /// Returns the sizes.
-    std::span<const std::int64_t> sizes() const noexcept HEDDLE_LIFETIMEBOUND {
-        return {others_ != nullptr ? others_ : own_, count_};
-    }
-
-private:
-    std::int64_t own_[8] = {};
-    const std::int64_t* others_ = nullptr;
-    std::size_t count_ = 0;
-};
-
-namespace detail {
-template <class M>
-concept DlpackTensor =
-    std::same_as<M, DLManagedTensor> || std::same_as<M, DLManagedTensorVersioned>;
-
-void end_tensor(DLManagedTensor* tensor) noexcept;
-void end_tensor(DLManagedTensorVersioned* tensor) noexcept;
-
-/// What to_dlpack() exports.
-struct DlpackMemory {
-    const void* data;
-    std::size_t size, element_bytes;
-    Block* owner;
-    DlpackElement element;
-    bool only_reads;
-};
-template <class T> DlpackMemory dlpack_memory(const View<T>& v) noexcept {
-    return {v.data(),
-            v.size(),
-            sizeof(T),
-            Access::block(v),
-            DlpackType<std::remove_const_t<T>>::value,
-            std::is_const_v<T>};
-}
-template <class T> DlpackMemory dlpack_memory(const Array<T>& x) noexcept {
-    return dlpack_memory(x.view());
-}
-template <class T> DlpackMemory dlpack_memory(Array<T>& x) noexcept {
-    return dlpack_memory(x.view());
-}
-template <class T> DlpackMemory dlpack_memory(Array<T>&& x) noexcept {
-    return dlpack_memory(x.view());
-}
-
-/// Implements to_dlpack(). `consumer` is null for one without a stream.
-template <DlpackTensor M>
-M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const DlpackShape& shape,
-                 const SourceLocation& where);
-extern template DLManagedTensor* export_tensor(const StreamRef*, const DlpackMemory&,
-                                               const DlpackShape&, const SourceLocation&);
-extern template DLManagedTensorVersioned* export_tensor(const StreamRef*, const DlpackMemory&,
-                                                        const DlpackShape&, const SourceLocation&);
-}  // namespace detail
 
 /// Calls a tensor's deleter.
 struct DlpackDeleter {
@@ -158,14 +40,15 @@ using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
 /// through heddle is not ordered with the consumer's.
 ///
 /// The tensor of a const array, or of a View<const T>, is marked as read-only.
-/// to_dlpack<DLManagedTensor>(x) makes the older struct, which cannot say so: x must not be const.
+/// to_dlpack<DLManagedTensor>(x) makes the older struct, which has no such mark.
 ///
 /// Memory of CPU devices and pageable arrays is kDLCPU 0, pinned memory kDLCUDAHost. A tensor
 /// without elements has a null address, and any stream may use it.
 ///
 /// Throws UsageError if the sizes of the shape are not those of `x`, for a view of memory that is
-/// not an array's, and for memory of a capture; without a consumer also in host functions, and the
-/// failure of work on the memory. Thread-safe.
+/// not an array's, for memory of a capture or a Loan, and for a const `x` and the older struct.
+/// Without a consumer, throws UsageError in host functions, and the failure of work on the memory.
+/// Thread-safe.
 template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView X>
 [[nodiscard]] std::unique_ptr<M, DlpackDeleter> to_dlpack(X&& x, const DlpackShape& shape = {},
                                                           Where where = {}) {
@@ -181,33 +64,6 @@ template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView
     return std::unique_ptr<M, DlpackDeleter>(
         detail::export_tensor<M>(&consumer, memory, shape, where));
 }
-
-namespace detail {
-/// What from_dlpack() and rows_from_dlpack() want, and how errors name them.
-struct DlpackRequest {
-    const char* call;
-    std::size_t element_bytes, alignment;
-    DlpackElement element;
-    bool only_reads, as_rows;
-};
-template <class T> DlpackRequest dlpack_request(const char* call, bool as_rows) noexcept {
-    using Element = std::remove_const_t<T>;
-    return {call, sizeof(T), alignof(T), DlpackType<Element>::value, std::is_const_v<T>, as_rows};
-}
-/// A tensor's memory. The caller is an owner of the block.
-struct DlpackImport {
-    Block* block;
-    void* data;
-    std::size_t rows, columns, pitch;  ///< elements; one row if contiguous elements are wanted
-};
-template <DlpackTensor M>
-DlpackImport import_tensor(StreamRef stream, M* tensor, const DlpackRequest& request,
-                           const SourceLocation& where);
-extern template DlpackImport import_tensor(StreamRef, DLManagedTensor*, const DlpackRequest&,
-                                           const SourceLocation&);
-extern template DlpackImport import_tensor(StreamRef, DLManagedTensorVersioned*,
-                                           const DlpackRequest&, const SourceLocation&);
-}  // namespace detail
 
 /// Returns the memory of another library's contiguous tensor as an array, without a copy. Takes the
 /// tensor, also if it throws: its deleter is called once, by a thread of heddle when all work on

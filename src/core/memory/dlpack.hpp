@@ -31,7 +31,7 @@ struct Unversioned {
 };
 static_assert(sizeof(Unversioned) == 64);
 
-/// DLManagedTensorVersioned. If `major` is not known, only the first four members are.
+/// DLManagedTensorVersioned. Of an unknown `major`, only the first four members may be read.
 struct Versioned {
     std::uint32_t major, minor;
     void* context;

@@ -45,6 +45,9 @@ Block* owner_of(const DlpackMemory& memory, const SourceLocation& where) {
     if (owner == nullptr || !holds(*owner, memory.data, memory.size * memory.element_bytes))
         usage_error({call, where}, "the view is not of an array's memory, of which a tensor could "
                                    "have a share: pass an array or a view of one");
+    if (owner->origin == MemoryOrigin::lent)
+        usage_error({call, where}, "the memory is lent, and ends with its Loan: copy it, or adopt "
+                                   "it instead");
     if (is_of_capture(*owner))
         usage_error({call, where}, "the array was made in a capture that is still open: make it "
                                    "before the capture, or export it after the capture");
@@ -95,8 +98,12 @@ void order(const StreamRef* consumer, Block& block, const SourceLocation& where)
     send_batch_of(record_of(*consumer), where);  // the consumer does not enqueue through heddle
 }
 
-void mark(dlpack::Unversioned&, bool) noexcept {}
-void mark(dlpack::Versioned& managed, bool only_reads) noexcept {
+void mark(dlpack::Unversioned&, bool only_reads, const SourceLocation& where) {
+    if (only_reads)
+        usage_error({call, where}, "a DLManagedTensor cannot be marked as read-only: make a "
+                                   "DLManagedTensorVersioned, or pass an array that is not const");
+}
+void mark(dlpack::Versioned& managed, bool only_reads, const SourceLocation&) noexcept {
     managed.major = dlpack::major_version;
     managed.flags = only_reads ? dlpack::read_only : 0;
 }
@@ -122,6 +129,7 @@ M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const Dl
     check_sizes(sizes, memory.size, where);
 
     auto all = std::make_unique<Exported<M>>();
+    mark(all->managed, memory.only_reads, where);
     all->sizes_and_strides = layout(sizes);
     dlpack::Tensor& tensor = all->managed.tensor;
     tensor.kind = memory.owner != nullptr ? kind_of(*memory.owner) : dlpack::cpu;
@@ -138,7 +146,6 @@ M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const Dl
     }
     const Block* const on = block != nullptr ? block : memory.owner;
     tensor.device = on != nullptr && tensor.kind == dlpack::cuda ? on->device.index() : 0;
-    mark(all->managed, memory.only_reads);
     all->managed.context = all.get();
     all->managed.deleter = &Exported<M>::end;
     return reinterpret_cast<M*>(&all.release()->managed);

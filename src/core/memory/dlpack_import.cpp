@@ -169,7 +169,7 @@ void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
                       "view of that array, or take the tensor with rows_from_dlpack()");
 }
 
-/// Takes a tensor with elements. Sets `is_taken` when its end is sure to come by itself.
+/// Imports a tensor with elements. Sets `is_taken` once the caller must not end the tensor.
 template <class M>
 void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool& is_taken) {
     const dlpack::Tensor& from = dlpack::managed(*tensor).tensor;

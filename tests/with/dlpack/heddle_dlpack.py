@@ -37,7 +37,7 @@ def load(path):
     declare(library, 'end', None, pointer, integer)
     declare(library, 'finish_deleters', integer)
     declare(library, 'finish', None)
-    atexit.register(library.finish)  # deleters that need Python are called before it goes
+    atexit.register(library.finish)  # calls deleters before Python ends
     return library
 
 

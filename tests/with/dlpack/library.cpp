@@ -62,7 +62,7 @@ Device device_of(const DLTensor& tensor) { return device_of(tensor.device_type, 
 
 std::atomic<bool> is_open{true};
 
-/// Calls f. Prints what it throws, and returns `failed` then.
+/// Calls f. If it throws, prints the error and returns `failed`.
 template <class R, class F> R guarded(R failed, const F& f) {
     try {
         return f();
@@ -172,7 +172,7 @@ double sum(void* tensor, int is_versioned, std::intptr_t number) {
     });
 }
 
-/// Overwrites memory that was freed: fills new arrays of this size, on the library's own stream.
+/// Overwrites freed memory: fills new arrays of this size, on the library's own stream.
 int reuse(int type, int id, long elements) {
     return guarded(1, [&] {
         const StreamRef s = stream_of(device_of(type, id), own);
@@ -190,7 +190,7 @@ void end(void* tensor, int is_versioned) {
     typed(tensor, is_versioned, [](auto* managed) { DlpackDeleter{}(managed); });
 }
 
-/// Blocks until the deleters of all tensors that were given up have been called.
+/// Blocks until the deleters of all tensors without users have been called.
 int finish_deleters() {
     return guarded(1, [] { return finish_adopted(), 0; });
 }

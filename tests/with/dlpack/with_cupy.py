@@ -49,7 +49,7 @@ def on_gpu(stream, is_held):
         library.open_gate()
         want(float(y[0]) == 70 and float(y.sum(dtype=cupy.float64)) == 70.0 * N,
              f'x is right ({how})')
-        want(float(total) == N * (N - 1) / 2, f'z is right, though it was given up ({how})')
+        want(float(total) == N * (N - 1) / 2, f'z is right, though it was deleted ({how})')
         del x, y
         library.finish_deleters()
 

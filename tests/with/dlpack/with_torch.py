@@ -52,7 +52,7 @@ def on_gpu(stream, is_held):
         y = torch.from_dlpack(passed(library, (CUDA, gpu), taken, OWN, 5.0))
         want(y.data_ptr() == x.data_ptr(), 'and gives it back without a copy')
         y.mul_(2)
-        # heddle's memory, given up while torch still has to read it.
+        # heddle's memory, deleted before torch has read it.
         z = torch.from_dlpack(made(library, (CUDA, gpu), ROWS, COLUMNS))
         total = z.to(torch.float64).sum()
         want(tuple(z.shape) == (ROWS, COLUMNS), "torch takes heddle's array")
@@ -62,7 +62,7 @@ def on_gpu(stream, is_held):
             want(not stream.query(), 'nothing of this has blocked')
         library.open_gate()
         want(y.view(-1)[0].item() == 70 and y.sum().item() == 70.0 * N, f'x is right ({how})')
-        want(total.item() == N * (N - 1) / 2, f'z is right, though it was given up ({how})')
+        want(total.item() == N * (N - 1) / 2, f'z is right, though it was deleted ({how})')
         del x, y
         library.finish_deleters()
 
