@@ -14,8 +14,8 @@
 #include <memory>
 #include <utility>
 
-#include <heddle/detail/dlpack_tensors.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/with/dlpack_tensors.hpp>
 #include <heddle/with/dlpack_types.hpp>
 
 namespace heddle {
