@@ -92,12 +92,14 @@ void heddle_on_torchs_stream(Device gpu) {
 
 }  // namespace
 
-int main() {
+/// What Python calls, after it has imported torch. Returns the status of the program.
+extern "C" int torch_streams() {
     if (device_count(DeviceKind::cuda) == 0 || !at::hasCUDA()) return 77;
     const Device gpu("cuda:0");
     torch_on_heddles_stream(gpu);
     heddle_on_torchs_stream(gpu);
     finish_adopted();
     std::printf("torch's C++ interface: %s\n", bad != 0 ? "FAILED" : "all ok");
+    std::fflush(stdout);
     return bad != 0;
 }
