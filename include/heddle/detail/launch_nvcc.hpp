@@ -19,7 +19,7 @@ inline constexpr bool runs_on_host = false;
 inline constexpr bool runs_on_host = true;
 #endif
 
-inline namespace compiled_by_nvcc {
+inline namespace HEDDLE_COMPILED_BY {
 
 __host__ __device__ inline void wait_for_primary() noexcept {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -88,5 +88,5 @@ template <int N, class K, class... P> struct KnownKernel {
 template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = &KnownKernel<N, K, P...>::code;
 
-}  // namespace compiled_by_nvcc
+}  // namespace HEDDLE_COMPILED_BY
 }  // namespace heddle::detail

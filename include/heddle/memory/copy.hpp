@@ -207,8 +207,14 @@ public:
         : memory_(other.memory_), rows_(other.rows_), columns_(other.columns_),
           pitch_(other.pitch_) {}
 
-    /// Returns an element. Like View::operator[], checks nothing.
-    HEDDLE_FN constexpr T& operator()(std::size_t row, std::size_t column) const noexcept {
+    /// Returns an element. Checks what View::operator[] checks.
+    HEDDLE_BOUNDS_TAG HEDDLE_FN constexpr T& operator()(std::size_t row,
+                                                        std::size_t column) const noexcept {
+        if constexpr (HEDDLE_BOUNDS) {
+            if (row >= rows_ || column >= columns_) [[unlikely]]
+                return detail::dummy_element<T>({data(), {row, column}, {rows_, columns_}, 2});
+            return memory_.data()[row * pitch_ + column];
+        }
         return memory_[row * pitch_ + column];
     }
     /// Returns the elements of a row. Host only. Throws UsageError if there is no such row.

@@ -8,6 +8,7 @@
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
+#include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
@@ -103,9 +104,15 @@ public:
     /// Deleted for temporaries that own their memory: name the range first.
     template <detail::EndingRangeOf<T> R> View(R&&, mistake::the_memory_ends_first = {}) = delete;
 
-    /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
-    /// is accessible and work on it has completed.
-    HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    /// Returns an element. With HEDDLE_BOUNDS=1, an index outside the view fails the work that runs,
+    /// and selects a dummy element. Checks nothing else: neither that the host can access the memory
+    /// nor that work on it has completed.
+    HEDDLE_BOUNDS_TAG HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept {
+        if constexpr (HEDDLE_BOUNDS)
+            if (i >= size_) [[unlikely]]
+                return detail::dummy_element<T>(data_, i, size_);
+        return data_[i];
+    }
     /// Returns the address of the first element; null for a default-constructed view.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
     /// Returns the number of elements.

@@ -1,0 +1,47 @@
+// Indices outside views, as failures of the work that used them (docs/adr/0073).
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "core/failure/fallible_stream.hpp"
+#include <heddle/detail/bounds.hpp>
+#include <heddle/detail/host_op.hpp>
+
+namespace heddle::detail {
+
+/// Returns "index 1001 of a view of 1000 elements (argument 2)".
+std::string describe_index(const BadIndex& bad);
+/// Returns an IndexOutOfRange. Throws std::bad_alloc.
+std::exception_ptr index_exception(const BadIndex& bad);
+
+/// Returns the failure of work that used a bad index. `call` and `where` are the call that enqueued
+/// it, `name` is the kernel, and `node` the name of the graph's node, or null.
+Failure failure_of_index(FallibleStream& stream, const char* call, const SourceLocation& where,
+                         const std::string& name, const BadIndex& bad,
+                         const std::string* node) noexcept;
+/// The same, for an exception that left the work: null unless it is an IndexOutOfRange of heddle's.
+Failure failure_of_index(FallibleStream& stream, const OpType& type, const SourceLocation& where,
+                         const std::exception_ptr& thrown, const std::string* node) noexcept;
+
+/// Throws the IndexOutOfRange that the work of this thread has noted.
+[[noreturn]] void throw_noted_index();
+/// Forgets an index that this thread has noted.
+void forget_noted_index() noexcept;
+
+/// Calls run(), which runs work on this thread. If the work used a bad index, throws
+/// IndexOutOfRange when it has ended, also if it has thrown another exception.
+template <class Run> void run_with_checks(const Run& run) {
+    if (noted_bad_index() != nullptr) [[unlikely]]
+        forget_noted_index();
+    try {
+        run();
+    } catch (...) {
+        if (noted_bad_index() != nullptr) throw_noted_index();
+        throw;
+    }
+    if (noted_bad_index() != nullptr) [[unlikely]]
+        throw_noted_index();
+}
+
+}  // namespace heddle::detail
