@@ -2,22 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
+#include <heddle/detail/bounds_report.hpp>
 #include <heddle/launch/kernel.hpp>
+#if defined(__CUDACC__) && HEDDLE_BOUNDS
+#include <heddle/detail/bounds_nvcc.hpp>
+#endif
 
 namespace heddle::detail {
-
-/// An index outside a view.
-struct BadIndex {
-    const void* data = nullptr;  ///< the view's first element
-    /// The index and the size of a View. The row and column, and their numbers, of a View2D.
-    std::size_t index[2] = {}, extent[2] = {};
-    std::uint32_t dimensions = 0;  ///< 1 for a View, 2 for a View2D, 0 if there is no bad index
-    /// The argument that holds the view, from 1. 0: the kernel itself holds it. -1: unknown.
-    std::int32_t argument = -1;
-};
 
 /// Notes the index for the work that this thread runs, which fails when it ends. The first one
 /// counts. Outside of work, passes it to the report hook instead.

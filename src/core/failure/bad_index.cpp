@@ -4,6 +4,7 @@
 
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/memory/bounds.hpp>
+#include <heddle/stream/stream.hpp>
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
@@ -44,20 +45,15 @@ std::exception_ptr index_exception(const BadIndex& bad) {
     return std::make_exception_ptr(IndexOutOfRange(describe_index(bad), bad));
 }
 
-Failure failure_of_index(FallibleStream& stream, const char* call, const SourceLocation& where,
-                         const std::string& name, const BadIndex& bad,
-                         const std::string* node) noexcept {
-    try {
-        ErrorInfo info = error_info(
-            ErrorCode::work_failed, {call, where, stream},
-            "{}{} used {}, which is out of range; it continued with a dummy element; {}",
-            node != nullptr ? formatted("node '{}', ", *node) : "", name, describe_index(bad),
-            consequence_of_failure);
-        info.cause = index_exception(bad);
-        return make_failure(std::move(info));
-    } catch (...) {
-        return no_memory_failure();
-    }
+ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::string_view name,
+                        const BadIndex& bad, const std::string* node) {
+    ErrorInfo info =
+        error_info(ErrorCode::work_failed, {call, where},
+                   "{}{} used {}, which is out of range; it continued with a dummy element; {}",
+                   node != nullptr ? formatted("node '{}', ", *node) : "", name,
+                   describe_index(bad), consequence_of_failure);
+    info.cause = index_exception(bad);
+    return info;
 }
 
 Failure failure_of_index(FallibleStream& stream, const OpType& type, const SourceLocation& where,
@@ -66,8 +62,13 @@ Failure failure_of_index(FallibleStream& stream, const OpType& type, const Sourc
         std::rethrow_exception(thrown);
     } catch (const IndexOutOfRange& bad) {
         try {
-            return failure_of_index(stream, type.call, where, kernel_name(type.pretty), bad.info(),
-                                    node);
+            const StreamRef ref = Access::stream(stream);
+            ErrorInfo info =
+                info_of_index(type.call, where, kernel_name(type.pretty), bad.info(), node);
+            info.device = ref.device();
+            info.stream_id = ref.id();
+            info.stream = ref.name();
+            return make_failure(std::move(info));
         } catch (...) {
             return no_memory_failure();
         }

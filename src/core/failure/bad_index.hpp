@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "core/failure/fallible_stream.hpp"
 #include <heddle/detail/bounds.hpp>
@@ -15,12 +16,13 @@ std::string describe_index(const BadIndex& bad);
 /// Returns an IndexOutOfRange. Throws std::bad_alloc.
 std::exception_ptr index_exception(const BadIndex& bad);
 
-/// Returns the failure of work that used a bad index. `call` and `where` are the call that enqueued
-/// it, `name` is the kernel, and `node` the name of the graph's node, or null.
-Failure failure_of_index(FallibleStream& stream, const char* call, const SourceLocation& where,
-                         const std::string& name, const BadIndex& bad,
-                         const std::string* node) noexcept;
-/// The same, for an exception that left the work: null unless it is an IndexOutOfRange of heddle's.
+/// Returns the failure of work that used a bad index, without its stream. `call` and `where` are
+/// the call that enqueued it, `name` is the kernel, and `node` the name of the graph's node, or
+/// null. Throws std::bad_alloc.
+ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::string_view name,
+                        const BadIndex& bad, const std::string* node);
+/// Returns the failure for an exception that left the work. Returns null unless the exception is an
+/// IndexOutOfRange.
 Failure failure_of_index(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept;
 
