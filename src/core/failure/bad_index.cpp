@@ -14,7 +14,6 @@ namespace heddle::detail {
 
 namespace {
 
-constinit thread_local BadIndex noted;
 /// The number of bad indices that this thread has used outside of work, at most `most_reported`.
 constinit thread_local int reported = 0;
 constexpr int most_reported = 10;
@@ -79,7 +78,7 @@ Failure failure_of_index(FallibleStream& stream, const OpType& type, const Sourc
 
 void note_bad_index(const BadIndex& index) noexcept {
     if (thread_states.in_host_function) {
-        if (noted.dimensions == 0) noted = index;
+        if (!has_noted_index()) noted_index = index;
         return;
     }
     if (reported == most_reported) return;
@@ -96,12 +95,10 @@ void note_bad_index(const BadIndex& index) noexcept {
     }
 }
 
-BadIndex* noted_bad_index() noexcept { return noted.dimensions != 0 ? &noted : nullptr; }
+BadIndex* noted_bad_index() noexcept { return has_noted_index() ? &noted_index : nullptr; }
 
 void throw_noted_index() {
-    std::rethrow_exception(index_exception(std::exchange(noted, BadIndex())));
+    std::rethrow_exception(index_exception(std::exchange(noted_index, BadIndex())));
 }
-
-void forget_noted_index() noexcept { noted = {}; }
 
 }  // namespace heddle::detail

@@ -26,23 +26,24 @@ ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::stri
 Failure failure_of_index(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept;
 
+/// The first bad index of the work that this thread runs.
+inline constinit thread_local BadIndex noted_index{};
+inline bool has_noted_index() noexcept { return noted_index.dimensions != 0; }
 /// Throws the IndexOutOfRange that the work of this thread has noted.
 [[noreturn]] void throw_noted_index();
-/// Forgets an index that this thread has noted.
-void forget_noted_index() noexcept;
 
 /// Calls run(), which runs work on this thread. If the work used a bad index, throws
 /// IndexOutOfRange when it has ended, also if it has thrown another exception.
 template <class Run> void run_with_checks(const Run& run) {
-    if (noted_bad_index() != nullptr) [[unlikely]]
-        forget_noted_index();
+    if (has_noted_index()) [[unlikely]]
+        noted_index = {};
     try {
         run();
     } catch (...) {
-        if (noted_bad_index() != nullptr) throw_noted_index();
+        if (has_noted_index()) throw_noted_index();
         throw;
     }
-    if (noted_bad_index() != nullptr) [[unlikely]]
+    if (has_noted_index()) [[unlikely]]
         throw_noted_index();
 }
 

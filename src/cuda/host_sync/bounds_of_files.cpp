@@ -2,19 +2,33 @@
 #include <new>
 
 #include "core/failure/told.hpp"
+#include "core/seam/code_backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/bounds_state.hpp"
 
 namespace heddle::detail::cu {
+
+namespace {
+/// Returns whether modules are loaded when the device is first used.
+bool is_loaded_early() noexcept {
+    CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
+    return api.cuModuleGetLoadingMode != nullptr &&
+           api.cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS && mode == CU_MODULE_EAGER_LOADING;
+}
+}  // namespace
 
 void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation& where) {
     BoundsState* const state = bounds_state_if_made();
     if (state == nullptr) [[likely]]
         return;
     BoundsState& all = *state;
-    const WaitedFor waited{
-        synchronized,
-        synchronized != nullptr ? Access::stream(*synchronized).name() : std::string(), where};
+    // Finding a report may load its module, which waits for the device.
+    const bool may_load = synchronized == nullptr || is_loaded_early() ||
+                          code_backend().is_idle(Access::device(DeviceKind::cuda, g.index));
+    const WaitedFor waited{synchronized,
+                           synchronized != nullptr ? Access::stream(*synchronized).name()
+                                                   : std::string(),
+                           where, may_load};
     try {
         all.reserve_units(g);
     } catch (const std::bad_alloc&) {
@@ -22,8 +36,7 @@ void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation&
     }
     const std::lock_guard lock(all.mutex);
     if (all.files.empty()) return;
-    // Finding a report may load its module, which waits for the device. So it is done only if
-    // kernels with checks may have run.
+    // Skipped if no kernel with checks can have run on the stream.
     const bool is_used = (all.used >> g.index & 1) != 0;
     if (synchronized == nullptr || is_used || synchronized->has(stream_flag::unseen))
         all.read_files(g, waited);
@@ -43,6 +56,8 @@ void BoundsState::read_files(Gpu& g, const WaitedFor& waited) {
     };
     for (FileReport& file : files) {
         void*& address = file.address[device];
+        file.is_copied = false;
+        if (address == nullptr && !waited.may_load) continue;
         if (file.copy == nullptr) file.copy = &take_unit();
         file.is_copied = (address != nullptr ||
                           api.cudaGetSymbolAddress(&address, file.symbol) == cudaSuccess) &&

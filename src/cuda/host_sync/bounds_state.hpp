@@ -61,6 +61,7 @@ struct WaitedFor {
     StreamRecord* stream;
     std::string name;
     const SourceLocation& where;
+    bool may_load;  ///< whether modules may be loaded, to find their reports
 };
 
 /// A launch of a `__global__` function: on a stream, or as a node.
