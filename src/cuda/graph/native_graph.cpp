@@ -39,8 +39,14 @@ void NativeGraph::build(const GraphData& data, Gpu& of_graph, StreamRecord* capt
     graph = {made, DestroyNatively{gpu}};
     nodes.resize(data.nodes.size());
     const NodeAdder adder(graph.get(), graph.get(), *gpu, where);
+    const GraphBounds::Building building(captured == nullptr ? &bounds : nullptr);
     for (const auto& node : data.nodes) add(adder, data, *node, captured);
     find_components(data);
+    if (bounds != nullptr) {
+        std::vector<std::uint32_t> components(nodes.size());
+        std::ranges::transform(nodes, components.begin(), &NativeNode::component);
+        bounds->set_components(std::move(components));
+    }
     for (const NativeNode& node : nodes)
         if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active;
     is_careful = has_conditions || !hosts.empty() || has_staged_nodes();
