@@ -175,7 +175,7 @@ const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) n
     const std::uint64_t id = stream.id.load(std::memory_order_acquire);
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     BoundsState& all = bounds_state(gpu_of(stream));
-    const std::lock_guard lock(all.mutex);
+    std::unique_lock lock(all.mutex);
     all.used |= std::uint64_t{1} << stream.device.index();
     BoundsOfStream& of = all.streams[&stream];
     if (of.report == nullptr) of.report = &all.take_unit().report;
@@ -191,13 +191,18 @@ const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) n
         of.clean = of.newest;
     }
     all.forget_old(stream, of);
-    BoundsOfStream::Kernel& kernel = of.kernels[std::move(key)];
-    if (kernel.last == 0) {
-        kernel.name = kernel_name(name_of_kernel(call.type, call.addresses[0]));
-        kernel.where = call.where;
-        kernel.memory.assign(call.memory.begin(), call.memory.end());
-        kernel.type = &call.type;
+    if (!of.kernels.contains(key)) {
+        // CUDA knows the names of `__global__` functions. An element of the map keeps its address.
+        lock.unlock();
+        BoundsOfStream::Kernel made;
+        made.name = kernel_name(name_of_kernel(call.type, call.addresses[0]));
+        made.where = call.where;
+        made.memory.assign(call.memory.begin(), call.memory.end());
+        made.type = &call.type;
+        lock.lock();
+        of.kernels.emplace(key, std::move(made));
     }
+    BoundsOfStream::Kernel& kernel = of.kernels.at(key);
     if (call.type.kernel == KernelKind::portable && kernel.site == nullptr) {
         BoundsSite& site = all.take_unit().site;
         site.report = of.report;
@@ -217,7 +222,7 @@ namespace heddle::detail {
 
 bool register_bounds_report(const void* symbol) noexcept try {
     cu::BoundsState& all = cu::made_state.get();
-    const std::lock_guard lock(all.mutex);
+    const std::lock_guard lock(all.files_mutex);
     all.files.push_back({symbol});
     return true;
 } catch (...) {

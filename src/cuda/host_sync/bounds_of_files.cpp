@@ -34,10 +34,14 @@ void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation&
     } catch (const std::bad_alloc&) {
         return;  // the reports wait for the next call
     }
-    const std::lock_guard lock(all.mutex);
+    const std::lock_guard files_lock(all.files_mutex);
     if (all.files.empty()) return;
+    bool is_used = false;
+    {
+        const std::lock_guard lock(all.mutex);
+        is_used = (all.used >> g.index & 1) != 0;
+    }
     // Skipped if no kernel with checks can have run on the stream.
-    const bool is_used = (all.used >> g.index & 1) != 0;
     if (synchronized == nullptr || is_used || synchronized->has(stream_flag::unseen))
         all.read_files(g, waited);
 }
@@ -58,7 +62,10 @@ void BoundsState::read_files(Gpu& g, const WaitedFor& waited) {
         void*& address = file.address[device];
         file.is_copied = false;
         if (address == nullptr && !waited.may_load) continue;
-        if (file.copy == nullptr) file.copy = &take_unit();
+        if (file.copy == nullptr) {
+            const std::lock_guard lock(mutex);
+            file.copy = &take_unit();
+        }
         file.is_copied = (address != nullptr ||
                           api.cudaGetSymbolAddress(&address, file.symbol) == cudaSuccess) &&
                          api.cuMemcpyDtoHAsync(file.copy, address_of(file), sizeof(BoundsReport),
@@ -67,13 +74,16 @@ void BoundsState::read_files(Gpu& g, const WaitedFor& waited) {
     cudaGetLastError();  // of a file without code for this device
     if (api.cuStreamSynchronize(reader) != CUDA_SUCCESS) return;
     for (const FileReport& file : files) {
+        if (!file.is_copied) continue;
         const BoundsReport& report = file.copy->report;
-        if (!file.is_copied || report.is_written == 0) continue;
+        if (report.is_written == 0) continue;
         // Other kernels may use the report meanwhile: only the words that they compare are cleared.
         (void)api.cuMemsetD8Async(address_of(file), 0, 2 * sizeof(unsigned), reader);
         (void)api.cuStreamSynchronize(reader);
+        const std::lock_guard lock(mutex);
         fail_unknown(g, report.bad, waited);
     }
+    const std::lock_guard lock(mutex);
     forget_launches(g, waited.stream == nullptr);
 }
 

@@ -75,13 +75,18 @@ struct GlobalLaunch {
 };
 
 struct BoundsState {
-    std::mutex mutex;  ///< guards the rest
-    std::unordered_map<StreamRecord*, BoundsOfStream> streams;
-    std::vector<GraphBounds*> graphs;
+    /// Guards `files` and `readers`. Held during native calls, so callbacks must not take it.
+    std::mutex files_mutex;
     std::vector<FileReport> files;
     std::array<cudaStream_t, max_devices> readers{};  ///< copy the reports of files
-    std::uint64_t used = 0;                           ///< bit i: cuda:i runs kernels with checks
-    std::uint64_t launches = 0;                       ///< see CheckedKernel::order
+
+    /// Guards the rest. Never held during a native call, because callbacks take it: a native call
+    /// may wait for a lock whose holder waits for the callbacks.
+    std::mutex mutex;
+    std::unordered_map<StreamRecord*, BoundsOfStream> streams;
+    std::vector<GraphBounds*> graphs;
+    std::uint64_t used = 0;      ///< bit i: cuda:i runs kernels with checks
+    std::uint64_t launches = 0;  ///< see CheckedKernel::order
     std::vector<BoundsUnit*> free_units;
     std::size_t unit_count = 0;
 
@@ -95,6 +100,8 @@ struct BoundsState {
     void read() noexcept;
     /// Forgets kernels that have completed, if there are many.
     void forget_old(StreamRecord& stream, BoundsOfStream& of) noexcept;
+    /// Copies the reports of files to the host, and fails the launches of those that have a bad
+    /// index. Call it with files_mutex held, and without `mutex`.
     void read_files(Gpu& g, const WaitedFor& waited);
     /// Returns the newest launch of a `__global__` function that has the view. Its stream is
     /// `only`, unless that is null.

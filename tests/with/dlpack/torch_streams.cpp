@@ -92,7 +92,7 @@ void heddle_on_torchs_stream(Device gpu) {
 
 }  // namespace
 
-/// What Python calls, after it has imported torch. Returns the status of the program.
+/// Called by Python, after it has imported torch. Returns the status of the program.
 extern "C" int torch_streams() {
     if (device_count(DeviceKind::cuda) == 0 || !at::hasCUDA()) return 77;
     const Device gpu("cuda:0");
