@@ -27,7 +27,7 @@ static_assert(sizeof(DlpackElement) == 4 && sizeof(Tensor) == 48);
 struct Unversioned {
     Tensor tensor;
     void* context;
-    void (*deleter)(Unversioned* self);
+    void (*deleter)(DLManagedTensor* self);
 };
 static_assert(sizeof(Unversioned) == 64);
 
@@ -35,7 +35,7 @@ static_assert(sizeof(Unversioned) == 64);
 struct Versioned {
     std::uint32_t major, minor;
     void* context;
-    void (*deleter)(Versioned* self);
+    void (*deleter)(DLManagedTensorVersioned* self);
     std::uint64_t flags;
     Tensor tensor;
 };

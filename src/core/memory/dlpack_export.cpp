@@ -30,8 +30,8 @@ template <class M> struct Exported {
     Block* block = nullptr;  ///< null: no elements
     std::unique_ptr<std::int64_t[]> sizes_and_strides;
 
-    static void end(typename Struct<M>::Type* self) noexcept {
-        const std::unique_ptr<Exported> all(static_cast<Exported*>(self->context));
+    static void end(M* self) noexcept {
+        const std::unique_ptr<Exported> all(static_cast<Exported*>(dlpack::managed(*self).context));
         if (all->block != nullptr) release(*all->block);
     }
 };
@@ -109,8 +109,8 @@ void mark(dlpack::Versioned& managed, bool only_reads, const SourceLocation&) no
 }
 
 template <class M> void end(M* tensor) noexcept {
-    auto& managed = dlpack::managed(*tensor);
-    if (managed.deleter != nullptr) managed.deleter(&managed);
+    const auto deleter = dlpack::managed(*tensor).deleter;
+    if (deleter != nullptr) deleter(tensor);
 }
 
 }  // namespace
