@@ -24,6 +24,7 @@ namespace heddle {
 ///     }
 class IndexOutOfRange : public std::out_of_range {
 public:
+    /// For the library.
     IndexOutOfRange(const std::string& text, const detail::BadIndex& bad)
         : std::out_of_range(text), bad_(bad) {}
     /// Returns whether the view is a View2D.

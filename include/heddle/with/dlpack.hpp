@@ -22,6 +22,7 @@ namespace heddle {
 
 /// Calls a tensor's deleter.
 struct DlpackDeleter {
+    /// Calls the deleter of `tensor`, unless that is null.
     template <detail::DlpackTensor M> void operator()(M* tensor) const noexcept {
         detail::end_tensor(tensor);
     }
