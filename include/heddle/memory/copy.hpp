@@ -128,9 +128,9 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// - With a stream, the copy runs on it and orders nothing else.
 /// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
 ///   device's current stream. Otherwise, if the source is memory of a CUDA device, the copy runs on
-///   that device's current stream. If neither side is, the copy runs on the current stream of the
-///   destination's CPU device. If the destination is host memory, it runs on the current stream of
-///   the source's device.
+///   that device's current stream. If neither side is CUDA memory, the copy runs on the current
+///   stream of the destination's CPU device, or of the source's if the destination is pinned or
+///   pageable.
 /// - Without a stream, the copy is also ordered after work already enqueued on the current stream
 ///   of the other side's device, and before work enqueued there later.
 /// - Pinned memory counts as memory of cpu:0 once work on it has been enqueued on a CPU stream.

@@ -31,14 +31,15 @@ struct DlpackDeleter {
 using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
 
 /// Returns a tensor of the memory of `x`, an array or a view of one, without a copy. The tensor
-/// has a share of the memory: `x` may be destroyed first. Its deleter may be called by any thread;
-/// it does not block. Without a shape it has one dimension.
+/// shares ownership of the memory, so `x` may be destroyed first. Any thread may call the tensor's
+/// deleter, which does not block. Without a shape, the tensor has one dimension.
 ///
-/// Without a consumer, blocks until all work on the memory that was enqueued so far is done, for
-/// consumers without a stream, such as numpy. With one, orders that stream after the work, and
-/// counts it as a user: memory whose tensor ends while the consumer's work is pending is freed
-/// after that work. For the consumer's stream in Python, see dlpack_stream(). Later work on `x`
-/// through heddle is not ordered with the consumer's.
+/// If no consumer stream is passed, blocks until all work enqueued so far on the memory is
+/// complete. Use this form for consumers without streams, such as numpy. With a consumer stream,
+/// orders it after that work and records it as a user of the memory. If the deleter runs while the
+/// consumer's work is pending, the memory is freed after that work. For the consumer's stream in
+/// Python, see dlpack_stream(). Later work on `x` through heddle is not ordered with the
+/// consumer's.
 ///
 /// The tensor of a const array, or of a View<const T>, is marked as read-only.
 /// to_dlpack<DLManagedTensor>(x) makes the older struct, which has no such mark.
@@ -46,9 +47,10 @@ using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
 /// Memory of CPU devices and pageable arrays is kDLCPU 0, pinned memory kDLCUDAHost. A tensor
 /// without elements has a null address, and any stream may use it.
 ///
-/// Throws UsageError if the sizes of the shape are not those of `x`, for a view of memory that is
-/// not an array's, for memory of a capture or a Loan, and for a const `x` and the older struct.
-/// Without a consumer, throws UsageError in host functions, and the failure of work on the memory.
+/// Throws UsageError if the shape has a negative size, or not as many elements as `x`; for a view
+/// of memory that belongs to no array; for memory of a capture or a Loan; and for a const `x` with
+/// the older struct. Without a consumer stream, also throws UsageError in host functions, and the
+/// failure of earlier work on the memory.
 /// Thread-safe.
 template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView X>
 [[nodiscard]] std::unique_ptr<M, DlpackDeleter> to_dlpack(X&& x, const DlpackShape& shape = {},

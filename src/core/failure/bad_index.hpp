@@ -16,9 +16,9 @@ std::string describe_index(const BadIndex& bad);
 /// Returns an IndexOutOfRange. Throws std::bad_alloc.
 std::exception_ptr index_exception(const BadIndex& bad);
 
-/// Returns the failure of work that used a bad index, without its stream. `call` and `where` are
-/// the call that enqueued it, `name` is the kernel, and `node` the name of the graph's node, or
-/// null. Throws std::bad_alloc.
+/// Returns the error info for work that used a bad index. Its device and stream are not set. `call`
+/// and `where` are the call that enqueued the work, `name` is the kernel's name, and `node` is the
+/// name of the graph's node, or null. Throws std::bad_alloc.
 ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::string_view name,
                         const BadIndex& bad, const std::string* node);
 /// Returns the failure for an exception that left the work. Returns null unless the exception is an
