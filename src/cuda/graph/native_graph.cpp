@@ -156,7 +156,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
     const std::size_t count = std::min(nodes.size(), old.nodes.size());
     for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
     host_graph = std::move(old.host_graph);
-    destroy_now(std::move(spare));  // destroys the new graph only
+    destroy_natively(*spare);  // the new graph only
     return true;
 }
 

@@ -19,7 +19,7 @@
 namespace heddle::detail::cu {
 
 /// Destroys a native graph or executable. Destroying an executable may wait for the device: see
-/// destroy_now().
+/// destroy_natively().
 struct DestroyNatively {
     Gpu* gpu = nullptr;
     void operator()(cudaGraph_t graph) const noexcept;

@@ -89,7 +89,7 @@ class Exporter:
         return api.PyCapsule_New(tensor, NAMES[is_versioned][0], self.destructor())
 
     def destructor(self):
-        """Returns the address of a function that ends the tensor of a capsule that nobody took."""
+        """Returns the address of a function that ends the tensor of an untaken capsule."""
         global destroy
         library = self.library
 
@@ -127,3 +127,15 @@ def want(holds, what):
     if not holds:
         failures += 1
     print('ok:' if holds else 'FAILED:', what, flush=True)
+
+
+def try_on_gpu(library, program, streams):
+    """Calls program(stream, is_held) for each stream, first without and then behind the gate."""
+    for stream in streams:
+        for is_held in (False, True):
+            try:
+                program(stream, is_held)
+            except Exception as error:
+                want(False, f'{type(error).__name__}: {error}')
+            finally:
+                library.open_gate()

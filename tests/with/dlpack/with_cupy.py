@@ -11,7 +11,7 @@ except Exception as error:  # also CUDARuntimeError: no device or driver
     print(f'skipped: no CuPy, or none that works here ({error})')
     sys.exit(77)
 
-from heddle_dlpack import CUDA, OWN, load, made, passed, take, want
+from heddle_dlpack import CUDA, OWN, load, made, passed, take, try_on_gpu, want
 import heddle_dlpack
 
 library = load(sys.argv[1])
@@ -54,18 +54,7 @@ def on_gpu(stream, is_held):
         library.finish_deleters()
 
 
-def try_on_gpu(stream, is_held):
-    try:
-        on_gpu(stream, is_held)
-    except Exception as error:
-        want(False, f'{type(error).__name__}: {error}')
-    finally:
-        library.open_gate()
-
-
 print(f'CuPy {cupy.__version__}')
-for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
-    try_on_gpu(stream, False)
-    try_on_gpu(stream, True)
+try_on_gpu(library, on_gpu, (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)))
 print('CuPy:', f'{heddle_dlpack.failures} FAILED' if heddle_dlpack.failures else 'all ok')
 sys.exit(heddle_dlpack.failures != 0)

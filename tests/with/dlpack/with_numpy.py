@@ -44,7 +44,7 @@ want(not np.from_dlpack(made(library, DEVICE, 3, 4, 1)).flags.writeable or not h
 want(np.from_dlpack(made(library, DEVICE, 0, 4)).shape == (0, 4), 'an array without elements')
 made(library, DEVICE, 3, 4).__dlpack__(max_version=(1, 0))
 made(library, DEVICE, 3, 4).__dlpack__()
-want(gc.collect() >= 0, 'capsules that nobody takes end their tensors')
+want(gc.collect() >= 0, 'capsules that are not taken end their tensors')
 
 # In: numpy's memory as heddle's arrays.
 y = ones(5, 2)

@@ -11,7 +11,7 @@ except ImportError as error:
     print(f'skipped: no torch ({error})')
     sys.exit(77)
 
-from heddle_dlpack import CPU, CUDA, OWN, load, made, passed, take, want
+from heddle_dlpack import CPU, CUDA, OWN, load, made, passed, take, try_on_gpu, want
 import heddle_dlpack
 
 library = load(sys.argv[1])
@@ -67,22 +67,11 @@ def on_gpu(stream, is_held):
         library.finish_deleters()
 
 
-def try_on_gpu(stream, is_held):
-    try:
-        on_gpu(stream, is_held)
-    except Exception as error:
-        want(False, f'{type(error).__name__}: {error}')
-    finally:
-        library.open_gate()
-
-
 on_cpu()
 if not torch.cuda.is_available() or library.heddle_gpus() == 0:
     print(f'skipped: GPUs (torch has {torch.cuda.device_count()}, heddle {library.heddle_gpus()})')
 else:
     print(f'torch {torch.__version__} on {torch.cuda.get_device_name()}')
-    for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
-        try_on_gpu(stream, False)
-        try_on_gpu(stream, True)
+    try_on_gpu(library, on_gpu, (torch.cuda.default_stream(), torch.cuda.Stream()))
 print('torch:', f'{heddle_dlpack.failures} FAILED' if heddle_dlpack.failures else 'all ok')
 sys.exit(heddle_dlpack.failures != 0)
