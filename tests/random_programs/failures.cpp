@@ -249,10 +249,12 @@ private:
         for (int base = at(bases_, stream); base >= 0; base = at(bases_, base)) may_use(s, base);
     }
 
-    void work(const Statement& s, int stream, int round) {
+    void work(const Statement& s, int stream, int round, bool in_graph = false) {
         may_use_in_batch(s, stream);
-        // used_on() declares a write, too. A captured view declares the read.
-        use(s.from, stream, s.what == What::host && !s.captures);
+        // used_on() declares a write, too. A captured view declares the read, and so do the native
+        // host functions of CPU streams (runner.cpp).
+        const bool is_native = is_lent(s) && !is_cuda_ && !in_graph;
+        use(s.from, stream, s.what == What::host && !s.captures && !is_native);
         use(s.to, stream, true);
         const bool is_dropped = at(failed_, stream) != 0;
         if (is_cuda_ && is_dropped) at(out_.unknown, s.to) = true;
@@ -264,7 +266,7 @@ private:
     void all_on(int stream, const Block& block, int round) {
         for (const Statement& s : block)
             if (s.what == What::fail) fail(stream, ++failures_);
-            else work(s, stream, round);
+            else work(s, stream, round, true);
     }
 
     void by_data(const Statement& s) {
