@@ -5,8 +5,8 @@
 #include "catch.hpp"
 #include "core/seam/completion.hpp"
 
-#include <heddle/check.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/observe/check.hpp>
 
 #include <atomic>
 #include <chrono>

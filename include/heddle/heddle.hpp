@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/code/module.hpp>
+#include <heddle/code/preload.hpp>
 #include <heddle/code/program.hpp>
 #include <heddle/collective/communicator.hpp>
 #include <heddle/collective/device_group.hpp>
@@ -17,14 +18,13 @@
 #include <heddle/graph/memory_nodes.hpp>
 #include <heddle/graph/module_nodes.hpp>
 #include <heddle/graph/nodes.hpp>
+#include <heddle/graph/prepared_launch.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/launch/dependent_launch.hpp>
-#include <heddle/launch/kernel.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
-#include <heddle/launch/preload.hpp>
-#include <heddle/launch/prepared_launch.hpp>
-#include <heddle/launch/quiet.hpp>
+#include <heddle/launch/on_completion.hpp>
 #include <heddle/launch/touching.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/adopt.hpp>
@@ -36,19 +36,23 @@
 #include <heddle/memory/range.hpp>
 #include <heddle/memory/statistics.hpp>
 #include <heddle/memory/view.hpp>
-#include <heddle/observe/host_access.hpp>
-#include <heddle/observe/observer.hpp>
-#include <heddle/observe/stats.hpp>
-#include <heddle/observe/watch.hpp>
+#include <heddle/operation/host_access.hpp>
+#include <heddle/operation/observer.hpp>
+#include <heddle/operation/stats.hpp>
 #include <heddle/print.hpp>
 #include <heddle/recording/batch.hpp>
 #include <heddle/recording/capture.hpp>
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/failures.hpp>
+#include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>
-#include <heddle/timeline.hpp>
 #include <heddle/version.hpp>
+// Not installed if heddle was built with HEDDLE_OBSERVE=OFF.
+#if __has_include(<heddle/observe/watch.hpp>)
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/watch.hpp>
+#endif
 
 /// Streams, events, scopes and graphs, for CUDA and for CPUs. Names in heddle::detail are not for
 /// users.

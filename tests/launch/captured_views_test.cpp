@@ -1,6 +1,6 @@
 // If a lambda, class or host function holds views, they count like views passed as arguments.
 #include "check/checked_streams.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "random.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // Memory by address alone, as containers of other libraries have it: in the order of the streams
 // that allocate and deallocate it.
-#include <heddle/detail/raw_memory.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
 
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 #include <algorithm>

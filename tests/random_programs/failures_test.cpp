@@ -1,7 +1,7 @@
 // Random programs whose work fails, and random programs that are observed in all ways in turn.
 // random_programs_test.cpp describes the environment variables.
-#include <heddle/check.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/check.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"

@@ -8,7 +8,7 @@
 //                        (the last three: nodes_test.cpp, by_data_test.cpp, failures_test.cpp)
 // HEDDLE_RANDOM_WITHOUT  "temporaries": creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
-#include <heddle/check.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"

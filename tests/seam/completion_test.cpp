@@ -1,4 +1,4 @@
-// Completions (src/core/seam/completion.hpp). CPU events, and waits between CPU and CUDA streams,
+// Completions (core/seam/completion.hpp). CPU events, and waits between CPU and CUDA streams,
 // are made of them.
 #include "core/seam/completion.hpp"
 #include "support.hpp"

@@ -1,8 +1,8 @@
 // HEDDLE_TIMELINE in a program that crashes. The program must end as without it, and soon.
 #include "virtual_case.hpp"
 
-#include <heddle/timeline.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <atomic>
 #include <csignal>

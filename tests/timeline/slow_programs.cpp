@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <thread>
 
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "gpu_clock.hpp"
 #include "support.hpp"

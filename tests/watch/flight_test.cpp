@@ -1,5 +1,5 @@
 // The flight recorder stores the last operations of a stream. It is read while other threads write.
-#include "core/observe/flight.hpp"
+#include "core/operation/flight.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

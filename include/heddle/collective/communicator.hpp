@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <heddle/detail/collective_call.hpp>
+#include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <heddle/detail/collective_call.hpp>
+#include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <heddle/device/device.hpp>
-#include <heddle/error.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

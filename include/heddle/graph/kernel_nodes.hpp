@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/work.hpp>
 #include <heddle/graph/node_of.hpp>
 #include <heddle/launch/dependent_launch.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch.hpp>
 
 namespace heddle {

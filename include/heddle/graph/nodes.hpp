@@ -7,12 +7,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 #include <heddle/graph/kernel_nodes.hpp>
 #include <heddle/graph/node_of.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/copy.hpp>
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 
 namespace heddle {
 

@@ -8,18 +8,18 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/host_op.hpp>
-#include <heddle/detail/kernel_args.hpp>
-#include <heddle/detail/kernel_closures.hpp>
-#include <heddle/detail/kernel_mistakes.hpp>
-#include <heddle/detail/work.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
+#include <heddle/launch/detail/kernel_args.hpp>
+#include <heddle/launch/detail/kernel_closures.hpp>
+#include <heddle/launch/detail/kernel_mistakes.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
-#include <heddle/launch/quiet.hpp>
 #include <heddle/memory/array.hpp>
-#include <heddle/observe/host_access.hpp>
-#include <heddle/observe/observer.hpp>
+#include <heddle/operation/host_access.hpp>
+#include <heddle/operation/observer.hpp>
+#include <heddle/stream/detail/host_op.hpp>
+#include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <heddle/detail/host_use.hpp>
 #include <heddle/error.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/detail/host_use.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/scope.hpp>
 

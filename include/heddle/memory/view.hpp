@@ -7,13 +7,13 @@
 #include <type_traits>
 
 #include <heddle/detail/access.hpp>
-#include <heddle/detail/block.hpp>
 #include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
+#include <heddle/memory/detail/block.hpp>
 
 namespace heddle {
 

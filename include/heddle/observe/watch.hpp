@@ -10,7 +10,7 @@
 
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
-#include <heddle/observe/observer.hpp>
+#include <heddle/operation/observer.hpp>
 
 namespace heddle {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/scope.hpp>
 

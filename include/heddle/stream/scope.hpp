@@ -4,7 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
-#include <heddle/detail/thread_state.hpp>
+#include <heddle/stream/detail/thread_state.hpp>
 #include <heddle/stream/stream.hpp>
 
 namespace heddle {

@@ -12,8 +12,8 @@
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/conversion.hpp>
 #include <heddle/detail/mistakes.hpp>
-#include <heddle/detail/stream_state.hpp>
 #include <heddle/device/device.hpp>
+#include <heddle/stream/detail/stream_state.hpp>
 #include <heddle/stream/event.hpp>
 
 namespace heddle {

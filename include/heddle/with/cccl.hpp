@@ -27,7 +27,7 @@
 #endif
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/raw_memory.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
 #include <heddle/with/resource.hpp>
 
 namespace heddle {

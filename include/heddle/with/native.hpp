@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 
 namespace heddle {
 

@@ -11,7 +11,7 @@
 #include <thrust/system/cuda/execution_policy.h>
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/temporaries.hpp>
+#include <heddle/memory/detail/temporaries.hpp>
 
 namespace heddle {
 
