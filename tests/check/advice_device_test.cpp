@@ -136,7 +136,7 @@ TEST_CASE("device: of two nodes that write the one that was added first comes fi
     graph.launch(s.a);
     s.a.synchronize();
     CHECK_THAT(only_text(checked), contains("fill node 'second' of " + at_second +
-                                            " .after() the fill node 'first' of " + at_first));
+                                            " after the fill node 'first' of " + at_first));
 }
 
 TEST_CASE("device: a loop in a capture reaches its place again") {
