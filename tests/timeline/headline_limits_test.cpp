@@ -165,7 +165,7 @@ TEST_CASE("one stream is named if a fifth of it could run beside the rest", "[ti
     }
     const std::string headline = headline_of(t);
     INFO(headline);
-    CHECK(says(headline, "work that nothing orders is on one stream") == (shorter > 100 * us));
+    CHECK(says(headline, "independent work is on one stream") == (shorter > 100 * us));
 }
 
 TEST_CASE("workers are late from 10 us on", "[timeline]") {
