@@ -204,7 +204,7 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
-                   "not a handle from export_event()"));
+                   "was not returned by export_event()"));
     if (test_device().is_cpu()) {
         const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
         REQUIRE(too_large);
@@ -227,7 +227,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(error->code() == ErrorCode::no_device);
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
-    CHECK(mentions(error_of([&] { (void)import_event(event); }), "not a handle"));
+    CHECK(mentions(error_of([&] { (void)import_event(event); }), "was not returned by"));
     event.process = 1;
     std::strcpy(event.bus_id.data(), "ffff:00:1f.7");
     event.check = detail::check_of(event);
@@ -870,7 +870,7 @@ TEST_CASE("child: imports what is not heddle's", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "is not heddle's memory"));
+    CHECK(mentions(error, "is not shared memory of heddle"));
 }
 
 TEST_CASE("memory that another process maps cannot be made shorter under it") {

@@ -1,7 +1,7 @@
 // Functions that throw an Error with a formatted message. All of heddle's errors are made here.
 //
 //     if (bytes > limit)
-//         usage_error({"copy", where, stream}, "{} bytes are more than the {} that fit", bytes,
+//         usage_error({"copy", where, stream}, "{} bytes do not fit into {}: copy fewer", bytes,
 //         limit);
 //
 // Callers pass their values by reference to a cold function, which formats them. So a check costs a

@@ -14,8 +14,8 @@ namespace {
         failure->stream_id == stream->id.load())
         throw_error(*failure);
     ErrorInfo info = *failure;
-    info.message = formatted("{}; stream '{}' waited for it, and failed too", failure->message,
-                             static_cast<const StreamState&>(*stream));
+    info.message = formatted("{}; stream '{}' waited for the failed work, so it has failed too",
+                             failure->message, static_cast<const StreamState&>(*stream));
     throw_error(std::move(info));
 } catch (const std::bad_alloc&) {
     throw_reserved_error();
@@ -73,8 +73,7 @@ Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
     try {
         return make_failure(error_info(
             ErrorCode::out_of_memory, {call, where, stream},
-            "host memory was exhausted while work was running; the work was not done, and {}",
-            consequence));
+            "host memory was exhausted, so the work was not completed, and {}", consequence));
     } catch (...) {
         return no_memory_failure();
     }

@@ -180,22 +180,22 @@ constinit thread_local detail::StreamUse awaited_on_exit;
         if (entered_on == here)
             return detail::report_error(
                 ErrorCode::usage, {"scope", where},
-                "a scope was left in a host function that did not enter it, or outside the one "
-                "that did: leave scopes where they were entered. It is closed there, at the next "
-                "scope or query of the current device or stream");
+                "a scope was not left in the host function (or the code outside host functions) "
+                "that entered it: leave each scope where it was entered. That code closes the "
+                "scope when it next enters a scope or queries the current device or stream");
         return detail::report_error(
             ErrorCode::usage, {"scope", where},
-            "a scope of thread {} was left on thread {}, and thread {} closes it at its next scope "
-            "or query of the current device or stream: leave scopes on the thread that entered "
-            "them, in a coroutine before it is suspended",
+            "a scope of thread {} was left on thread {}, so thread {} closes it when it next "
+            "enters a scope or queries the current device or stream: leave each scope on the "
+            "thread that entered it; in a coroutine, leave it before the coroutine is suspended",
             entered_on, here, entered_on);
     }
     const bool is_ended = left != nullptr;
     delete left;
     detail::report_error(
         ErrorCode::usage, {"scope", where},
-        "a scope was left on thread {}, {}: nothing was restored. Leave scopes on the thread that "
-        "entered them",
+        "a scope was left on thread {}, {}, so the previous device and streams were not restored: "
+        "leave each scope on the thread that entered it",
         here,
         is_ended ? "but the thread that entered it has ended"
                  : "and memory is exhausted, so the thread that entered it cannot close it");

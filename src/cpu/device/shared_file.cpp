@@ -91,10 +91,10 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     };
     const auto refused = [&] {
         if (errno == ENOENT) is_gone();
-        unsupported_error(
-            site.with_native(errno),
-            "{} cannot be opened: process {} does not allow it; run both processes as one user{}",
-            what, name.process, why(errno));
+        unsupported_error(site.with_native(errno),
+                          "{} cannot be opened, because process {} does not allow access: run both "
+                          "processes as the same user{}",
+                          what, name.process, why(errno));
     };
     // Inspected before it is opened, because opening a device or a pipe can have side effects.
     struct stat is {};
@@ -107,9 +107,10 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
-        unsupported_error(
-            site, "{} cannot be imported: the handle's file in process {} is not heddle's memory",
-            what, name.process);
+        unsupported_error(site,
+                          "{} cannot be imported: the file that the handle names in process {} is "
+                          "not shared memory of heddle",
+                          what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
         coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} cannot be mapped{}",
@@ -127,7 +128,8 @@ SharedFile::~SharedFile() {
 
 SharedFileName SharedFile::name(const char* call, const SourceLocation& where) const {
     if (descriptor_ < 0)
-        usage_error({call, where}, "it belongs to another process: export it there");
+        usage_error({call, where},
+                    "the array or event belongs to another process: export it in that process");
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
         coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),

@@ -60,9 +60,9 @@ void refuse_native_capture(const StreamUse& use, const char* call, const SourceL
         if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
     }
     usage_error({call, where, stream},
-                "this memory was used on a stream that is being captured outside heddle, so its "
-                "earlier work cannot be waited for: end that capture first, or wait for the stream "
-                "before it begins");
+                "this memory was used on a stream that is being captured outside heddle, so heddle "
+                "cannot wait for the stream's earlier work: end that capture first, or wait for "
+                "the stream before the capture begins");
 }
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {

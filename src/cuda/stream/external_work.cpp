@@ -100,9 +100,9 @@ public:
         if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
         if (mode_ != CaptureMode::relaxed && begun_by_ != std::this_thread::get_id())
             usage_error({"capture", where, stream_},
-                        "work that another thread enqueued outside heddle cannot be captured by "
-                        "this one: capture with CaptureMode::relaxed, or make this call on the "
-                        "thread that enqueued it");
+                        "work that another thread enqueued outside heddle cannot be captured on "
+                        "this thread: capture with CaptureMode::relaxed, or make this call on the "
+                        "thread that enqueued the work");
         const InContext in(gpu_);
         cudaGraph_t taken = nullptr;
         const cudaError_t code = api.cudaStreamEndCapture(native_, &taken);
