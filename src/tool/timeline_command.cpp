@@ -51,7 +51,8 @@ int run(const CommandLine& line) {
     if (!line.from.empty()) stretch.from = time_of(line.from);
     if (!line.to.empty()) stretch.to = time_of(line.to);
     if (stretch.from && stretch.to && *stretch.from > *stretch.to) {
-        fmt::print(stderr, "heddle: timeline: --from {} is after --to {}\n", line.from, line.to);
+        fmt::print(stderr, "heddle: timeline: --from {} is after --to {}: pass an earlier --from\n",
+                   line.from, line.to);
         return 2;
     }
     const std::vector<std::string> outputs = line.outputs();

@@ -83,7 +83,8 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is not a {}", label_of(data), to_string(kind));
+        usage_error({"GraphNode", where}, "{} is not a {}: use the node's own type", label_of(data),
+                    to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);

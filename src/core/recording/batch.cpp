@@ -67,7 +67,8 @@ void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceL
     made = std::move(entries_.back());
     entries_.pop_back();
     try {
-        way = {BatchResult::How::updated, "the same operations with other arguments",
+        way = {BatchResult::How::updated,
+               "the same operations as in an earlier scope, with other arguments",
                update(made, tape, where)};
     } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
@@ -98,14 +99,15 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         // Clearing an equal tape calls no destructors: such a tape has only plain bytes, no
         // closures with destructors.
         tape->clear();
-        return note({How::replayed, "the same as an earlier time", 0});
+        return note({How::replayed, "the same operations and arguments as in an earlier scope", 0});
     }
     // The graph and its tape are stored only after a successful launch, so that they always match.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
     Way way{How::instantiated,
-            entries_.empty() ? "the first time"
-                             : "other operations, or in another order, than any remembered time",
+            entries_.empty()
+                ? "the first scope that recorded operations"
+                : "other operations, or another order of operations, than in all remembered scopes",
             0};
     Entry made;
     try {

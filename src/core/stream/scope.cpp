@@ -198,7 +198,7 @@ constinit thread_local detail::StreamUse awaited_on_exit;
         "leave each scope on the thread that entered it",
         here,
         is_ended ? "but the thread that entered it has ended"
-                 : "and memory is exhausted, so the thread that entered it cannot close it");
+                 : "and exhausted memory prevents the thread that entered it from closing it");
 }
 
 }  // namespace

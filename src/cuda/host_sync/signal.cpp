@@ -69,8 +69,8 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     if (!event.recorded) return done->complete();
     if (event.capture_id != 0)
         usage_error({"wait_event", where},
-                    "the event was recorded in a capture, and a CPU stream cannot wait for a point "
-                    "of a graph: record it outside the capture");
+                    "the event was recorded in a capture, and a stream of a CPU device cannot wait "
+                    "for a point of a graph: record the event outside the capture");
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = api.cuEventQuery(native_of(event));

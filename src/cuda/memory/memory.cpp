@@ -208,7 +208,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     if (capture_of(stream) != 0)
         unsupported_error({"allocate", where, gpu_device(g.index)},
                           "memory cannot be allocated on a stream that is capturing, because the "
-                          "graph would own it: allocate before the capture");
+                          "graph would own the memory: allocate it before the capture");
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
     Submission submission(stream, where);
