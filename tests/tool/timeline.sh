@@ -30,8 +30,8 @@ for file in new.html .html; do
 done
 
 bad 2 'heddle: TRACE is required' --summary
-bad 2 '"10" has no unit; write 10ms, 1.5s, 250us or 800ns' run.json --from 10
-bad 2 '"10m" is not a time; write 10ms' run.json --to 10m
+bad 2 '"10" has no unit: write 10ms, 1.5s, 250us or 800ns' run.json --from 10
+bad 2 '"10m" is not a time: write 10ms' run.json --to 10m
 bad 2 'heddle: timeline: --from 12ms is after --to 10ms' run.json --from 12ms --to 10ms
 bad 2 'the name "page.svg" must end in .html' run.json --html page.svg
 bad 2 'the name ".json" must end in .json' run.json --json .json
