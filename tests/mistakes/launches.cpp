@@ -59,7 +59,7 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     (void)kernel_node(AddOne{}, dim(n), 4.0f);            // says: argument<1>::is<float>
     (void)prepare(AddOne{}, dim(n), 3.0);                 // says: argument<1>::is<double>
     auto prepared = prepare(OfInteger{}, dim(n), 1, x);
-    prepared.set<0>(2.75);                     // says: argument<1>::is<double>::cut
+    prepared.set<0>(2.75);                     // says: argument<1>::is<double>::truncated
     prepared.set<0>(x);                        // says: but_it_was_prepared_with<int
     prepared.set<1>(2);                        // says: argument<2>::is<int>::but_it_was
     prepared.set<2>(x);                        // says: set<0> sets the first argument

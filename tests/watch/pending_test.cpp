@@ -255,7 +255,7 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(stream->pending == 3);
     CHECK(has(stream->text, "3 operations in the batch that thread"));
     CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
-    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6) will run"));
 }
 
 // A stream's earlier work is not a part of an open batch. Only that work is waited for.
