@@ -1,4 +1,4 @@
-// Loans of CPU streams. Their handle is their queue; with_native() lends only CUDA streams'.
+// Lends CPU streams, whose native handle is their queue. with_native() can only lend CUDA streams.
 #pragma once
 
 #include "core/stream/lend.hpp"

@@ -10,7 +10,8 @@ namespace bench {
 
 Peers cpu_peers() {
     Peers peers;
-    // A single thread serves all rows. It ends with the last function that owns the queue.
+    // The queue's single thread serves all rows. It stops when the last function that owns the
+    // queue is destroyed.
     const auto queue = std::make_shared<PlainQueue>();
     const auto settle = [queue] { queue->synchronize(); };
     const auto push = repeat([queue] { queue->push([] {}); });

@@ -29,6 +29,7 @@
 #include <heddle/location.hpp>
 #include <heddle/memory/adopt.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/bounds.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/interprocess.hpp>
 #include <heddle/memory/loan.hpp>

@@ -2,6 +2,7 @@
 // devices, there are no streams, events or arrays on them. So the other functions are never called.
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
+#include "core/memory/dlpack.hpp"
 #include "core/seam/backend.hpp"
 #include <heddle/memory/interprocess.hpp>
 
@@ -96,5 +97,8 @@ namespace {
 constinit NeverDestroyed<NoCuda> no_cuda;
 }
 Backend& cuda_backend() noexcept { return no_cuda.get(); }
+Stream dlpack::wrap_number(Device, std::intptr_t, Where where) {
+    coded_error(ErrorCode::no_device, {"dlpack_stream", where}, "{}", reason);
+}
 
 }  // namespace heddle::detail

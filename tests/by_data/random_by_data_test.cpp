@@ -142,7 +142,8 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     }
     CAPTURE(left_out_of, waits, needed);
     CHECK(left_out_of > programs_to_run(50, 50) / 2);
-    // The other waits cover several operations, or outside work that heddle does not know.
+    // The other waits cover several operations, or are for streams outside the order, because the
+    // order does not know which operations of those streams use the memory.
     CHECK(needed * 2 >= waits);
 }
 

@@ -328,7 +328,7 @@ private:
     std::map<std::uint64_t, Stream> streams_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> records_;
     std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< indexed by allocation
-    /// By the begin of an allocation: its key and its end.
+    /// Maps the first address of each allocation to its key and its end address.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> allocations_;
     std::map<std::uint64_t, OpSet> functions_;  ///< work before each host function, by its id
     std::map<std::uint64_t, std::size_t> graphs_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <heddle/by_data.hpp>
+#include <heddle/with/dlpack.hpp>
 
 using namespace heddle_test;
 
@@ -174,6 +175,12 @@ constexpr Call calls[] = {
          a.x = adopt(MemoryKind::pageable, new int[size](), size, [](int* p) { delete[] p; });
          launch_host(s, [] {}, writes(a.x));
      }},
+    {"from_dlpack",
+     [](StreamRef s, Arrays& a) {
+         a.x = from_dlpack<int>(s, to_dlpack(pageable<int>(size)).release());
+         launch_host(s, [] {}, writes(a.x));
+     }},
+    {"to_dlpack", [](StreamRef s, Arrays& a) { (void)to_dlpack(s, a.x); }},
     {"launch_host on lent memory",
      [](StreamRef s, Arrays& a) {
          a.x = a.loan.lend(cpu_device(), a.lent);

@@ -99,7 +99,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     CHECK(to_host(s, x) == std::vector<int>(10, 2));
 }
 
-// Must be the last case, because it loads code that must be unloaded in the other cases.
+// Must be the last test case: it loads code that must not be loaded yet when the others run.
 TEST_CASE("preloading is possible on every device, and changes no results", "[preload]") {
     preload(test_device(), Add{}, Multiply{});
     preload_all(test_device());

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
@@ -11,6 +12,7 @@
 #include "kernels.hpp"
 #include "no_memory/faults.hpp"
 #include "support.hpp"
+#include "with/dlpack/structs.hpp"
 
 namespace heddle_test {
 
@@ -416,6 +418,52 @@ bool run_nccl_collectives(Bench& bench) { return run_collectives(bench, Transpor
 
 // Calls that record, allocate, fork and lease -----------------------------------------------------
 
+/// A tensor of another library, in host memory.
+struct TheirTensor {
+    int memory[size] = {};
+    std::int64_t shape = size, stride = 1;
+    std::atomic<int> made{0}, ended{0};
+    DLManagedTensorVersioned managed{1,    0, this,
+                                     &end, 0, {memory, 1, 0, 1, 0, 32, 1, &shape, &stride, 0}};
+
+    static void end(DLManagedTensorVersioned* self) {
+        ++static_cast<TheirTensor*>(self->context)->ended;
+    }
+    DLManagedTensorVersioned* make() {
+        ++made;
+        return &managed;
+    }
+    void finish() const {
+        const OwnMemory own;
+        finish_adopted();
+        if (made != ended) throw std::logic_error("a deleter was not called once");
+    }
+};
+
+bool run_tensors(Bench& bench) {
+    TheirTensor theirs;
+    try {
+        {
+            DlpackPtr ours = to_dlpack(bench.b, bench.x, {8, size / 8});
+            Array<int> back = from_dlpack<int>(bench.b, ours.release());
+            fill(bench.b, back, 7);
+        }
+        const Stream cpu(Device("cpu"));
+        {
+            Array<int> x = from_dlpack<int>(cpu, theirs.make());
+            fill(cpu, x, 3);
+            const auto passed_on = to_dlpack<DLManagedTensor>(cpu, x);
+            x.reset();
+        }
+        cpu.synchronize();
+    } catch (...) {
+        theirs.finish();
+        throw;
+    }
+    theirs.finish();
+    return is_all(bench.b, bench.x, 7) && is_all(theirs.memory, 3);
+}
+
 bool run_arrays(Bench& bench) {
     auto x = full<int>(bench.a, size, 1);
     auto y = from_host(bench.a, bench.host);
@@ -605,6 +653,7 @@ std::vector<Scenario> scenarios() {
 std::vector<Scenario> recorded_scenarios() {
     return {
         {"arrays", on_a_bench(run_arrays)},
+        {"tensors", on_a_bench(run_tensors)},
         {"shared events", on_a_bench(run_shared_events)},
         {"fork_join", on_a_bench(run_fork_join)},
         {"pools", on_a_bench(run_pool)},

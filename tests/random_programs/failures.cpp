@@ -225,8 +225,9 @@ private:
         at(users_, buffer).push_back({stream, device_of(stream), writes});
     }
 
-    /// Records a read by a stream that was destroyed, possibly with pending work. A CPU stream may
-    /// read host memory, and is not cleared together with a GPU.
+    /// Records a read by a stream that was destroyed, possibly with pending work. The reader of
+    /// host memory may be a CPU stream. Clearing a GPU's failures does not clear that stream's
+    /// failure.
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
         if (failure == 0) return;

@@ -77,7 +77,8 @@ void SampleMaker::add_gap(TraceIndex stream, TraceIndex op, Moment& from, Moment
     from = to;
 }
 
-/// Adds the gaps since the previous operation: until the call, until the waits end, until `start`.
+/// Adds the gaps between the stream's previous operation and `start`: one up to the begin of the
+/// call, one up to its end, one up to the end of each wait, and the rest as launch latency.
 void SampleMaker::add_gaps(TraceIndex stream, TraceIndex op, Moment start) {
     Moment from = ends_[stream].end;
     const detail::TraceOp& o = trace().ops[op];

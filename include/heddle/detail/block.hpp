@@ -37,8 +37,8 @@ struct alignas(128) Block {
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
     std::atomic<bool> alive{false};
-    /// One bit for each of `users` that may write the memory, and the bit `lost_users`. All users
-    /// in the table may write.
+    /// One bit for each of `users` that may write the memory, and the bit `lost_users`. Users in
+    /// `more_users` always count as writers.
     std::atomic<std::uint8_t> writers{0};
     std::atomic<std::uint32_t> owners{1};  ///< number of owners: an Array, graph nodes, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. Keys are used instead

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <heddle/detail/bounds_argument.hpp>
 #include <heddle/detail/elements.hpp>
 #include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
@@ -62,7 +63,7 @@ template <class K, int N, class... P> struct PortableOp {
     // Copies everything to locals first. The kernel's writes cannot alias those, so the compiler
     // can vectorise the loop over the fastest index. One nest of loops for all dimensions:
     // NOLINTNEXTLINE(readability-function-cognitive-complexity)
-    static void run(void* self, std::size_t begin, std::size_t end) {
+    HEDDLE_BOUNDS_TAG static void run(void* self, std::size_t begin, std::size_t end) {
         const PortableOp& op = *static_cast<const PortableOp*>(self);
         detail::with_elements(op.args, [&, kernel = op.kernel](P... p) mutable {
             if constexpr (N == 1) {
@@ -82,6 +83,7 @@ template <class K, int N, class... P> struct PortableOp {
                 }
             }
         });
+        if constexpr (HEDDLE_BOUNDS) detail::name_argument(op.kernel, op.args);
     }
     static void addresses(void* self, void** to) {
         PortableOp& op = *static_cast<PortableOp*>(self);
@@ -109,7 +111,7 @@ template <class K, int N, class... P> struct PortableOp {
         detail::add_opaque_part(op.kernel, -1, to);
     }
 
-    static constexpr OpType type =
+    HEDDLE_BOUNDS_TAG static constexpr OpType type =
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
@@ -170,13 +172,15 @@ template <class... P> struct GridOp {
         });
     }
     template <KernelKind kind>
-    static constexpr WorkType work_type{.op = &type,
-                                        .kernel = kind,
-                                        .parameters = sizeof...(P),
-                                        .addresses = &addresses,
-                                        .copy = &copy,
-                                        .opaque_parts = opaque_parts<P...>,
-                                        .opaque = &opaque};
+    HEDDLE_BOUNDS_TAG static constexpr WorkType work_type{.op = &type,
+                                                          .kernel = kind,
+                                                          .has_bounds = HEDDLE_BOUNDS &&
+                                                                        kind == KernelKind::global,
+                                                          .parameters = sizeof...(P),
+                                                          .addresses = &addresses,
+                                                          .copy = &copy,
+                                                          .opaque_parts = opaque_parts<P...>,
+                                                          .opaque = &opaque};
 };
 
 }  // namespace heddle::detail

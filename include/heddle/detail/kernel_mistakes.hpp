@@ -1,7 +1,7 @@
 // Explains why a launch does not compile. Nothing here is instantiated for a valid launch.
 //
-// Each explanation is a class whose use is an error: an undefined one of
-// heddle/detail/mistakes.hpp, or one with a static_assert.
+// Each explanation is a class whose use is a compile error: it is either an undefined class from
+// heddle/detail/mistakes.hpp, or contains a static_assert.
 #pragma once
 
 #include <concepts>

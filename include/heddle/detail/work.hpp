@@ -36,7 +36,10 @@ struct WorkType {
     const OpType* op;
     Signals signals = Signals::no;
     KernelKind kernel = KernelKind::none;
-    std::uint8_t dimensions = 0;   ///< of a portable kernel: 1 to 3
+    std::uint8_t dimensions = 0;  ///< of a portable kernel: 1 to 3
+    /// Kernels on GPUs: whether it checks indices. A portable one then has a site as its first
+    /// parameter, whose address LaunchCall::addresses has in front.
+    bool has_bounds = false;
     std::uint16_t parameters = 0;  ///< of the kernel, without its indices
     /// Writes the addresses of the closure's parts: the kernel (an object, or a GridHead), the
     /// extents of a portable kernel, one by one, and the arguments.
@@ -137,7 +140,7 @@ void check_memory(const MemoryArgument& memory, const StreamState& stream,
 struct LaunchCall {
     const WorkType& type;
     void* closure;
-    void** addresses;   ///< has space for one address per part of the closure
+    void** addresses;   ///< has space for one address per part, and WorkType::has_bounds
     std::size_t count;  ///< indices; 0: launches nothing; 1 for a grid
     std::span<const MemoryArgument> memory;
     const GivenOptions& how;

@@ -33,6 +33,7 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .signals = kernel_signals<K, P...>,
                                              .kernel = KernelKind::portable,
                                              .dimensions = N,
+                                             .has_bounds = gpus_check_bounds,
                                              .parameters = sizeof...(P),
                                              .addresses = &PortableOp<K, N, P...>::addresses,
                                              .copy = &PortableOp<K, N, P...>::copy,
@@ -116,11 +117,11 @@ template <class K, class S, class Use, class... A>
 void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args) {
     using Traits = LaunchTraits<K, S>;
     auto closure = Traits::closure(kernel, shape, args...);
-    void* addresses[1 + 3 + sizeof...(A)];
+    void* addresses[gpus_check_bounds + 1 + 3 + sizeof...(A)];
     typename MemoryOf<decltype(closure)>::template Arguments<KernelArg<A>...> used;
     detail::add_memory<Traits>(used, closure, std::index_sequence_for<A...>(), args...);
-    use(LaunchCall{*Traits::template type<A...>, &closure, addresses, Traits::count(shape),
-                   used.all(), shape.how, shape.where});
+    use(LaunchCall{*Traits::template type<A...>, &closure, addresses + gpus_check_bounds,
+                   Traits::count(shape), used.all(), shape.how, shape.where});
 }
 
 }  // namespace HEDDLE_COMPILED_BY

@@ -13,6 +13,11 @@ namespace heddle {
 
 namespace detail {
 
+[[noreturn]] void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch,
+                                     std::size_t size, Where where);
+[[noreturn]] void throw_no_row(std::size_t index, std::size_t rows, Where where);
+[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
+
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
 /// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Accepts
@@ -122,9 +127,9 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// - With a stream, the copy runs on it and orders nothing else.
 /// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
 ///   device's current stream. Otherwise, if the source is memory of a CUDA device, the copy runs on
-///   that device's current stream. If neither side is, the copy runs on the current stream of the
-///   destination's CPU device. If the destination is host memory, it runs on the current stream of
-///   the source's device.
+///   that device's current stream. If neither side is CUDA memory, the copy runs on the current
+///   stream of the destination's CPU device, or of the source's if the destination is pinned or
+///   pageable.
 /// - Without a stream, the copy is also ordered after work already enqueued on the current stream
 ///   of the other side's device, and before work enqueued there later.
 /// - Pinned memory counts as memory of cpu:0 once work on it has been enqueued on a CPU stream.
@@ -206,8 +211,14 @@ public:
         : memory_(other.memory_), rows_(other.rows_), columns_(other.columns_),
           pitch_(other.pitch_) {}
 
-    /// Returns an element. Like View::operator[], checks nothing.
-    HEDDLE_FN constexpr T& operator()(std::size_t row, std::size_t column) const noexcept {
+    /// Returns an element. Makes the checks of View::operator[].
+    HEDDLE_BOUNDS_TAG HEDDLE_FN constexpr T& operator()(std::size_t row,
+                                                        std::size_t column) const noexcept {
+        if constexpr (HEDDLE_BOUNDS) {
+            if (row >= rows_ || column >= columns_) [[unlikely]]
+                return detail::dummy_element<T>({data(), {row, column}, {rows_, columns_}, 2});
+            return memory_.data()[row * pitch_ + column];
+        }
         return memory_[row * pitch_ + column];
     }
     /// Returns the elements of a row. Host only. Throws UsageError if there is no such row.

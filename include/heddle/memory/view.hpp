@@ -8,6 +8,7 @@
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
+#include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
@@ -20,12 +21,8 @@ namespace detail {
 /// `call` is first, last or subview.
 [[noreturn]] void throw_out_of_range(const char* call, std::size_t first, std::size_t count,
                                      std::size_t size, Where where);
-[[noreturn]] void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch,
-                                     std::size_t size, Where where);
-[[noreturn]] void throw_no_row(std::size_t index, std::size_t rows, Where where);
 [[noreturn]] void throw_not_whole(std::size_t bytes, std::size_t element, Where where);
 [[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
-[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
 /// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: calls with
@@ -45,7 +42,6 @@ concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(
 
 template <class R>
 concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
-
 template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
 
 /// Whether a View<T> can refer to elements U: U is T, or T is const U.
@@ -103,9 +99,14 @@ public:
     /// Deleted for temporaries that own their memory: name the range first.
     template <detail::EndingRangeOf<T> R> View(R&&, mistake::the_memory_ends_first = {}) = delete;
 
-    /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
-    /// is accessible and work on it has completed.
-    HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    /// Returns an element. With HEDDLE_BOUNDS=1, an index outside the view selects a dummy element,
+    /// and fails the running work. Never checks that the host can access it, or that work is done.
+    HEDDLE_BOUNDS_TAG HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept {
+        if constexpr (HEDDLE_BOUNDS)
+            if (i >= size_) [[unlikely]]
+                return detail::dummy_element<T>(data_, i, size_);
+        return data_[i];
+    }
     /// Returns the address of the first element; null for a default-constructed view.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
     /// Returns the number of elements.
@@ -148,7 +149,6 @@ public:
     /// may add a const. Host only. Throws UsageError if the bytes are not a whole number of such
     /// elements, or the first is not aligned for one.
     ///
-    ///     View<std::byte> bytes = x.view().reinterpret<std::byte>();
     ///     View<std::array<float, 4>> fours = x.view().reinterpret<std::array<float, 4>>();
     template <class U>
         requires(std::is_trivially_copyable_v<U> && std::is_trivially_copyable_v<T> &&

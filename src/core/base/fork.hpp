@@ -9,6 +9,7 @@ namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.
 enum class ForkOrder {
+    dlpack_imports,
     watch,
     recordings,
     observers,
@@ -21,6 +22,7 @@ enum class ForkOrder {
     shared_events,
     events,
     block_index,
+    foreign_owners,
     blocks,
     block_slabs,
     block_users,

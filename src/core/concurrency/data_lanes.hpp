@@ -80,8 +80,8 @@ public:
     /// Returns whether an event is recorded for every operation that another lane may have to wait
     /// for, not only if such a wait is likely.
     bool records_all() const noexcept { return waits_ == DataWaits::exact; }
-    /// Returns whether to record after the newest operation of a lane before the next one is
-    /// enqueued there.
+    /// Returns whether an event must be recorded after the lane's newest operation, before another
+    /// operation is enqueued on the lane. Not needed if no other lane may have to wait for it.
     bool records(std::size_t lane) noexcept {
         if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
         if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/failure/late_failures.hpp"
+
 namespace heddle::detail {
 
 std::shared_ptr<Fate> FallibleStream::current_fate() noexcept {
@@ -23,6 +25,7 @@ void FallibleStream::poison(const Failure& reason, std::uint64_t at) noexcept {
 }
 
 Failure FallibleStream::failure_up_to(std::uint64_t up_to) noexcept {
+    look_for_late_failures();
     std::shared_ptr<Fate> now;
     {
         const std::lock_guard lock(failure_mutex);

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/failure/late_failures.hpp"
+
 namespace heddle::detail {
 
 void Fate::fail(const Failure& reason, std::uint64_t at) noexcept {
@@ -27,6 +29,7 @@ void Fate::note_clean() noexcept {
 }
 
 Failure Fate::failure_up_to(std::uint64_t up_to) noexcept {
+    look_for_late_failures();
     if (is_clean()) return nullptr;
     Failure first = own_failure_up_to(up_to);
     if (first != nullptr) return first;

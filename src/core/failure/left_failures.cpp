@@ -79,13 +79,14 @@ void leave_failure(std::unique_ptr<LeftFailure>& made, std::uint64_t key, Device
         const std::lock_guard lock(left.lock);
         // Checked with the lock held: forget_failure_left() calls note_cleared() before it locks.
         if (failure->cleared_at() > gone_at || left.cleared_at(device) > gone_at) return;
-        made->older = std::move(left.newest);
-        left.newest = std::move(made);
-        if (failures_left.fetch_add(1, std::memory_order_release) + 1 > most_failures_left) {
+        if (failures_left.load(std::memory_order_relaxed) >= most_failures_left) {
             const LeftFailure* last = left.newest.get();
             while (last->older != nullptr) last = last->older.get();
             take_if(forgotten, [last](const LeftFailure& one) { return &one == last; });
         }
+        made->older = std::move(left.newest);
+        left.newest = std::move(made);
+        failures_left.fetch_add(1, std::memory_order_release);
     }
     destroy(std::move(forgotten));
 }

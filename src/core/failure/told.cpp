@@ -4,6 +4,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/failure/bad_index.hpp"
 
 namespace heddle::detail {
 
@@ -48,19 +49,14 @@ std::exception_ptr told(const Failure& failure, FallibleStream* stream) {
     }
 }
 
-namespace {
-/// The consequence of failed work for its stream: the end of each message.
-constexpr const char* consequence =
-    "later work on this stream, and on streams that wait for it, is dropped";
-}  // namespace
-
 Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept {
+    if (Failure of_index = failure_of_index(stream, type, where, thrown, node)) return of_index;
     try {
         const std::string of_node = node != nullptr ? formatted("node '{}', ", *node) : "";
         ErrorInfo info =
             error_info(ErrorCode::work_failed, {type.call, where, stream}, "{}{} threw: {}; {}",
-                       of_node, kernel_name(type.pretty), what_of(thrown), consequence);
+                       of_node, kernel_name(type.pretty), what_of(thrown), consequence_of_failure);
         info.cause = thrown;
         return make_failure(std::move(info));
     } catch (...) {
@@ -73,7 +69,8 @@ Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
     try {
         return make_failure(error_info(
             ErrorCode::out_of_memory, {call, where, stream},
-            "host memory was exhausted, so the work was not completed, and {}", consequence));
+            "host memory was exhausted, so the work was not completed, and {}",
+            consequence_of_failure));
     } catch (...) {
         return no_memory_failure();
     }

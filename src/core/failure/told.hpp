@@ -9,6 +9,10 @@
 
 namespace heddle::detail {
 
+/// The consequence of failed work for its stream: the end of each message.
+inline constexpr const char* consequence_of_failure =
+    "later work on this stream, and on streams that wait for it, is dropped";
+
 /// Returns the failure for an exception that left a kernel or host function. `node` is the name of
 /// the graph's node, or null.
 Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,

@@ -17,8 +17,8 @@ public:
     /// Returns a stream without pending work: one of an earlier end, or a new one. Throws if no
     /// stream can be made.
     StreamRecord& take(Device device);
-    /// Keeps the stream for a later end, or closes it: if there are enough, or if it has failed, is
-    /// captured, or its native handle is known outside heddle.
+    /// Keeps the stream for a later end. Closes it instead if enough streams are kept, if its work
+    /// has failed or may still fail, if it is captured, or if code outside heddle has its handle.
     void give(StreamRecord& stream) noexcept;
     /// Closes the kept streams of the device.
     void trim(Device device) noexcept;

@@ -308,7 +308,12 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
     }
     try {
         void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
-        if (piece != nullptr) *piece = {.data = data, .bytes = size};
+        if (piece != nullptr) {
+            *piece = {.data = data, .bytes = size};
+            // Later users leave their own excess poisoned: see begin_use().
+            if (is_poisoned(stream.device))
+                asan::poison(static_cast<std::byte*>(data) + bytes, size - bytes);
+        }
         return {data, piece};
     } catch (...) {
         if (piece != nullptr) pieces.give(*piece);

@@ -14,6 +14,7 @@
 #include "core/failure/told.hpp"
 #include "core/memory/block_records.hpp"
 #include "core/memory/ends.hpp"
+#include "core/memory/foreign_owners.hpp"
 #include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
@@ -238,6 +239,10 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
 }
 
 void release(Block& block) noexcept {
+    if (block.origin >= MemoryOrigin::adopted) {  // or lent
+        if (drop_foreign_owner(block)) free_block(block, nullptr);
+        return;
+    }
     if (block.owners.load(std::memory_order_acquire) != 1) {
         // Must precede removing this owner: without it, another owner could free the block at any
         // time.

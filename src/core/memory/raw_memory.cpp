@@ -38,8 +38,9 @@ void* allocate_raw(StreamRef stream, std::size_t bytes, std::size_t alignment, W
     if (bytes == 0) return nullptr;
     Block& block = allocate(stream, bytes, 1, "allocate", where);
     // The allocation is not a use to wait for: all users of the address are ordered after it. If
-    // `stream` is a short-lived wrapper, its use would keep the memory from being freed in the
-    // order of one stream. In a recording the memory belongs to the recording, with its users.
+    // `stream` is a short-lived wrapper, counting it as a user would leave a second stream among
+    // the users. The memory might then no longer be freed in the order of a single stream. In a
+    // recording, the memory and its users belong to the recording.
     if (!record_of(stream).has(stream_flag::recording)) forget_users(block);
     return block.data;
 }

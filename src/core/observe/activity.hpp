@@ -44,8 +44,8 @@ public:
     static ThreadActivity* mine() noexcept;
     /// Assigns a number to the calling thread.
     static void number_mine() noexcept;
-    /// Sets the name of the call at this place, for waits in nested calls that pass on the same
-    /// place.
+    /// Sets the public call's name for `where`. Waits of this thread in nested calls with the same
+    /// `where` are reported under this name.
     static void name_call(const char* call, const SourceLocation& where) noexcept;
 
     void begin_wait(const ActivityWait& wait) noexcept;
@@ -63,8 +63,8 @@ public:
 
     /// A copy of a thread's activity.
     struct Seen {
-        /// The thread's number: threads that have waited or recorded are numbered from 1, in that
-        /// order. 0 for others.
+        /// The thread's number, from 1, in the order in which threads first waited or recorded. 0
+        /// if the thread has done neither.
         unsigned number = 0;
         int thread = 0;  ///< the result of gettid()
         std::thread::id id;

@@ -241,17 +241,30 @@ void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& wh
     if (r && r->is_capture()) static_cast<CaptureRecorder&>(*r).own(stream, block, where);
 }
 
+namespace {
+/// Calls function(capture) for the open capture that owns the block. Returns whether there is one.
+template <class F> bool with_owner(const Block& block, F&& function) {
+    const Users users(block);
+    for (const StreamUse& use : users.all()) {
+        if (!is_captured(*use.stream)) continue;
+        const Recorded r(*use.stream);
+        if (!r || !r->is_capture()) continue;
+        auto& capture = static_cast<CaptureRecorder&>(*r);
+        if (!capture.owns(block)) continue;
+        function(capture);
+        return true;
+    }
+    return false;
+}
+}  // namespace
+
+bool is_of_capture(const Block& block) {
+    return with_owner(block, [](CaptureRecorder&) {});
+}
+
 void offer_to_capture(Block& block) noexcept {
     try {
-        const Users users(block);
-        for (const StreamUse& use : users.all()) {
-            if (!is_captured(*use.stream)) continue;
-            const Recorded r(*use.stream);
-            if (!r || !r->is_capture()) continue;
-            auto& capture = static_cast<CaptureRecorder&>(*r);
-            if (!capture.owns(block)) continue;
-            return capture.offer(block);
-        }
+        with_owner(block, [&](CaptureRecorder& capture) { capture.offer(block); });
     } catch (...) {
         // If memory is exhausted, the block just is not reused within the graph. It still belongs
         // to the graph.

@@ -42,9 +42,9 @@ public:
     ForeignCapture& operator=(const ForeignCapture&) = delete;
     /// Returns the native handle that is captured.
     virtual void* native() const noexcept = 0;
-    /// Returns the work recorded so far, and records on. The result is an opaque graph, for a node
-    /// of kind `other`, or null if there is no work. Throws UsageError if the work cannot be
-    /// captured; the capture records on.
+    /// Returns the work recorded so far, as an opaque graph for a node of kind `other`, or null if
+    /// there is no work. Throws UsageError if the work cannot be captured. The capture continues in
+    /// either case, unless an earlier error has ended it.
     virtual std::shared_ptr<void> take_work(const SourceLocation& where) = 0;
 };
 

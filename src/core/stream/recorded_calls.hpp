@@ -152,6 +152,8 @@ Block* take_spare(StreamRecord& stream, std::size_t bytes);
 /// Makes the capture's graph an owner of the block too. Has no effect if no capture records the
 /// stream.
 void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
+/// Returns whether an open capture owns the memory, so that it may reuse it. Throws std::bad_alloc.
+bool is_of_capture(const Block& block);
 /// Call when an array frees a block that graphs own too. If one of the graphs is being captured,
 /// later arrays of that capture may reuse the block.
 void offer_to_capture(Block& block) noexcept;

@@ -213,8 +213,10 @@ void Fiber::run_work() {
     const InHostFunction mark;
     const RunsOperation parent(parent_);
     const std::int64_t start = decision_ns();
-    if (call_ == Call::complete) type_->complete(self_, std::exchange(failure_, nullptr));
-    else type_->run(self_, begin_, end_);
+    run_with_checks([&] {
+        if (call_ == Call::complete) type_->complete(self_, std::exchange(failure_, nullptr));
+        else type_->run(self_, begin_, end_);
+    });
     took_ns_ = decision_ns() - start;
 }
 

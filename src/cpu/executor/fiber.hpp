@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/thread_sanitizer.hpp"
+#include "core/failure/bad_index.hpp"
 #include <heddle/detail/host_op.hpp>
 
 namespace heddle::detail::cpu {
@@ -74,14 +75,14 @@ private:
 inline void run_on(Fiber* fiber, const OpType& type, void* self, std::size_t begin,
                    std::size_t end) {
     if (fiber == nullptr) [[likely]]
-        return type.run(self, begin, end);
+        return run_with_checks([&] { type.run(self, begin, end); });
     fiber->run(type, self, begin, end);
 }
 
 /// Calls type.complete() on the fiber, or on the calling thread if `fiber` is null.
 inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::exception_ptr failure) {
     if (fiber == nullptr) [[likely]]
-        return type.complete(self, std::move(failure));
+        return run_with_checks([&] { type.complete(self, std::move(failure)); });
     fiber->complete(type, self, std::move(failure));
 }
 

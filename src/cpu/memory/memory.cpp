@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/address_sanitizer.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/freed_memory.hpp"
@@ -30,6 +31,10 @@ bool give_all_memory_back() noexcept {
     return was_any;
 }
 
+/// Returns the number of bytes behind an array's memory whose access AddressSanitizer reports. Its
+/// own red zone has 16 bytes behind a small array.
+std::size_t red_zone() noexcept { return asan::is_here() ? array_alignment : 0; }
+
 /// The header placed before an array's memory.
 struct alignas(array_alignment) Header {
     Kept kept;
@@ -41,10 +46,11 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
     // system and requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not
     // used: it would need a size that is a multiple of the alignment, and sanitizers would not see
     // the array's end.
-    const auto try_allocate = [bytes]() -> void* {
+    const std::size_t around = sizeof(Header) + red_zone();
+    const auto try_allocate = [bytes, around]() -> void* {
         void* made = nullptr;
-        if (bytes > SIZE_MAX - sizeof(Header) ||
-            posix_memalign(&made, array_alignment, sizeof(Header) + bytes) != 0)
+        if (bytes > SIZE_MAX - around ||
+            posix_memalign(&made, array_alignment, around + bytes) != 0)
             return nullptr;
         return made;
     };
@@ -56,6 +62,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
                     "then retry",
                     bytes, cpu_backend().free_memory(0));
     auto* const header = ::new (base) Header{{base, bytes, device.index(), give_back}};
+    asan::poison(reinterpret_cast<std::byte*>(header + 1) + bytes, red_zone());
     return header + 1;
 }
 Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }

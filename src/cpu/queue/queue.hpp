@@ -92,10 +92,11 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a time step: an observer's request about the work after it.
+/// The closure of a time step, which directly precedes an operation in the queue. An observer
+/// requests the work that the operation enqueues, and perhaps the operation's times.
 struct TimeWish {
     std::uint64_t id;  ///< OpInfo::id
-    bool is_timed;     ///< whether to report times; else only the work that it enqueues
+    bool is_timed;     ///< whether the times are requested
 };
 
 /// Non-zero while a CPU stream is idle and no thread waits for it. A look (look/look.cpp) checks

@@ -104,6 +104,7 @@ namespace heddle::detail::cu {
     F(cudaGetDeviceProperties)                                                                     \
     F(cudaGetDriverEntryPointByVersion)                                                            \
     F(cudaGetFuncBySymbol)                                                                         \
+    F(cudaGetSymbolAddress)                                                                        \
     F(cudaGraphAddNode)                                                                            \
     F(cudaGraphConditionalHandleCreate)                                                            \
     F(cudaGraphCreate)                                                                             \

@@ -38,8 +38,9 @@ bool is_done(Doomed& one) noexcept try {
 /// with its lock held, so the gate is closed meanwhile. Returns false if it cannot be closed now.
 bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
     if (!await_gate.close()) return false;
-    destroy_now(std::move(one));
+    destroy_natively(*one);
     await_gate.open();
+    one.reset();
     return true;
 }
 
@@ -55,9 +56,13 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one, bool must_end = false) noexce
     for (NativeNode& node : one->native.nodes) node.event = {};
     one->native.replaced.clear();
     const bool has_executable = one->native.exec != nullptr;
-    if (has_executable && one->native.has_conditions) keep_spare(std::move(one));
-    else if (has_executable && !must_end) return destroy_at_gate(one);
-    else destroy_now(std::move(one));
+    if (has_executable && one->native.has_conditions) {
+        keep_spare(std::move(one));
+        return true;
+    }
+    if (has_executable && !must_end) return destroy_at_gate(one);
+    destroy_natively(*one);
+    one.reset();
     return true;
 }
 
@@ -69,9 +74,9 @@ void destroy_later(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
 
 }  // namespace
 
-void destroy_now(std::unique_ptr<Doomed> one) noexcept {
-    one->native.exec.reset();
-    one->native.graph.reset();
+void destroy_natively(Doomed& one) noexcept {
+    one.native.exec.reset();
+    one.native.graph.reset();
 }
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {

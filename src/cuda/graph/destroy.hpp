@@ -22,8 +22,9 @@ struct Doomed {
 /// Destroys the graph once its newest launch is done, or passes it to keep_spare(). Postpones the
 /// destruction while a GPU waits for a CPU stream, unless very many are postponed.
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept;
-/// Destroys it immediately. With conditional nodes this waits for the device, and without them it
-/// sometimes does: close await_gate first.
-void destroy_now(std::unique_ptr<Doomed> one) noexcept;
+/// Destroys the executable and the native graph immediately. With conditional nodes this waits for
+/// the device, and without them it sometimes does: close await_gate first. Open it again before
+/// `one` is destroyed, because its other members may own memory whose release waits for the gate.
+void destroy_natively(Doomed& one) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -140,6 +140,8 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         native_.push_turns(stream, fates);
         stream.set(stream_flag::fallible);
     }
+    if (native_.bounds != nullptr) [[unlikely]]
+        native_.bounds->note_launch(stream, fates);
     const CUresult code = api.cuGraphLaunch(native_.exec.get(), native);
     if (code != CUDA_SUCCESS) [[unlikely]] {
         note_failed_launch(stream);

@@ -36,7 +36,7 @@ std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
     const bool fails = std::ranges::any_of(parts, [](const StreamPart& one) {
         return (one.stream != nullptr && is_fallible(*one.stream)) || one.past->fate != nullptr;
     });
-    if (native_.hosts.empty() && !fails) return fates;
+    if (native_.hosts.empty() && native_.bounds == nullptr && !fails) return fates;
     fates.resize(native_.component_count);
     for (auto& fate : fates) fate = std::make_shared<Fate>();
     for (const PartBegin& one : begins) {

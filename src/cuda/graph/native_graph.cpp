@@ -39,8 +39,14 @@ void NativeGraph::build(const GraphData& data, Gpu& of_graph, StreamRecord* capt
     graph = {made, DestroyNatively{gpu}};
     nodes.resize(data.nodes.size());
     const NodeAdder adder(graph.get(), graph.get(), *gpu, where);
+    const GraphBounds::Building building(captured == nullptr ? &bounds : nullptr);
     for (const auto& node : data.nodes) add(adder, data, *node, captured);
     find_components(data);
+    if (bounds != nullptr) {
+        std::vector<std::uint32_t> components(nodes.size());
+        std::ranges::transform(nodes, components.begin(), &NativeNode::component);
+        bounds->set_components(std::move(components));
+    }
     for (const NativeNode& node : nodes)
         if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active;
     is_careful = has_conditions || !hosts.empty() || has_staged_nodes();
@@ -150,7 +156,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
     const std::size_t count = std::min(nodes.size(), old.nodes.size());
     for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
     host_graph = std::move(old.host_graph);
-    destroy_now(std::move(spare));  // destroys the new graph only
+    destroy_natively(*spare);  // the new graph only
     return true;
 }
 

@@ -13,12 +13,13 @@
 #include "cuda/graph/host_node.hpp"
 #include "cuda/graph/native_node.hpp"
 #include "cuda/graph/node_calls.hpp"
+#include "cuda/host_sync/bounds.hpp"
 #include "cuda/observe/native_nodes.hpp"
 
 namespace heddle::detail::cu {
 
 /// Destroys a native graph or executable. Destroying an executable may wait for the device: see
-/// destroy_now().
+/// destroy_natively().
 struct DestroyNatively {
     Gpu* gpu = nullptr;
     void operator()(cudaGraph_t graph) const noexcept;
@@ -57,6 +58,7 @@ struct NativeGraph {
     std::vector<HostNode> hosts;
     std::size_t component_count = 0;
     std::size_t active = 0;                ///< nodes that are neither empty nor disabled
+    std::unique_ptr<GraphBounds> bounds;   ///< set if a kernel checks indices
     std::unique_ptr<NativeNodes> natives;  ///< set if it was made while CUPTI records
     /// Recorded after the newest launch, on a stream of done_gpu; only for graphs with events.
     cudaEvent_t done = nullptr;

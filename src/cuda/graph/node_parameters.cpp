@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/device/context.hpp"
+#include "cuda/host_sync/bounds.hpp"
 #include "cuda/host_sync/signal.hpp"
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/memory/access.hpp"
@@ -66,13 +67,13 @@ Before::Before(const GraphData& graph, const NodeData& node, std::span<const Nat
 }
 
 KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
-                   const SourceLocation& where) {
+                   const BoundsSite* const& site, const SourceLocation& where) {
     const WorkType& type = *node.work.type;
-    addresses.resize(type.parts());
+    addresses.resize(type.parts() + 1);                  // one for the site
     if (type.code != nullptr && type.code().registered)  // making a node of it loads the kernel
         type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
-    return form_of(type, node.work.closure.get(), addresses.data(),
-                   static_cast<unsigned>(g.limits.processors), node.work.options, where);
+    return form_of(type, node.work.closure.get(), addresses.data() + 1,
+                   static_cast<unsigned>(g.limits.processors), node.work.options, site, where);
 }
 
 namespace {
@@ -198,7 +199,8 @@ void set_options(cudaGraphNode_t made, StreamState& stream, const LaunchOptions&
 cudaGraphNode_t add_kernel(const NodeAdder& adder, const NodeData& node, const Before& before,
                            const Gpu& g) {
     std::vector<void*> addresses;
-    const KernelForm form = form_of(node, g, addresses, adder.where());
+    const BoundsSite* const site = site_of_node(node, adder.is_body());
+    const KernelForm form = form_of(node, g, addresses, site, adder.where());
     const LaunchOptions options = options_of(node);
     StreamState* const stream =
         options != LaunchOptions() ? &Access::state(default_stream(node.device)) : nullptr;

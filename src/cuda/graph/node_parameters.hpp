@@ -16,9 +16,9 @@
 namespace heddle::detail::cu {
 
 /// Returns the form of a kernel node's work, for its device `g`. The form refers to `addresses`, to
-/// which it writes the addresses of the closure's parts.
+/// which it writes the addresses of the closure's parts, and to `site`.
 KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
-                   const SourceLocation& where);
+                   const BoundsSite* const& site, const SourceLocation& where);
 
 /// Converts the form of a kernel to the driver's parameters. Unless the kernel was loaded at run
 /// time, `func` is a runtime symbol and not a CUfunction yet.

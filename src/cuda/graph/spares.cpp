@@ -55,10 +55,9 @@ void give_up() noexcept {
 void destroy_excess() noexcept try {
     while (await_gate.close()) {
         List one = take_oldest_excess();
-        const bool any = one != nullptr;
-        if (any) destroy_now(std::move(one));
+        if (one != nullptr) destroy_natively(*one);
         await_gate.open();
-        if (any) continue;
+        if (one != nullptr) continue;
         const std::lock_guard lock(spares().lock);
         spares().is_scheduled = spares().count > Spares::most;
         if (!spares().is_scheduled) return;
@@ -135,7 +134,7 @@ List take_spare(std::uint64_t shape) noexcept {
 
 bool destroy_kept_graphs(int device) noexcept {
     const auto is_there = [&](const Doomed& one) { return (one.native.gpus >> device & 1) != 0; };
-    bool any = false;
+    List destroyed;
     if (!await_gate.close()) return false;
     while (true) {
         List one;
@@ -144,11 +143,12 @@ bool destroy_kept_graphs(int device) noexcept {
             one = take_if(spares(), is_there);
         }
         if (one == nullptr) break;
-        destroy_now(std::move(one));
-        any = true;
+        destroy_natively(*one);
+        one->next = std::move(destroyed);
+        destroyed = std::move(one);
     }
     await_gate.open();
-    return any;
+    return destroyed != nullptr;
 }
 
 }  // namespace heddle::detail::cu

@@ -27,7 +27,9 @@ void NativeGraph::check_update(cudaError_t code, const char* call, const NodeDat
 void NativeGraph::update_kernel(const NodeData& node, const SourceLocation& where) {
     NativeNode& one = nodes[node.index];
     const Gpu& g = cu::gpu(node.device.index(), where);
-    const KernelForm form = form_of(node, g, addresses_, where);
+    const GraphBounds::Building building(&bounds);
+    const BoundsSite* const site = site_of_node(node, false);
+    const KernelForm form = form_of(node, g, addresses_, site, where);
     InContext in(g);
     CUDA_KERNEL_NODE_PARAMS p = kernel_parameters(form);
     if (!form.is_loaded) {

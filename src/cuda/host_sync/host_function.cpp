@@ -11,6 +11,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/bad_index.hpp"
 #include "core/failure/failure.hpp"
 #include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
@@ -81,8 +82,11 @@ void call(const HostPlace& place, const OpType& type, void* closure, std::size_t
         const Failure before = place.fate != nullptr ? place.fate->failure_up_to(fate_work)
                                                      : failure_until(stream, place.at);
         if (type.complete != nullptr)
-            type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
-        else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
+            run_with_checks([&] {
+                type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
+            });
+        else if (before == nullptr || type.is_cleanup)
+            run_with_checks([&] { type.run(closure, 0, count); });
     } catch (...) {
         notify_failed();
         const Failure why = failure_of_throw(stream, type, where, std::current_exception(), node);

@@ -72,21 +72,24 @@ Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
 }
 
 KernelForm form_of_portable(const WorkType& type, void** addresses, unsigned processors,
-                            const LaunchOptions& options, const SourceLocation& where) {
+                            const LaunchOptions& options, const BoundsSite* const& site,
+                            const SourceLocation& where) {
     std::size_t extent[3] = {1, 1, 1};
     for (std::size_t i = 0; i < type.dimensions; ++i)
         extent[i] = *static_cast<const std::size_t*>(addresses[1 + i]);
     const Shape shape = shape_of({extent, type.dimensions}, processors, options, where);
+    if (type.has_bounds) *--addresses = const_cast<const BoundsSite**>(&site);
     return {type.code().function, false, shape.grid, shape.block, options.shared_bytes, addresses};
 }
 
 }  // namespace
 
 KernelForm form_of(const WorkType& type, void* closure, void** addresses, unsigned processors,
-                   const LaunchOptions& options, const SourceLocation& where) {
+                   const LaunchOptions& options, const BoundsSite* const& site,
+                   const SourceLocation& where) {
     type.addresses(closure, addresses);
     if (type.kernel == KernelKind::portable)
-        return form_of_portable(type, addresses, processors, options, where);
+        return form_of_portable(type, addresses, processors, options, site, where);
     const auto& head = *static_cast<const GridHead*>(addresses[0]);
     const bool is_module = type.kernel == KernelKind::in_module;
     const void* const function =

@@ -23,9 +23,11 @@ struct KernelForm {
 };
 
 /// Makes the form of a closure for a device with `processors` multiprocessors. Writes the addresses
-/// of the closure's parts. Throws UsageError if the extents or options of a portable kernel are
+/// of the closure's parts. `site` is a kernel's first argument if it has checks, and has to outlive
+/// the form. Throws UsageError if the extents or options of a portable kernel are
 /// invalid.
 KernelForm form_of(const WorkType& type, void* closure, void** addresses, unsigned processors,
-                   const LaunchOptions& options, const SourceLocation& where);
+                   const LaunchOptions& options, const BoundsSite* const& site,
+                   const SourceLocation& where);
 
 }  // namespace heddle::detail::cu

@@ -10,6 +10,7 @@
 #include "core/stream/submission.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/host_sync/bounds.hpp"
 #include "cuda/launch/kernel_form.hpp"
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/launch/module_launch.hpp"
@@ -287,8 +288,9 @@ void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const G
 
 void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
     if (call.type.code != nullptr) note_launch(stream, call);
+    const BoundsSite* const site = call.type.has_bounds ? site_of_launch(stream, call) : nullptr;
     const KernelForm form = form_of(call.type, call.closure, call.addresses, stream.processors,
-                                    call.how.options, call.where);
+                                    call.how.options, site, call.where);
     Submission submission(stream, call.where);
     const cudaError_t code =
         form.is_loaded ? launch_of_module(stream, form, call.how)

@@ -9,6 +9,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
+#include "cuda/host_sync/bounds.hpp"
 
 namespace heddle::detail::cu {
 
@@ -142,6 +143,7 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     if (ends.failure() != nullptr && !is_lost(*g)) throw_failure(ends.failure());
     if (is_lost(*g)) return;
     if (!ends.is_any_capturing()) wait_for_all(*g, where);
+    read_file_reports(*g, nullptr, where);
     finish_chores(*g);  // recycles closed streams, whose failures are then reported
 }
 

@@ -9,6 +9,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
+#include "cuda/host_sync/bounds.hpp"
 #include "cuda/stream/closed_stream.hpp"
 #include "cuda/stream/wrapped.hpp"
 
@@ -178,6 +179,7 @@ void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where)
     if (is_sticky(as_runtime(code))) return handle_loss(stream, code, "cuStreamSynchronize", where);
     check(code, "cuStreamSynchronize", stream, where);
     see_complete(stream, given);
+    read_file_reports(g, &stream, where);
     do_chores(g);
 }
 
@@ -198,6 +200,7 @@ bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where)
     }
     check(code, "cuStreamQuery", stream, where);
     see_complete(stream, given);
+    read_file_reports(g, &stream, where);
     do_chores(g);
     return true;
 }

@@ -8,6 +8,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/made_once.hpp"
+#include "core/memory/dlpack.hpp"
 #include "core/observe/start.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
@@ -201,6 +202,10 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     if (is_observed())
         notify_on(record, {.kind = OpKind::wrap, .name = "wrap_stream", .where = where});
     return Access::make<Stream>(record);
+}
+
+Stream detail::dlpack::wrap_number(Device device, std::intptr_t stream, Where where) {
+    return wrap_stream(reinterpret_cast<cudaStream_t>(stream), device, where);
 }
 
 Event wrap_event(cudaEvent_t native, Device device, Where where) {

@@ -102,8 +102,8 @@ struct Solution {
     std::vector<Gap> gaps;  ///< by stream, then begin; bars and gaps together fill each row
     std::vector<CriticalStep> critical;
     std::vector<RowTotals> rows;  ///< one row for each of Trace::streams
-    /// The number of arrows that seem to point backwards, because the clocks are inexact. They are
-    /// drawn without doing so.
+    /// The number of arrows that would point backwards because the clocks are inexact: by no more
+    /// than the clocks' errors. They are drawn vertically.
     std::uint64_t backward_arrows = 0;
 };
 

@@ -1,0 +1,17 @@
+// Owners of foreign memory. Other code may hand heddle memory that a block already has, at any
+// time, so the last owner and a new one must agree on which of them was first.
+#pragma once
+
+#include <heddle/detail/adopted_memory.hpp>
+
+namespace heddle::detail {
+
+/// Removes an owner of a block of foreign memory. If it was the last one, marks the block as dead
+/// and returns true.
+bool drop_foreign_owner(Block& block) noexcept;
+/// Adds an owner to the block of the array that contains the address, and returns the block.
+/// Returns null if there is none. The caller guarantees that the memory is not freed meanwhile: if
+/// the block is heddle's own memory, the guarantee is that some owner exists.
+Block* share_of(const void* data);
+
+}  // namespace heddle::detail
