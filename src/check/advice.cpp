@@ -130,9 +130,9 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
                                : other.edge_index < one.edge_index;
     const Site &before = is_turned ? second : first, &after = is_turned ? first : second;
     const bool is_within = one.edge_node != one.site || other.edge_node != other.site;
-    return formatted("an edge{}, for example by after(): the {} of {} after the {} of {}",
+    return formatted("an edge{}, for example by calling after() on the {} of {} with the {} of {}",
                      one.edge_node != 0 && is_within
-                         ? " between the nodes of one graph that contain them"
+                         ? " between the nodes of the same graph that contain them"
                          : " between them",
                      node_text(after), place_beside(after, before), node_text(before),
                      place_beside(before, after));
@@ -165,7 +165,7 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
         return formatted("call {}, if that use goes through a pointer", used_on(finding.first));
     if (finding.same_wait != 0)
         return formatted(
-            "the {} before {} that was already reported (it also orders these accesses)",
+            "the {} before {} (reported already), which would also order these accesses",
             is_host(race.second) ? "host's wait" : "wait",
             place_text(names.site(finding.same_wait)));
     const std::string first_made = names.made_at(finding.first.stream),

@@ -84,7 +84,7 @@ std::string headline(const Race& race, const std::string& first_place,
     case RaceKind::use_before_allocation:
         return formatted("{} may use memory before its allocation", second);
     case RaceKind::free_before_use:
-        return formatted("memory is freed that {} may still {}", first,
+        return formatted("memory is freed while {} may still {} it", first,
                          race.first.mode == AccessMode::read ? "read" : "write");
     case RaceKind::use_after_free:
         return formatted("{} {} memory that had been freed", second, writes ? "writes" : "reads");
@@ -183,8 +183,9 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
                          "but not the work at {}.",
                          place(order.wait), place(finding.first.site));
     case KnownOrder::Kind::never_recorded:
-        return formatted("The wait at {} has no effect, because its event had never been recorded.",
-                         place(order.wait));
+        return formatted(
+            "The wait at {} had no effect, because its event had not been recorded yet.",
+            place(order.wait));
     case KnownOrder::Kind::host_wait:
         return formatted("The host waited at {}, but only for work enqueued before the work at {}.",
                          place(order.wait), place(finding.first.site));
@@ -216,27 +217,27 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
     case Doubt::none: break;
     case Doubt::leak:
         if (finding.leak == 0)
-            return "  Possible only, because code outside heddle may order the two accesses.\n";
+            return "  Not certain, because code outside heddle may order the two accesses.\n";
         return formatted(
-            "  Possible only, because {} at {} may order the two accesses outside heddle.\n",
+            "  Not certain, because {} at {} may order the two accesses outside heddle.\n",
             readable_name(names.site(finding.leak).name), place_text(names.site(finding.leak)));
     case Doubt::foreign:
-        return "  Possible only, because heddle does not own the memory: it may have been freed "
+        return "  Not certain, because heddle does not own the memory: it may have been freed "
                "and allocated again in between (heddle cannot observe the wait in cudaFree()).\n";
     case Doubt::unknown_graph:
-        return "  Possible only, because the graph was built before the check began: the parts of "
+        return "  Not certain, because the graph was built before the check began: the parts of "
                "its arrays that the graph reads or writes are unknown.\n";
     case Doubt::new_memory:
-        return "  Possible only, because the memory is new: the host may have waited for its "
+        return "  Not certain, because the memory is new: the host may have waited for its "
                "allocation in a way that heddle cannot observe.\n";
     case Doubt::many_rows:
-        return "  Possible only, because there are too many rows to determine whether they have "
+        return "  Not certain, because there are too many rows to determine whether they have "
                "bytes in common.\n";
     case Doubt::may_only_read:
-        return "  Possible only, because the host may only read the memory: declare its access "
+        return "  Not certain, because the host may only read the memory: declare its access "
                "with on_host(reads(array)) or on_host(writes(array)).\n";
     case Doubt::address:
-        return "  Possible only, because the host may only take the address of the memory.\n";
+        return "  Not certain, because the host may only take the address of the memory.\n";
     }
     return "";
 }

@@ -51,10 +51,10 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
             site, "{} is in host memory: copy its elements to an array on {}, and pass that array",
             what, device);
     if (place.device != device)
-        usage_error(
-            site,
-            "{} is memory of {}, but the rank's device is {}: pass an array on the rank's device",
-            what, place.device, device);
+        usage_error(site,
+                    "{} is in memory of {}, but the rank's device is {}: pass an array on the "
+                    "rank's device",
+                    what, place.device, device);
 }
 
 void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {

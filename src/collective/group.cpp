@@ -35,7 +35,8 @@ namespace {
 
 void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
     const detail::ErrorSite site{"DeviceGroup", where};
-    if (devices.empty()) detail::usage_error(site, "no devices are passed: pass at least one");
+    if (devices.empty())
+        detail::usage_error(site, "the list of devices is empty: pass at least one device");
     if (devices.size() > detail::max_ranks)
         detail::usage_error(site, "{} devices are too many for a group: pass at most {}",
                             devices.size(), detail::max_ranks);

@@ -133,8 +133,8 @@ WatchOptions read_options(std::string_view text, const ErrorSite& site) {
     const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
         usage_error(site,
-                    "folder \"{}\" does not exist: create it, or name a file in an existing "
-                    "folder; nothing is watched",
+                    "folder \"{}\" does not exist, so nothing is watched: create it, or name a "
+                    "file in an existing folder",
                     folder.string());
     return options;
 }

@@ -343,9 +343,9 @@ TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
 
 TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
-                   ".streams is -1"));
+                   "the number of streams is -1"));
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),
-                   ".streams is 33"));
+                   "the number of streams is 33"));
 }
 
 TEST_CASE("by data: a negative size is refused, with the number and the call", "[by_data]") {

@@ -363,7 +363,7 @@ TEST_CASE("a failure that came by waiting names both streams") {
     REQUIRE(error);
     CHECK(error->stream() == "first");
     CHECK(std::string(error->what())
-              .find("stream 'second' waited for the failed work, so it has failed too") !=
+              .find("stream 'second' waited for the failed work, and failed too") !=
           std::string::npos);
     const auto own = error_of([&] { s.synchronize(); });
     REQUIRE(own);

@@ -32,8 +32,8 @@ constexpr std::uint64_t most_behind = 8;
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
         usage_error({"order_by_data", where, device},
-                    ".streams is {}: use 1 to {}, or 0 for the default", options.streams,
-                    most_streams);
+                    "the number of streams is {}: set .streams to 1 to {}, or to 0 for the default",
+                    options.streams, most_streams);
     if (options.spread == DataSpread::never) return 1;
     if (options.streams != 0) return static_cast<std::size_t>(options.streams);
     const int at_once = backend_of(device.kind()).concurrent_queues(device.index());

@@ -69,7 +69,8 @@ struct PipelineCore::State {
         if (options.depth == 0) options.depth = in_size != 0 && out_size != 0 ? 6 : 4;
         constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
         if (options.depth > most_depth)
-            usage_error({"Pipeline", where}, ".depth is {} slots: set it to at most {} (6 suffice)",
+            usage_error({"Pipeline", where},
+                        "the depth is {} slots: set .depth to at most {} (6 suffice)",
                         options.depth, most_depth);
         if (piece == 0 || out_piece == 0)
             usage_error({"Pipeline", where},

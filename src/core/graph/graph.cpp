@@ -99,8 +99,8 @@ NodeData& GraphNode::data() const try {
     if (data_ == nullptr)
         detail::usage_error(
             {"GraphNode", {}},
-            "this node, or the PreparedLaunch made from it, is empty (moved from or "
-            "default-constructed): use the object that it was moved to, or make a new node");
+            "this GraphNode or PreparedLaunch is empty (moved from, or default-constructed): use "
+            "the object that it was moved to, or make a new one");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", {});

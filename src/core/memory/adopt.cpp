@@ -38,14 +38,14 @@ void check_address(const ForeignMemory& memory, std::size_t bytes, const ErrorSi
             site, "the address is null, but the memory has {} elements: pass the memory's address",
             memory.count);
     if (address + bytes < address)
-        usage_error(
-            site,
-            "{} bytes from this address on exceed the address space: pass the memory's actual size",
-            bytes);
+        usage_error(site,
+                    "{} bytes from this address exceed the address space: pass the actual number "
+                    "of elements",
+                    bytes);
     if (overlaps_block(memory.data, bytes))
-        usage_error(site, "the memory overlaps an existing array, and heddle would not order the "
-                          "work on one array after the work on the other: use views of the "
-                          "existing array, or first destroy that array or end its loan");
+        usage_error(site, "the memory already belongs to an array: use views of that array, or "
+                          "first destroy the array or end its loan (heddle does not order uses "
+                          "through two arrays)");
 }
 
 void check_place(const ForeignMemory& memory, std::size_t bytes, const ErrorSite& site) {

@@ -61,8 +61,8 @@ void refuse_native_capture(const StreamUse& use, const char* call, const SourceL
     }
     usage_error({call, where, stream},
                 "this memory was used on a stream that is being captured outside heddle, so heddle "
-                "cannot wait for the stream's earlier work: end that capture first, or wait for "
-                "the stream before the capture begins");
+                "cannot wait for that use: end the capture first, or wait for the stream before "
+                "the capture begins");
 }
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {

@@ -94,8 +94,8 @@ private:
 
     [[noreturn]] static void throw_shared_page(const SourceLocation& where) {
         usage_error({"register_host", where},
-                    "a part of the memory is in pages that are already registered with other "
-                    "memory: register both as one range, or begin each at a separate page");
+                    "a part of the memory is in pages that are registered already for other "
+                    "memory: register both as one range, or place them in separate pages");
     }
 
     static void register_pages(void* data, std::size_t bytes, const SourceLocation& where) {
@@ -114,11 +114,11 @@ private:
                         "pages: free pinned memory, then retry",
                         bytes);
         if (code == cudaErrorHostMemoryAlreadyRegistered)
-            usage_error(site, "code outside heddle has pinned some or all of these pages: if it "
-                              "has pinned all of them, use adopt(MemoryKind::pinned, ...) instead");
-        usage_error(site, "CUDA cannot pin this memory, for example because it is a read-only "
-                          "mapping, or a mapping of a file or device: use Loan::lend() instead, or "
-                          "copy the elements to pinned() memory");
+            usage_error(site, "code outside heddle has pinned some or all of these pages: if all "
+                              "are pinned, use adopt(MemoryKind::pinned, ...)");
+        usage_error(site,
+                    "CUDA cannot pin this memory, for example because it is mapped read-only, or "
+                    "maps a file or device: use Loan::lend(), or copy the data to pinned() memory");
     }
 
     std::mutex mutex_;

@@ -71,8 +71,8 @@ Wish read(std::string_view text, const ErrorSite& site) {
     const std::filesystem::path folder = std::filesystem::path(wish.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
         usage_error(site,
-                    "folder \"{}\" does not exist: create it, or name a file in an existing "
-                    "folder; nothing is recorded",
+                    "folder \"{}\" does not exist, so nothing is recorded: create it, or name a "
+                    "file in an existing folder",
                     folder.string());
     return wish;
 }
