@@ -54,13 +54,18 @@ void check_place(const ForeignMemory& memory, std::size_t bytes, const ErrorSite
     const bool is_known = cuda_backend().classify(memory.data, place);
     if (memory.kind == MemoryKind::device && memory.device.is_cuda()) {
         if (!is_known || !is_on_cuda(place))
-            usage_error(site, "the address is in host memory: pass a CPU device or a MemoryKind");
+            usage_error(site,
+                        "the memory is in host memory, but the device is {}: pass a CPU device or "
+                        "a MemoryKind",
+                        memory.device);
         if (place.device != memory.device)
-            usage_error(site, "the memory is on {}: pass that device", place.device);
+            usage_error(site, "the memory is on {}, but the device is {}: pass the memory's device",
+                        place.device, memory.device);
         return;
     }
     if (is_known && is_on_cuda(place))
-        usage_error(site, "the memory is on {}: pass that device", place.device);
+        usage_error(site, "the memory is on {}, not on the host: pass {} as the device",
+                    place.device, place.device);
     if (memory.kind == MemoryKind::pinned && cuda_backend().device_count() > 0 && !is_known)
         usage_error(site, "the memory is not pinned according to CUDA: pass MemoryKind::pageable, "
                           "or pin the memory with Loan::register_host()");

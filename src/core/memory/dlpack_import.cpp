@@ -35,8 +35,8 @@ void check_managed(const dlpack::Unversioned&, const Call&) {}
 void check_managed(const dlpack::Versioned& managed, const Call& call) {
     if (managed.major > dlpack::major_version)
         usage_error(call,
-                    "the tensor has DLPack version {}.{}, but heddle supports version 1: request "
-                    "version 1 with max_version",
+                    "the tensor has DLPack version {}.{}, but heddle supports version 1: call "
+                    "__dlpack__() with max_version=(1, 0)",
                     managed.major, managed.minor);
     if ((managed.flags & dlpack::read_only) != 0 && !call.request.only_reads)
         usage_error(
@@ -86,14 +86,15 @@ class Layout {
 public:
     Layout(const dlpack::Tensor& tensor, const Call& call) : tensor_(tensor), call_(call) {
         if (tensor.dimensions < 0 || (tensor.dimensions > 0 && tensor.sizes == nullptr))
-            usage_error(
-                call,
-                "the tensor's shape is null, or has fewer than 0 dimensions: pass a valid tensor");
+            usage_error(call,
+                        "the tensor has {} dimensions and {} shape: pass a tensor with ndim >= 0 "
+                        "and, unless ndim is 0, a non-null shape",
+                        tensor.dimensions, tensor.sizes == nullptr ? "a null" : "a non-null");
         for (int i = 0; i < tensor.dimensions; ++i) {
             if (tensor.sizes[i] < 0)
                 usage_error(call,
                             "a dimension of the tensor has {} elements: pass a tensor whose "
-                            "dimensions are 0 or more",
+                            "dimensions have 0 or more elements",
                             tensor.sizes[i]);
             if (tensor.sizes[i] == 0) is_empty_ = true;
         }
@@ -126,7 +127,8 @@ private:
     std::size_t multiply(std::size_t a, std::size_t b) const {
         std::size_t all = 0;
         if (__builtin_mul_overflow(a, b, &all))
-            usage_error(call_, "the tensor has more elements than can be addressed");
+            usage_error(call_, "the tensor's shape has more elements than can be addressed: pass "
+                               "a tensor with a valid shape");
         return all;
     }
     /// Joins all dimensions but the last to one of rows.
@@ -179,8 +181,8 @@ void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
     if (begins_there && holds(block, memory.data, memory.count * memory.element)) return;
     release(block);
     usage_error(call,
-                "the tensor is a part of the memory of another array, or overlaps that memory: use "
-                "a view of that array, or import the tensor with rows_from_dlpack()");
+                "the tensor's memory is only a part of an existing array, or reaches beyond it: "
+                "use a view of that array, or import the tensor with rows_from_dlpack()");
 }
 
 /// Imports a tensor with elements. Sets `is_taken` once the caller must not end the tensor.
@@ -196,7 +198,8 @@ void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool&
     memory.alignment = call.request.alignment;
     if (__builtin_mul_overflow(to.rows - 1, to.pitch, &memory.count) ||
         __builtin_add_overflow(memory.count, to.columns, &memory.count))
-        usage_error(call, "the tensor has more elements than can be addressed");
+        usage_error(call, "the tensor's rows have more elements than can be addressed: pass a "
+                          "tensor with a valid shape and valid strides");
     if (reinterpret_cast<std::uintptr_t>(memory.data) % memory.alignment != 0)
         usage_error(call,
                     "the tensor's address is not a multiple of {} bytes, the alignment of the "

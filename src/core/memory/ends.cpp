@@ -273,8 +273,9 @@ void finish_ends(const char* call, Where where) try {
     Ends* const all = ends_or_null();
     if (all == nullptr) return;
     if (all->is_own_thread())
-        usage_error({call, where}, "the function that ends an adopted array must not wait for "
-                                   "other such functions: call finish_adopted() outside it");
+        usage_error({call, where},
+                    "the function that ends an adopted array must not wait for "
+                    "other such functions: call finish_adopted() outside that function");
     free_unfreed_blocks();
     for (StreamRecord* const stream : all->recording_streams()) send_batch_of(*stream, where);
     if (const CompletionRef done = all->all_called()) block_until(*done);

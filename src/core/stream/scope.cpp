@@ -180,14 +180,16 @@ constinit thread_local detail::StreamUse awaited_on_exit;
         if (entered_on == here)
             return detail::report_error(
                 ErrorCode::usage, {"scope", where},
-                "a scope was not left in the host function (or the code outside host functions) "
-                "that entered it: leave each scope where it was entered. That code closes the "
-                "scope when it next enters a scope or queries the current device or stream");
+                "a host function left a scope that it had not entered, or entered a scope that "
+                "other code left: leave each scope in the function that entered it. The scope "
+                "stays open until the code that entered it next enters a scope or queries the "
+                "current device or stream");
         return detail::report_error(
             ErrorCode::usage, {"scope", where},
-            "a scope of thread {} was left on thread {}, so thread {} closes it when it next "
-            "enters a scope or queries the current device or stream: leave each scope on the "
-            "thread that entered it; in a coroutine, leave it before the coroutine is suspended",
+            "a scope that thread {} entered was left on thread {}: leave each scope on the thread "
+            "that entered it and, in a coroutine, before the coroutine is suspended. The scope "
+            "stays open until thread {} next enters a scope or queries the current device or "
+            "stream",
             entered_on, here, entered_on);
     }
     const bool is_ended = left != nullptr;

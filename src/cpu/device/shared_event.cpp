@@ -122,8 +122,8 @@ struct SharedEvent::Page {
         if (place.number == 0) return nullptr;
         const Lane& lane = lanes[place.lane];
         if (!is_reached(place))
-            return failure_elsewhere("the process that recorded this event ended before it "
-                                     "completed the work before the event");
+            return failure_elsewhere("the process that recorded this event ended before the work "
+                                     "that precedes the event was complete");
         // Only the newest run of failures is known exactly. A late query may report a failure that
         // did not happen, but never misses one.
         const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()

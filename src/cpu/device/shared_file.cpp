@@ -86,7 +86,9 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     : bytes_(bytes) {
     const ErrorSite site{call, where};
     const auto is_gone = [&] {
-        unsupported_error(site, "{} no longer exists: process {} has ended, or has released it",
+        unsupported_error(site,
+                          "{} no longer exists, because process {} has ended or has released it: "
+                          "keep the exported object until it is imported",
                           what, name.process);
     };
     const auto refused = [&] {
@@ -107,10 +109,12 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
-        unsupported_error(site,
-                          "{} cannot be imported: the file that the handle names in process {} is "
-                          "not shared memory of heddle",
-                          what, name.process);
+        unsupported_error(
+            site,
+            "{} cannot be imported, because the file that the handle names in process "
+            "{} is not shared memory of heddle: transfer all bytes of the handle "
+            "unchanged",
+            what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
         coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} cannot be mapped{}",

@@ -39,7 +39,8 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
     unsupported_error(site,
                       "process {} has ended, has {}, or is not accessible from this process (for "
                       "example, because it is in another container): keep the exporting process "
-                      "and the exported object, and run both processes in one container",
+                      "running and the exported object alive, and run both processes in one "
+                      "container",
                       process, given_up);
 }
 

@@ -86,8 +86,8 @@ public:
         if (is_closed()) return nullptr;
         if (!is_open_)
             usage_error({"capture", where, stream_},
-                        "native work on the stream is no longer captured, after an earlier error: "
-                        "end the capture and discard its graph");
+                        "work that is enqueued on the stream outside heddle is no longer captured, "
+                        "because of an earlier error: end the capture and discard its graph");
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUgraph graph = nullptr;
         check(api.cuStreamGetCaptureInfo(native_, &status, nullptr, &graph, nullptr, nullptr,
