@@ -444,10 +444,11 @@ void throw_not_whole(std::size_t bytes, std::size_t element, Where where) {
 }
 
 void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
-    usage_error({"reinterpret", where},
-                "the view begins {} bytes after a multiple of {} bytes, the alignment of the new "
-                "elements: pass an aligned view",
-                reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
+    usage_error(
+        {"reinterpret", where},
+        "the view's address is not a multiple of {} bytes, the alignment of the new elements "
+        "(the remainder is {}): pass an aligned view",
+        alignment, reinterpret_cast<std::uintptr_t>(data) % alignment);
 }
 
 bool host_reaches(const Block* block) noexcept {

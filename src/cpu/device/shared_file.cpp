@@ -20,7 +20,7 @@ namespace heddle::detail::cpu {
 namespace {
 
 /// Returns the end of a message: the system's reason for an error.
-std::string why(int error) { return error != 0 ? formatted(": {}", std::strerror(error)) : ""; }
+std::string why(int error) { return error != 0 ? formatted(" ({})", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -74,10 +74,12 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
         fcntl(file.value, F_ADD_SEALS, seals) == 0)
         data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
-                                                       : ErrorCode::out_of_memory,
-                    ErrorSite(call, where).with_native(errno),
-                    "{} bytes of shared memory cannot be allocated{}", bytes, why(errno));
+        coded_error(
+            errno == EMFILE || errno == ENFILE ? ErrorCode::native : ErrorCode::out_of_memory,
+            ErrorSite(call, where).with_native(errno),
+            "{} bytes of shared memory cannot be allocated{}: free memory or file descriptors, "
+            "then retry",
+            bytes, why(errno));
     descriptor_ = std::exchange(file.value, -1);
 }
 
@@ -93,10 +95,11 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     };
     const auto refused = [&] {
         if (errno == ENOENT) is_gone();
-        unsupported_error(site.with_native(errno),
-                          "{} cannot be opened, because process {} does not allow access: run both "
-                          "processes as the same user{}",
-                          what, name.process, why(errno));
+        unsupported_error(
+            site.with_native(errno),
+            "{} cannot be opened, because process {} does not allow access{}: run both "
+            "processes as the same user",
+            what, name.process, why(errno));
     };
     // Inspected before it is opened, because opening a device or a pipe can have side effects.
     struct stat is {};
@@ -117,8 +120,8 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
             what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} cannot be mapped{}",
-                    what, why(errno));
+        coded_error(ErrorCode::out_of_memory, site.with_native(errno),
+                    "{} cannot be mapped{}: free memory, then retry", what, why(errno));
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
