@@ -115,8 +115,10 @@ void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
                     const SourceLocation& where) {
     if (stream.device.is_cuda() || (!is_on_cuda(to) && !is_on_cuda(from))) return;
     check_not_lost(stream, "copy", where);
+    const Device owner = is_on_cuda(to) ? to.device : from.device;
     usage_error({"copy", where, stream},
-                "a CPU stream cannot copy CUDA memory: pass a stream of the CUDA device, or none");
+                "a stream of {} cannot copy memory of {}: pass a stream of {}, or no stream",
+                stream.device, owner, owner);
 }
 
 enum class PageableUsers : bool { wait_for, are_done };
