@@ -135,8 +135,9 @@ template <auto kernel> inline constexpr bool waits_for_primary = false;
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const LaunchGrid& grid, A&&... args) {
     static_assert(waits_for_primary<kernel>,
-                  "heddle::launch_dependent: this kernel would race with the kernel before: call "
-                  "wait_for_primary() in it, and specialise heddle::waits_for_primary for it");
+                  "heddle::launch_dependent: this kernel is not declared to wait for the previous "
+                  "kernel: call wait_for_primary() in all its threads, and specialise "
+                  "heddle::waits_for_primary for the kernel");
     LaunchOptions options = grid.how.options;
     options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
@@ -150,9 +151,9 @@ template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const LaunchGrid& grid,
                       A&&... args) {
     static_assert(waits_for_primary<kernel>,
-                  "heddle::launch_dependent: this kernel is not declared to wait for the kernel "
-                  "before: call wait_for_primary() in it, and declare that (see "
-                  "launch_dependent<kernel>(stream, grid, ...))");
+                  "heddle::launch_dependent: this kernel is not declared to wait for the previous "
+                  "kernel: call wait_for_primary() in all its threads, and specialise "
+                  "heddle::waits_for_primary for the kernel");
     if (!detail::wait_for_trigger(stream, event, grid.where))
         return launch(stream, kernel, grid, std::forward<A>(args)...);
     LaunchOptions options = grid.how.options;

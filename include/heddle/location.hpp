@@ -63,10 +63,10 @@ struct Where : SourceLocation {
     Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
     template <class D>
         requires std::is_same_v<Device, D>
-    Where(const D&, mistake::no_Device_is_wanted_here = {}) = delete;
+    Where(const D&, mistake::a_Device_is_not_accepted_here = {}) = delete;
     template <class N>
         requires std::is_integral_v<N>
-    Where(N, mistake::this_number_is_an_argument_too_many = {}) = delete;
+    Where(N, mistake::this_number_is_one_argument_too_many = {}) = delete;
 };
 
 }  // namespace heddle

@@ -83,7 +83,7 @@ void print_access(const std::vector<Device>& group) {
 /// Prints how much of each device's memory this process uses. Only arrays of this process count, so
 /// usually there are none.
 void print_memory() {
-    std::vector<Row> rows{{"arrays", "in use", "peak", "kept", "made of kept", "made anew"}};
+    std::vector<Row> rows{{"arrays", "in use", "peak", "cached", "from cache", "new"}};
     for (const Device device : devices()) {
         const MemoryStatistics memory = statistics(device);
         rows.push_back({device.name(), exact_bytes(memory.in_use), exact_bytes(memory.peak),
@@ -181,16 +181,14 @@ void add_devices_command(CLI::App& app, int& status) {
         "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker "
         "threads. Where there "
         "are\n"
-        "several devices of a kind, a table says which can be allowed to use whose "
-        "memory directly: peer\n"
-        "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
-        "Another tells\n"
-        "what this process's arrays use, what is kept for later ones, and how many were "
-        "made of\n"
-        "that. "
-        "Where there are no\n"
-        "CUDA devices, a line says why.\n\n"
-        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if it "
+        "several devices of a kind, a table shows which devices can directly access the "
+        "memory of which others:\n"
+        "peer access is to memory of cudaMalloc(), pool access to memory of heddle's arrays. "
+        "Another table shows\n"
+        "the memory that this process's arrays use, the memory cached for later arrays, and "
+        "how many arrays\n"
+        "used cached memory. If there are no CUDA devices, a line states the reason.\n\n"
+        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that does not exist, 2 if it "
         "names something else.\n\n"
         "With --json: an object of default, cuda_unavailable_reason (or null) and "
         "devices; sizes in bytes.");

@@ -313,7 +313,7 @@ TEST_CASE("by data: it is used by one thread, and a host function: make one or i
     order_by_data order(test_device());
     std::optional<Error> error;
     std::thread([&] { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); }).join();
-    CHECK(mentions(error, "make one for each thread"));
+    CHECK(mentions(error, "construct one for each thread"));
     Flag done;
     std::optional<Error> of_function;
     launch_host(
@@ -324,7 +324,7 @@ TEST_CASE("by data: it is used by one thread, and a host function: make one or i
         },
         writes(x));
     CHECK(done.wait());
-    CHECK(mentions(of_function, "a host function: make one"));
+    CHECK(mentions(of_function, "in a host function: construct one"));
     order.task({writes(x)},
                [&](StreamRef) { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); });
     CHECK(mentions(error, "must not use the order_by_data"));
@@ -337,15 +337,15 @@ TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     launch_host(here.stream,
                 [&] { error = error_of([] { const order_by_data order(test_device()); }); });
     here.stream.synchronize();
-    CHECK(mentions(error, "an order_by_data cannot be made in a host function"));
-    CHECK(mentions(error, "make it on the enqueuing thread"));
+    CHECK(mentions(error, "an order_by_data cannot be constructed in a host function"));
+    CHECK(mentions(error, "construct it on the thread that enqueues the work"));
 }
 
 TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
-                   "-1 streams"));
+                   "the number of streams is -1"));
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),
-                   "33 streams"));
+                   "the number of streams is 33"));
 }
 
 TEST_CASE("by data: a negative size is refused, with the number and the call", "[by_data]") {

@@ -135,8 +135,8 @@ TEST_CASE("device: of two nodes that write the one that was added first comes fi
     Graph graph = build({first, second});
     graph.launch(s.a);
     s.a.synchronize();
-    CHECK_THAT(only_text(checked), contains("fill node 'second' of " + at_second +
-                                            " .after() the fill node 'first' of " + at_first));
+    CHECK_THAT(only_text(checked), contains("after() on the fill node 'second' of " + at_second +
+                                            " with the fill node 'first' of " + at_first));
 }
 
 TEST_CASE("device: a loop in a capture reaches its place again") {

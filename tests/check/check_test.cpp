@@ -50,7 +50,7 @@ TEST_CASE("the event that nobody waited for is named") {
     checked.end();
     REQUIRE(checked.races().size() == 1);
     CHECK_THAT(checked.races().front().text,
-               contains("wait_event() of main, for the event that check_test.cpp:" +
+               contains("wait_event() of main for the event that check_test.cpp:" +
                         std::to_string(line) + " records"));
     a.synchronize();
     b.synchronize();
@@ -73,11 +73,11 @@ TEST_CASE("one missing wait that shows in several places is asked for once") {
     wait_unseen(a);
     launch(b, Add{}, dim(size), x, 1);  // a use after that operation needs another wait, too
     checked.end();
-    const std::string before = "check_test.cpp:" + std::to_string(line) + ", reported before";
+    const std::string before = "check_test.cpp:" + std::to_string(line) + " (reported already)";
     REQUIRE(checked.races().size() == 4);
     for (const std::size_t i : {0u, 2u, 3u}) {
         INFO(checked.races()[i].text);
-        CHECK_THAT(checked.races()[i].text, !contains("reported before"));
+        CHECK_THAT(checked.races()[i].text, !contains("reported already"));
     }
     CHECK_THAT(checked.races()[1].text, contains(before));
     a.synchronize();

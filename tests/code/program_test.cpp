@@ -244,7 +244,7 @@ TEST_CASE("nothing is taken from a folder that others may write to, or that is a
     INFO(child.output);
     CHECK(child.status == 0);
     const std::size_t told =
-        child.output.find("belongs to another user, or others may write to it");
+        child.output.find("belongs to another user, or other users may write to it");
     REQUIRE(told != std::string::npos);  // the folder was reported
     CHECK(child.output.find("compiled programs are not cached", told) == std::string::npos);
     CHECK(folder.entries().size() == 1);

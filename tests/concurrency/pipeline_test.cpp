@@ -499,7 +499,7 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     CHECK_THROWS_AS(pipeline.submit(1), UsageError);
     const std::span<int> slot = pipeline.acquire();
     CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
-                   "a slot is acquired already: submit() it first, or release it by submit(0)"));
+                   "a slot is already acquired: call submit() first; submit(0) releases the slot"));
     CHECK_THROWS_AS(pipeline.submit(9), UsageError);
     slot[0] = 7;
     pipeline.submit(1);
@@ -542,7 +542,7 @@ TEST_CASE("a pipeline refuses a thread while another one is in a call of it") {
     });
     REQUIRE(inside.wait());
     CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
-                   "another thread is in a call of this pipeline"));
+                   "another thread is executing a call on this pipeline"));
     CHECK_THROWS_AS(pipeline.finish(), UsageError);
     opened.set();
     other.join();

@@ -202,7 +202,7 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     CHECK(mentions(refused({.cooperative = true}), "runs at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "use 0 or 1"));
     CHECK(mentions(refused({.dependence = detail::Dependence::on_stream}),
-                   "waits for the kernel before"));
+                   "waits for the previous kernel"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
         CHECK(mentions(refused({.cluster_x = 3}), "cluster of 3 x 1 x 1: round the grid up"));

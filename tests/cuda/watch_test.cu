@@ -131,7 +131,7 @@ TEST_CASE("more operations of a GPU's stream than are remembered", "[cuda]") {
     REQUIRE(seen);
     INFO(seen->text);
     CHECK(seen->pending == 101);
-    CHECK(says(*seen, "between what came before fill"));
+    CHECK(says(*seen, "between operations before fill"));
 }
 
 TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {

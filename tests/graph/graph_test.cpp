@@ -238,7 +238,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
     SECTION("a copy of a node after it") {
         auto copy = a;
         CHECK(mentions(error_of([&] { (void)copy.after(a).build(); }),
-                       "depends on itself: copies of a node refer to the same node"));
+                       "depends on itself: copies of a GraphNode refer to the same node"));
     }
     SECTION("pageable memory") {
         Ints host(10);
@@ -310,7 +310,8 @@ TEST_CASE("a graph takes over the work of another of its shape, and refuses one 
     CHECK(mentions(error_of([&] { graph.update(make(1, false)); }),
                    "'twice' depends on other nodes"));
     auto fill = fill_node(x, 1);
-    CHECK(mentions(error_of([&] { graph.update(fill.build()); }), "has 2 nodes, the other 1"));
+    CHECK(mentions(error_of([&] { graph.update(fill.build()); }),
+                   "has 2 nodes, but the other graph has 1"));
     graph.launch();
     CHECK(to_host(x) == Ints(10, 68));
 }

@@ -149,7 +149,7 @@ TEST_CASE("memory is freed once in a graph") {
     auto memory = alloc_node<int>(10).name("scratch");
     auto freed = free_node(memory);
     CHECK(mentions(error_of([&] { (void)free_node(memory); }),
-                   "'scratch' is freed by another free_node() already"));
+                   "'scratch' is already freed by another free_node()"));
 }
 
 TEST_CASE("memory of one device is not reused on another", "[multi]") {

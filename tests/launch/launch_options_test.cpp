@@ -105,7 +105,7 @@ TEST_CASE("what the device cannot do is refused with its limit") {
     CHECK(mentions(refused({.block = 32, .cooperative = true}), "runs at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "use 0 or 1"));
     CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}),
-                   "a cluster has no blocks in a dimension"));
+                   "the cluster has 0 blocks in a dimension"));
     if (is_hopper())
         CHECK(
             mentions(refused({.block = 32, .cluster_x = 4, .cooperative = true}), "runs at most"));
@@ -129,7 +129,7 @@ TEST_CASE("nodes take the same options, and are refused with the same limits") {
     CHECK(mentions(refused({.block = 512}), "at most 256"));
     CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
     CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}),
-                   "a cluster has no blocks in a dimension"));
+                   "the cluster has 0 blocks in a dimension"));
     CHECK(to_host(x) == Ints(1000, 1));
 }
 

@@ -423,7 +423,7 @@ TEST_CASE("an array that holds nothing is no argument, an empty view is") {
         const auto error = error_of([&] { launch(s, Add{}, dim(4), *array, 1); });
         REQUIRE(error);
         CHECK(error->code() == ErrorCode::usage);
-        CHECK(std::string(error->what()).find("this array has no allocation") != std::string::npos);
+        CHECK(std::string(error->what()).find("this array has no memory") != std::string::npos);
     }
     launch(s, Add{}, dim(0), View<int>(), 1);
     CHECK(to_host(s, gone) == std::vector<int>(4, 0));
@@ -433,11 +433,11 @@ TEST_CASE("a launch says which of its arguments holds nothing, or outlived its a
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 4), none;
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), none, x); }),
-                   "argument 1: this array has no allocation"));
+                   "argument 1: this array has no memory"));
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), x, none); }),
-                   "argument 2: this array has no allocation"));
+                   "argument 2: this array has no memory"));
     CHECK(mentions(error_of([&] { (void)prepare(test_device(), AddTo{}, dim(4), x, none); }),
-                   "argument 2: this array has no allocation"));
+                   "argument 2: this array has no memory"));
     Array<int> gone = zeros<int>(s, 4);
     const View<int> dead = gone;
     gone.reset();

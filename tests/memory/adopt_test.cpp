@@ -263,15 +263,15 @@ TEST_CASE("memory that cannot be adopted stays its owner's") {
                    "a multiple of 4 bytes"));
     CHECK(mentions(refused(lender.data, static_cast<std::size_t>(-1)), "adopt"));
     const Array<int> own(cpu_device(), 100);
-    CHECK(mentions(refused(const_cast<int*>(own.data()) + 10, 20), "an array's already"));
+    CHECK(mentions(refused(const_cast<int*>(own.data()) + 10, 20), "already belongs to an array"));
     {
         const Array<int> middle = adopt(cpu_device(), lender.data + 100, 10, [](int*) {});
-        CHECK(mentions(refused(lender.data, n), "an array's already"));
+        CHECK(mentions(refused(lender.data, n), "already belongs to an array"));
         CHECK_FALSE(refused(lender.data, 100));
         CHECK(lender.ended == 1);
         lender.ended = 0;
     }
     CHECK(lender.ended == 0);
     const Array<int> x = lender.give();
-    CHECK(mentions(refused(lender.data, n), "an array's already"));
+    CHECK(mentions(refused(lender.data, n), "already belongs to an array"));
 }

@@ -80,7 +80,7 @@ TEST_CASE("an end may not wait for ends, and may use heddle") {
         launch(s, Add{}, dim(n), x, 1);
     }
     finish_adopted();
-    CHECK(mentions(refused, "the end of an array must not wait"));
+    CHECK(mentions(refused, "the function that ends an adopted array must not wait"));
     CHECK(result == 4);
 }
 

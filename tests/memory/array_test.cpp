@@ -87,7 +87,7 @@ TEST_CASE("an array that holds nothing is refused wherever it is used, by call a
         const auto error = error_of(call);
         REQUIRE(error);
         CHECK(error->call() == name);
-        CHECK(mentions(error, "this array has no allocation"));
+        CHECK(mentions(error, "this array has no memory"));
         CHECK(mentions(error, "array_test.cpp"));
     };
     refused("fill", [&] { fill(none, 1); });

@@ -37,7 +37,7 @@ TEST_CASE("a tensor with strides that an array cannot have is refused") {
     }
     SECTION("a negative size") {
         foreign.shape = {-3, -4};
-        CHECK(is_refused(foreign, "a dimension of -3 elements"));
+        CHECK(is_refused(foreign, "a dimension of the tensor has -3 elements"));
     }
     SECTION("too many elements") {
         foreign.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
@@ -54,7 +54,7 @@ TEST_CASE("a tensor of other elements, of another place or a read-only one is re
     }
     SECTION("another type") {
         foreign.code = 2;
-        CHECK(is_refused(foreign, "code 2 with 32 bits"));
+        CHECK(is_refused(foreign, "type code 2, 32 bits"));
     }
     SECTION("another size") {
         foreign.bits = 64;
@@ -70,11 +70,11 @@ TEST_CASE("a tensor of other elements, of another place or a read-only one is re
     }
     SECTION("another kind of device") {
         foreign.device_type = 10;
-        CHECK(is_refused(foreign, "kind 10"));
+        CHECK(is_refused(foreign, "type 10"));
     }
     SECTION("not aligned") {
         foreign.byte_offset = 2;
-        CHECK(is_refused(foreign, "not a multiple of 4"));
+        CHECK(is_refused(foreign, "not a multiple of 4 bytes"));
     }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("of an unknown version only the deleter is called") {
     tensor->flags = ~std::uint64_t{0};
     tensor->tensor = {};
     const Stream s(cpu_device());
-    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "DLPack 2.0"));
+    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "DLPack version 2.0"));
     CHECK(foreign.ended() == 1);
     CHECK(mentions(
         error_of([&] { (void)from_dlpack<int>(s, static_cast<DLManagedTensor*>(nullptr)); }),
@@ -97,7 +97,7 @@ TEST_CASE("a tensor with elements has an address") {
     auto* const tensor = foreign.tensor();
     tensor->tensor.data = nullptr;
     const Stream s(cpu_device());
-    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "no address"));
+    CHECK(mentions(error_of([&] { (void)from_dlpack<int>(s, tensor); }), "its address is null"));
     CHECK(foreign.ended() == 1);
 }
 

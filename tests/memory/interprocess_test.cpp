@@ -176,8 +176,9 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     const auto text = "shareable<T>";
     CHECK(mentions(error_of([&] { (void)export_array(of_pool); }), text));
     CHECK(mentions(error_of([&] { (void)export_array(pinned<int>(10)); }), text));
-    CHECK(mentions(error_of([&] { (void)export_array(View<int>(own.data(), own.size())); }),
-                   "not the memory of one of heddle's arrays: make it with shareable"));
+    CHECK(mentions(
+        error_of([&] { (void)export_array(View<int>(own.data(), own.size())); }),
+        "does not belong to an array of heddle: export an array that was made with shareable"));
     Array<int> x = shareable<int>(10);
     const View<int> late = x.view();
     const ArrayHandle handle = export_array(x);
@@ -204,12 +205,12 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
-                   "not a handle from export_event()"));
+                   "was not returned by export_event()"));
     if (test_device().is_cpu()) {
         const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
         REQUIRE(too_large);
         CHECK(too_large->code() == ErrorCode::out_of_memory);
-        CHECK(mentions(too_large, "bytes of shared memory cannot be allocated: "));
+        CHECK(mentions(too_large, "bytes of shared memory cannot be allocated ("));
     }
     const Event shared(test_device(), {.interprocess = true});
     CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }),
@@ -227,7 +228,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(error->code() == ErrorCode::no_device);
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
-    CHECK(mentions(error_of([&] { (void)import_event(event); }), "not a handle"));
+    CHECK(mentions(error_of([&] { (void)import_event(event); }), "was not returned by"));
     event.process = 1;
     std::strcpy(event.bus_id.data(), "ffff:00:1f.7");
     event.check = detail::check_of(event);
@@ -870,7 +871,7 @@ TEST_CASE("child: imports what is not heddle's", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "is not heddle's memory"));
+    CHECK(mentions(error, "is not shared memory of heddle"));
 }
 
 TEST_CASE("memory that another process maps cannot be made shorter under it") {

@@ -70,7 +70,7 @@ TEST_CASE("a range is lent several times by one loan, as the same memory") {
         launch(i % 2 != 0 ? a : b, Add{}, dim(10), x.subview((i % 2) * 10, 10), 1);
     }
     CHECK(mentions(error_of([&] { (void)loan.lend(cpu_device(), std::span(values).first(10)); }),
-                   "an array's already"));
+                   "already belongs to an array"));
     loan.end();
     CHECK(values[0] == 51);
     CHECK(values[10] == 51);
@@ -160,7 +160,8 @@ TEST_CASE("memory that cannot be registered is refused, with what to do") {
     Loan loan;
     const Array<int> x = loan.register_host(values);
     Loan other;
-    CHECK(mentions(error_of([&] { (void)other.register_host(values); }), "an array's already"));
+    CHECK(mentions(error_of([&] { (void)other.register_host(values); }),
+                   "already belongs to an array"));
     CHECK(mentions(
         error_of([&] { (void)other.register_host(std::span<int>(static_cast<int*>(nullptr), 3)); }),
         "the address is null"));
@@ -173,7 +174,7 @@ TEST_CASE("memory that cannot be registered is refused, with what to do") {
     {
         const Array<int> part = other.register_host(pages.first(pages.size() / 2));
         CHECK(mentions(error_of([&] { (void)other.register_host(pages.last(pages.size() / 2)); }),
-                       "registered already, with other memory"));
+                       "registered already for other memory"));
         other.end();
         const Array<int> all = other.register_host(pages);
         other.end();

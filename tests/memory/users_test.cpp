@@ -508,7 +508,7 @@ TEST_CASE("a copy without a stream that a capture cannot order names the cure", 
     const ScopedStream in(s, {.wait_on_enter = false});
     Array<int> x = zeros<int>(s, 10);
     const Graph graph = capture(s, [&] {
-        CHECK(mentions(error_of([&] { copy(x, there); }), "name the stream"));
+        CHECK(mentions(error_of([&] { copy(x, there); }), "call copy(stream, to, from)"));
         launch(s, Add{}, dim(10), x, 1);
     });
     CHECK(graph.size() == 1);

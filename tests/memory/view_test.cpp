@@ -60,9 +60,10 @@ TEST_CASE("a view of bytes that are no whole elements, or not aligned for them, 
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
     CHECK(error->where().line == line);
-    CHECK(mentions(error, "10 bytes, not a multiple of an element's 4"));
-    CHECK(mentions(error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
-                   "begins 2 bytes after a multiple of 4"));
+    CHECK(mentions(error, "10 bytes, which is not a multiple of the 4 bytes of an element"));
+    CHECK(mentions(
+        error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
+        "not a multiple of 4 bytes, the alignment of the new elements (the remainder is 2)"));
     s.synchronize();
 }
 
@@ -229,13 +230,13 @@ TEST_CASE("errors of views and copies name the call that was made, and count in 
         CHECK(error->call() == call);
         CHECK_THAT(error->what(), contains(text) && contains("view_test.cpp"));
     };
-    refused("first", "30 elements are more than the view's 20", [&] { (void)x.first(30); });
-    refused("last", "21 elements are more than the view's 20", [&] { (void)x.last(21); });
+    refused("first", "30 elements are requested, but the view has 20", [&] { (void)x.first(30); });
+    refused("last", "21 elements are requested, but the view has 20", [&] { (void)x.last(21); });
     std::vector<int> unsized;
-    refused("copy", "resize it, or use the vector that to_host() returns",
+    refused("copy", "resize the destination, or use the vector that to_host() returns",
             [&] { copy(unsized, x); });
     refused("copy", "use fill() to repeat an element", [&] { copy(x, y.first(1)); });
-    refused("subview", "8 elements from element 15 end beyond the view's 20",
+    refused("subview", "8 elements from element 15 on are requested, but the view has 20",
             [&] { (void)x.subview(15, 8); });
     refused("View2D", "5 rows of 5 columns do not fit in the memory, which has 20 elements",
             [&] { View2D<int> none(x, 5, 5); });

@@ -257,7 +257,7 @@ TEST_CASE(
               error_of([&] { (void)to_host(s, x.view().first(3)); })}) {
             REQUIRE(error);
             CHECK(error->call() == std::string("to_host"));
-            refused += mentions(error, "copy() it to pinned() in the capture");
+            refused += mentions(error, "copy it to pinned() memory in the capture");
         }
         std::vector<int> pageable(10);
         refused += mentions(error_of([&] { copy(s, x, pageable); }), "pinned()");

@@ -17,8 +17,9 @@ TEST_CASE(
     REQUIRE(reports.count() == 1);
     const std::optional<Error> told = reports.all()[0];
     CHECK(mentions(told, "nothing was captured on 'captured', because work was enqueued directly "
-                         "on 'beside', which takes no part"));
-    CHECK(mentions(told, "on 'captured', or let 'beside' wait_stream() for 'captured' before it"));
+                         "on 'beside', which is not part of the capture"));
+    CHECK(mentions(told,
+                   "on 'captured', or first make 'beside' wait for 'captured' by wait_stream()"));
     graph.launch(s);
     s.synchronize();
     CHECK(to_host(other, x) == Ints(10, 1));
@@ -124,7 +125,7 @@ TEST_CASE("a batch whose work is all for other streams has it enqueued, and says
     REQUIRE(reports.count() == 1);
     CHECK(mentions(reports.all()[0],
                    "this batch has recorded nothing (3 of its scopes were empty), because work was "
-                   "enqueued directly on 'beside', which takes no part"));
+                   "enqueued directly on 'beside', which is not part of the batch"));
 }
 
 TEST_CASE("a batch that has recorded something once, and one of nothing, are not reported") {

@@ -362,7 +362,8 @@ TEST_CASE("a failure that came by waiting names both streams") {
     const auto error = error_of([&] { t.synchronize(); });
     REQUIRE(error);
     CHECK(error->stream() == "first");
-    CHECK(std::string(error->what()).find("stream 'second' waited for it, and failed too") !=
+    CHECK(std::string(error->what())
+              .find("stream 'second' waited for the failed work, and failed too") !=
           std::string::npos);
     const auto own = error_of([&] { s.synchronize(); });
     REQUIRE(own);

@@ -90,7 +90,7 @@ TEST_CASE("a program that ends badly waits 2 s in all for its recording") {
     CHECK(child.status == 0);
     CHECK_THAT(child.output, contains("terminate after 2000 ms"));
     CHECK_THAT(child.output, contains("abort after 2000 ms"));
-    CHECK_THAT(child.output, contains("goes on writing"));
+    CHECK_THAT(child.output, contains("continues to write"));
 }
 
 TEST_CASE("child: a writer that aborts", "[.child]") {
@@ -109,8 +109,8 @@ TEST_CASE("child: a writer that throws", "[.child]") {
 TEST_CASE("a program that crashes ends by its own signal, whatever its recording does") {
     if (detail::tsan::is_compiled_in) HEDDLE_SKIP("the writer is a thread of the program");
     const auto [name, said] = GENERATE(table<const char*, const char*>(
-        {{"child: a writer that aborts", "should write the file has failed"},
-         {"child: a writer that exits", "should write the file has failed"},
+        {{"child: a writer that aborts", "writes the file has failed"},
+         {"child: a writer that exits", "writes the file has failed"},
          {"child: a writer that throws", "there is no room"}}));
     const ChildResult child = run_test_case(name);
     INFO(child.output);

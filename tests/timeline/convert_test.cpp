@@ -109,7 +109,7 @@ TEST_CASE("a summary is that of the solution", "[timeline]") {
           detail::summary_of(folder.trace, detail::solve(folder.trace)));
     const std::string part =
         timeline::summary(folder.path("run.trace"), {.from = 100us, .to = 200us});
-    CHECK_THAT(part, contains("This is a part of a recording: what ran before it or after it"));
+    CHECK_THAT(part, contains("This is a part of a recording: work before and after this part"));
     folder.convert("part.trace", {.from = 100us, .to = 200us});
     const Trace again = folder.read("part.trace");
     CHECK(again.notes.size() == folder.trace.notes.size() + 1);
@@ -157,9 +157,9 @@ TEST_CASE("what cannot be converted says why and leaves no file", "[timeline]") 
     refused("run.trace", "a.json", "the interval begins at 12.0 ms and ends at 10.0 ms",
             {.from = 12ms, .to = 10ms});
     refused("run.trace", "a.json",
-            "the recording has nothing from 1.00 s to 2.00 s: select times between",
+            "the recording has no work from 1.00 s to 2.00 s: select times between",
             {.from = 1s, .to = 2s});
-    refused("run.trace", "a.svg", "the recording has nothing from 1.00 s", {.from = 1s, .to = 2s});
+    refused("run.trace", "a.svg", "the recording has no work from 1.00 s", {.from = 1s, .to = 2s});
     CHECK(folder.files() == files);
 }
 

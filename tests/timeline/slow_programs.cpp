@@ -297,7 +297,7 @@ void more_streams_than_workers() {
     for (const Stream& s : streams) s.synchronize();
 }
 
-const std::string work = "The work itself is the biggest reason", mend = "First to mend",
+const std::string work = "The work itself is the biggest reason", mend = "Fix first",
                   round_trips = "the host waits between launches",
                   enqueuing = "small operations, enqueued one by one",
                   pageable = "copies of pageable memory", own = "the program's own code";
@@ -382,7 +382,7 @@ const std::vector<SlowProgram>& slow_programs() {
         {"copies and kernels by turns",
          copies_and_kernels_by_turns,
          slow_traces::copies_and_kernels_by_turns,
-         {"copies and kernels take turns"},
+         {"copies and kernels alternate"},
          {"needless", pageable}},
         {"waits without a reason",
          waits_without_a_reason,
@@ -392,12 +392,12 @@ const std::vector<SlowProgram>& slow_programs() {
         {"waits for a whole stream",
          waits_for_a_whole_stream,
          slow_traces::waits_for_a_whole_stream,
-         {"waits for more than is needed", "An earlier event"},
+         {"waits for more than is needed", "Wait for an event"},
          {"needless", own}},
         {"chains on one stream",
          chains_on_one_stream,
          slow_traces::chains_on_one_stream,
-         {"work that nothing orders is on one stream"},
+         {"independent work is on one stream"},
          {own},
          2,
          false},

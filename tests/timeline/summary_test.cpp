@@ -65,7 +65,8 @@ TEST_CASE("the summary begins with the biggest reason: the host's own code, and 
     Cuda t;
     for (int i = 0; i < 10; ++i) t.run("k", 100 * us, 10 * us);
     const std::string text = summary(t.trace(0, t.now));
-    CHECK(first_line(text).find("The host is the biggest reason: it came late for 90 %") == 0);
+    CHECK(first_line(text).find("The host is the biggest reason: it enqueued too late for 90 %") ==
+          0);
     CHECK_THAT(unwrapped(text), contains("from solver.cpp:21 to solver.cpp:20"));
 }
 

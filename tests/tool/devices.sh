@@ -9,7 +9,7 @@ same "nothing on standard error" "$err" ""
 for title in device name memory free priorities "copy engines" processors "compute capability"; do
     contains "title" "$(head -1 <<<"$out")" "$title"
 done
-contains "the memory of arrays" "$out" $'\narrays  in use  peak  kept  made of kept  made anew\n'
+contains "the memory of arrays" "$out" $'\narrays  in use  peak  cached  from cache  new\n'
 contains "the CPU" "$out" $'\ncpu:0 '
 contains "the default" "$out" $'\ndefault: '
 if [[ $out == *$'\ncuda:0 '* ]]; then

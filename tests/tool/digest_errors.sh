@@ -22,7 +22,8 @@ bad /dev/null "is not a regular file"
 ln -s loop loop
 bad loop "Too many levels of symbolic links"
 bad good/inside "Not a directory"
-bad - "standard input is not supported: the file is read at many places at once"
+bad - "standard input is not supported, because the file is read at many places at once: \
+name a regular file"
 run digest --quiet ""
 same "an empty name: status" "$status" 1
 same "an empty name: message" "$err" 'heddle: "": No such file or directory'

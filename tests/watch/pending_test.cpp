@@ -151,7 +151,7 @@ TEST_CASE("a lost wait", "[.]") {
     Gate gate;  // the test itself will end this wait
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "nothing under way reaches"));
+    CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "no pending work reaches"));
 }
 
 TEST_CASE("a lost wait is found beside a stream that never rests", "[watch]") {
@@ -174,8 +174,7 @@ TEST_CASE("a lost wait beside a stream that never rests", "[.]") {
     gate.hold(held);
     launch_host(held, [] {});
     CHECK(eventually([&] {
-        return has_cause(what_is_pending(), CauseKind::nothing_reaches,
-                         "nothing under way reaches");
+        return has_cause(what_is_pending(), CauseKind::nothing_reaches, "no pending work reaches");
     }));
     is_enough.set();
     working.join();
@@ -256,7 +255,7 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(stream->pending == 3);
     CHECK(has(stream->text, "3 operations in the batch that thread"));
     CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
-    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6) will run"));
 }
 
 // A stream's earlier work is not a part of an open batch. Only that work is waited for.
@@ -353,6 +352,7 @@ TEST_CASE("all workers in host functions are a cause, with the stream that is re
     const PendingStream* const stream = find(work, "late");
     REQUIRE(stream != nullptr);
     CHECK(stream->is == StreamIs::ready);
-    CHECK(has(stream->text, "ready to run, and no worker for it"));
-    CHECK(has_cause(work, CauseKind::workers_busy, "and 'late' is ready with no worker to run it"));
+    CHECK(has(stream->text, "ready to run, but no worker is free"));
+    CHECK(has_cause(work, CauseKind::workers_busy,
+                    "but 'late' is ready and no worker is free to run it"));
 }

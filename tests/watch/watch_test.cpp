@@ -138,7 +138,7 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
         const Reported reported(std::chrono::milliseconds(0));
         (void)std::raise(SIGQUIT);
         REQUIRE(reported.await("'asked for' runs"));
-        CHECK(reported.all()[0].starts_with("heddle: what is pending\n"));
+        CHECK(reported.all()[0].starts_with("heddle: pending work\n"));
     }
     struct sigaction now {};
     CHECK(sigaction(SIGQUIT, nullptr, &now) == 0);

@@ -32,10 +32,10 @@ inline constexpr bool is_address =
 
 template <class K, class... A> constexpr void check_nothing_hidden() {
     static_assert(!hides_memory<K>,
-                  "heddle: launch(order, ...): this kernel holds references or addresses, which "
+                  "heddle: launch(order, ...): this kernel contains references or addresses, which "
                   "cannot be ordered by data: capture Views, or pass arrays as arguments");
-    static_assert(!(is_address<A> || ...),
-                  "heddle: launch(order, ...): an address has no size: pass the array, or a View");
+    static_assert(!(is_address<A> || ...), "heddle: launch(order, ...): an address does not state "
+                                           "how much memory is used: pass the array, or a View");
 }
 
 struct SubmitByData {
@@ -101,9 +101,10 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
 /// Does the same for a function that captures all views that it uses.
 template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
-    static_assert(!detail::hides_memory<std::decay_t<F>>,
-                  "heddle: launch_host(order, ...): this function holds references or addresses, "
-                  "which cannot be ordered by data: declare the arrays with reads() and writes()");
+    static_assert(
+        !detail::hides_memory<std::decay_t<F>>,
+        "heddle: launch_host(order, ...): this function contains references or addresses, which "
+        "cannot be ordered by data: declare the arrays with reads() and writes()");
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, {},
                                 where);
@@ -118,7 +119,7 @@ void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
     auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+                  "heddle::copy: the destination and the source must have the same element type");
     detail::copy_by_data(order, detail::region(destination), detail::region(source), where);
 }
 /// Copies a rectangle in the same way. Otherwise as copy_2d() with a stream.

@@ -165,9 +165,8 @@ template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;
     using OutElement = detail::Element<Out>;
     static constexpr bool has_in = !std::is_void_v<In>, has_out = !std::is_void_v<Out>;
-    static_assert(
-        has_in || has_out,
-        "heddle::Pipeline: neither input nor output: at least one element type must not be void");
+    static_assert(has_in || has_out, "heddle::Pipeline: the input type and the output type are "
+                                     "both void: use an element type for at least one of them");
     static_assert(
         detail::ArrayElement<InElement> && detail::ArrayElement<OutElement>,
         "heddle::Pipeline: elements are copied as bytes, so they must be trivially copyable");

@@ -26,16 +26,16 @@ template <int number> struct argument {
         template <class Parameter> struct read_only_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_copy_but_the_kernel_takes_a_reference;
-        template <class Parameter> struct cut_to_a_whole_number_by_a_kernel_that_takes;
-        template <class Parameter> struct cut_to_a_whole_number_as_it_was_prepared_with;
+        template <class Parameter> struct truncated_to_an_integer_by_a_kernel_that_takes;
+        template <class Parameter> struct truncated_to_an_integer_as_it_was_prepared_with;
         template <class Parameter> struct but_it_was_prepared_with;
         struct host_memory_so_pass_a_View_of_it;
-        struct not_trivially_copyable_as_an_argument_has_to_be;
+        struct not_trivially_copyable_as_an_argument_must_be;
     };
 };
 /// A parameter of a kernel, counted from 1 after the indices.
 template <int number> struct parameter {
-    template <class Parameter> struct has_to_be_a_View_and_not_an_Array;
+    template <class Parameter> struct must_be_a_View_and_not_an_Array;
 };
 /// An index of a launch, counted from 1.
 template <int number> struct index {
@@ -71,13 +71,13 @@ struct use_wait_stream_or_record_event {};
 struct a_Device_has_a_kind_and_a_number {};
 struct write_Device_of_the_name {};
 struct the_stream_is_the_first_argument {};
-struct no_Device_is_wanted_here {};
-struct this_number_is_an_argument_too_many {};
+struct a_Device_is_not_accepted_here {};
+struct this_number_is_one_argument_too_many {};
 struct streams_are_moved_and_not_copied {};
 struct events_are_moved_and_not_copied {};
-struct arrays_are_moved_copy_copies_lambdas_capture_views {};
-struct it_returns_a_vector_and_copy_writes_to_one {};
-struct a_node_is_no_Graph_use_build {};
+struct arrays_are_not_copied_use_copy_or_a_View {};
+struct to_host_returns_a_vector_and_copy_writes_to_one {};
+struct a_node_is_not_a_Graph_use_build {};
 struct after_takes_nodes_and_launch_takes_the_stream {};
 struct after_takes_nodes_use_wait_node_of_the_event {};
 struct after_takes_nodes_use_child_node_of_the_graph {};

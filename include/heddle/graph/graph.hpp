@@ -135,7 +135,7 @@ class Graph {
 public:
     Graph() noexcept;  ///< an empty handle: launching it throws UsageError
     /// Deleted: write node.build(), or build({node, node}).
-    Graph(const GraphNode&, mistake::a_node_is_no_Graph_use_build = {}) = delete;
+    Graph(const GraphNode&, mistake::a_node_is_not_a_Graph_use_build = {}) = delete;
     Graph(Graph&&) noexcept;
     Graph& operator=(Graph&&) noexcept;
     ~Graph();

@@ -136,8 +136,8 @@ public:
         requires(is_portable)
     {
         static_assert(WaitsForPrimary<K>,
-                      "heddle::kernel_node: a kernel that depends on another one's memory must "
-                      "wait for it: call wait_for_primary() in it, and declare `static constexpr "
+                      "heddle::kernel_node: a dependent kernel must wait for the previous kernel: "
+                      "call wait_for_primary() in all its threads, and declare `static constexpr "
                       "bool waits_for_primary = true;`");
         (detail::check_dependent(this->data(), first, SourceLocation()), ...);
         this->after(first...);

@@ -62,9 +62,10 @@ template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, "copy_node", where);
     const auto source = detail::as_source(from, "copy_node", where);
-    static_assert(std::is_same_v<typename decltype(destination)::value_type,
-                                 typename decltype(source)::value_type>,
-                  "heddle::copy_node: both sides must have the same element type");
+    static_assert(
+        std::is_same_v<typename decltype(destination)::value_type,
+                       typename decltype(source)::value_type>,
+        "heddle::copy_node: the destination and the source must have the same element type");
     return detail::Access::make<CopyNode>(detail::region(destination), detail::region(source),
                                           where);
 }

@@ -49,8 +49,8 @@ public:
     /// Replaces the argument `index` from the next launch on. Checks only this argument, as
     /// launch() does; each launch checks that all arrays still exist.
     template <std::size_t index, class A> PreparedLaunch& set(A&& value, Where where = {}) {
-        static_assert(index < sizeof...(P), "heddle: the kernel has no argument of this number: "
-                                            "set<0> is the first argument after the indices");
+        static_assert(index < sizeof...(P), "heddle: the kernel has no argument with this index: "
+                                            "set<0> sets the first argument after the indices");
         if constexpr (index < sizeof...(P)) {
             using Parameter = std::tuple_element_t<index, std::tuple<P...>>;
             if constexpr (detail::IsTaken<A, Parameter>::value) {

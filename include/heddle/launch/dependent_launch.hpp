@@ -67,7 +67,7 @@ concept WaitsForPrimary = requires { requires static_cast<bool>(K::waits_for_pri
 namespace detail {
 template <class K> constexpr bool check_waits_for_primary() {
     static_assert(WaitsForPrimary<K>,
-                  "heddle::launch_dependent: a dependent kernel must wait for the kernel before: "
+                  "heddle::launch_dependent: a dependent kernel must wait for the previous kernel: "
                   "call wait_for_primary() in all its threads, and declare `static constexpr bool "
                   "waits_for_primary = true;`");
     if constexpr (WaitsForPrimary<K>)

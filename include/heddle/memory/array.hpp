@@ -63,7 +63,7 @@ public:
     template <std::floating_point N>
     explicit Array(N, mistake::a_size_is_a_whole_number = {}) = delete;
     /// Deleted: write copy(to, from), or std::move(array); let a lambda capture x.view().
-    Array(const Array&, mistake::arrays_are_moved_copy_copies_lambdas_capture_views = {}) = delete;
+    Array(const Array&, mistake::arrays_are_not_copied_use_copy_or_a_View = {}) = delete;
     Array(Array&& other) noexcept : block_(other.block_), size_(other.size_) { other.forget(); }
     Array& operator=(Array&& other) noexcept {
         if (this != &other) {
@@ -406,10 +406,10 @@ template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where whe
                    where);
 }
 /// Deleted: to copy into existing memory, write copy(to, array).
-template <class Why = mistake::it_returns_a_vector_and_copy_writes_to_one, detail::Source A,
+template <class Why = mistake::to_host_returns_a_vector_and_copy_writes_to_one, detail::Source A,
           detail::Source To>
 Why to_host(const A&, To&&, Where = {}) = delete;
-template <class Why = mistake::it_returns_a_vector_and_copy_writes_to_one, detail::Source A,
+template <class Why = mistake::to_host_returns_a_vector_and_copy_writes_to_one, detail::Source A,
           detail::Source To>
 Why to_host(StreamRef, const A&, To&&, Where = {}) = delete;
 

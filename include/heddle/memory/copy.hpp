@@ -92,12 +92,11 @@ template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexce
 /// Returns the value that fill() sets elements to.
 template <class T, class V> T element_of(const V& value) {
     static_assert(
-        requires { static_cast<T>(value); },
-        "heddle: fill() sets each element to the value, which must be of the element "
-        "type or convert to it");
+        requires { static_cast<T>(value); }, "heddle: fill(): the value does not convert to the "
+                                             "element type: pass a value of the element type");
     static_assert(!(std::is_floating_point_v<V> && std::is_integral_v<T>),
-                  "heddle: the value has a fraction, but the elements are whole numbers: to "
-                  "truncate it, convert it with static_cast<int>(value)");
+                  "heddle: fill(): the value has a fraction, but the elements are integers: to "
+                  "truncate the value, pass static_cast<int>(value)");
     if constexpr (requires { static_cast<T>(value); }) return static_cast<T>(value);
     else __builtin_unreachable();
 }
@@ -152,7 +151,7 @@ void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
     auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+                  "heddle::copy: the destination and the source must have the same element type");
     detail::copy_regions(stream, detail::region(destination), detail::region(source), where);
 }
 template <detail::Destination To, detail::Source From>
@@ -161,7 +160,7 @@ void copy(To&& to, const From& from, Where where = {}) {
     auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+                  "heddle::copy: the destination and the source must have the same element type");
     detail::copy_regions(detail::region(destination), detail::region(source), where);
 }
 

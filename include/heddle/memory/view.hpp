@@ -186,7 +186,7 @@ template <class T> detail::Block* detail::Access::block(const View<T>& view) noe
 }
 
 static_assert(sizeof(View<char>) == 24 && std::is_trivially_copyable_v<View<char>>,
-              "kernels take views as 24 bytes, and as they are");
+              "heddle::View: kernels receive views as 24 bytes");
 
 /// Deduces the element type of a host range, including const.
 template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;

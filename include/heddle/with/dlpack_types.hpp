@@ -49,8 +49,9 @@ template <> inline constexpr DlpackElement dlpack_element<float4>{2, 32, 4};
 ///         static constexpr DlpackElement value{.code = 2, .bits = 16};
 ///     };
 template <class T> struct DlpackType {
-    static_assert(detail::dlpack_element<T>.bits != 0,
-                  "DLPack has no element for this T: specialise heddle::DlpackType<T>");
+    static_assert(
+        detail::dlpack_element<T>.bits != 0,
+        "heddle: DLPack has no element type for this T: specialise heddle::DlpackType<T>");
     /// The element.
     static constexpr DlpackElement value = detail::dlpack_element<T>;
 };

@@ -130,9 +130,9 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
                                : other.edge_index < one.edge_index;
     const Site &before = is_turned ? second : first, &after = is_turned ? first : second;
     const bool is_within = one.edge_node != one.site || other.edge_node != other.site;
-    return formatted("an edge{}, for example the {} of {} .after() the {} of {}",
+    return formatted("an edge{}, for example by calling after() on the {} of {} with the {} of {}",
                      one.edge_node != 0 && is_within
-                         ? " between the nodes of one graph that they are in"
+                         ? " between the nodes of the same graph that contain them"
                          : " between them",
                      node_text(after), place_beside(after, before), node_text(before),
                      place_beside(before, after));
@@ -158,20 +158,22 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
     };
     if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
         return formatted(
-            "the array has to live until that use is done; if it goes through a pointer, {}",
+            "the array must live until that use has completed; if the use goes through a pointer, "
+            "call {}",
             used_on(finding.kind == FindingKind::use_after_free ? finding.second : finding.first));
     if (race.kind == RaceKind::reuse)
-        return formatted("{}, if that use goes through a pointer", used_on(finding.first));
+        return formatted("call {}, if that use goes through a pointer", used_on(finding.first));
     if (finding.same_wait != 0)
-        return formatted("the {} before {}, reported before, which would order these, too",
-                         is_host(race.second) ? "host's wait" : "wait",
-                         place_text(names.site(finding.same_wait)));
+        return formatted(
+            "the {} before {} (reported already), which would also order these accesses",
+            is_host(race.second) ? "host's wait" : "wait",
+            place_text(names.site(finding.same_wait)));
     const std::string first_made = names.made_at(finding.first.stream),
                       second_made = names.made_at(finding.second.stream);
     if (is_host(race.second))
         return host_wait_text(
             second, stream_words(first_stream, first_made, place_beside(first_site, second_site)));
-    if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
+    if (is_host(race.first)) return formatted("the host must access the memory before {}", second);
     if (finding.fork != 0) return fork_text(finding, names);
     const std::string first = place_beside(first_site, second_site);
     const std::string second_name = names.short_stream(finding.second.stream);
@@ -188,11 +190,11 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
                                  first_words, second_words);
     if (finding.unwaited_scope != 0) {
         const Site& scope = names.site(finding.unwaited_scope);
-        text += formatted("\n      or leave out {} = false at {}", wait_option(scope),
-                          place_text(scope));
+        text +=
+            formatted("\n      or remove {} = false at {}", wait_option(scope), place_text(scope));
     }
     if (finding.record_behind != 0)
-        text += formatted("\n      or wait_event() of {}, for the event that {} records",
+        text += formatted("\n      or a wait_event() of {} for the event that {} records",
                           second_words.text, place_text(names.site(finding.record_behind)));
     return text;
 }

@@ -76,20 +76,20 @@ std::string headline(const Race& race, const std::string& first_place,
     const bool writes = race.second.mode != AccessMode::read;
     switch (race.kind) {
     case RaceKind::write_after_read:
-        return formatted("{} may overwrite what {} still reads", second, first);
+        return formatted("{} may overwrite memory that {} still reads", second, first);
     case RaceKind::write_after_write:
         return formatted("{} may write before {} has written the same memory", second, first);
     case RaceKind::read_after_write:
-        return formatted("{} may read what {} has not written yet", second, first);
+        return formatted("{} may read memory before {} has written it", second, first);
     case RaceKind::use_before_allocation:
         return formatted("{} may use memory before its allocation", second);
     case RaceKind::free_before_use:
-        return formatted("memory is freed that {} may still {}", first,
+        return formatted("memory is freed while {} may still {} it", first,
                          race.first.mode == AccessMode::read ? "read" : "write");
     case RaceKind::use_after_free:
         return formatted("{} {} memory that had been freed", second, writes ? "writes" : "reads");
     case RaceKind::reuse:
-        return formatted("{} gives out memory that {} may still {}", second, first,
+        return formatted("{} reuses memory that {} may still {}", second, first,
                          race.first.mode == AccessMode::read ? "read" : "write");
     }
     return "";
@@ -176,24 +176,22 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     switch (order.kind) {
     case KnownOrder::Kind::wait:
         if (order.record != 0)
-            return formatted(
-                "There was an order, but an earlier one: the wait at {} is for an event "
-                "that was recorded at {}, before {} was enqueued.",
-                place(order.wait), place(order.record), place(finding.first.site));
-        return formatted("There was an order, but an earlier one: the wait at {} covers what was "
-                         "enqueued before it, and not {}.",
+            return formatted("The wait at {} is too early: its event was recorded at {}, before "
+                             "the work at {} was enqueued.",
+                             place(order.wait), place(order.record), place(finding.first.site));
+        return formatted("The wait at {} is too early: it covers work enqueued before the wait, "
+                         "but not the work at {}.",
                          place(order.wait), place(finding.first.site));
     case KnownOrder::Kind::never_recorded:
         return formatted(
-            "There is no order: the event had never been recorded when {} waited for it. "
-            "A wait for an event that was not recorded waits for nothing.",
+            "The wait at {} had no effect, because its event had not been recorded yet.",
             place(order.wait));
     case KnownOrder::Kind::host_wait:
-        return formatted("The host waited at {}, but for something enqueued before {}.",
+        return formatted("The host waited at {}, but only for work enqueued before the work at {}.",
                          place(order.wait), place(finding.first.site));
     case KnownOrder::Kind::none: break;
     }
-    return "Nothing orders the two.";
+    return "Nothing orders the two accesses.";
 }
 
 check::Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
@@ -219,26 +217,27 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
     case Doubt::none: break;
     case Doubt::leak:
         if (finding.leak == 0)
-            return "  Unless something makes that order that heddle cannot see.\n";
-        return formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
-                         readable_name(names.site(finding.leak).name),
-                         place_text(names.site(finding.leak)));
+            return "  Not certain, because code outside heddle may order the two accesses.\n";
+        return formatted(
+            "  Not certain, because {} at {} may order the two accesses outside heddle.\n",
+            readable_name(names.site(finding.leak).name), place_text(names.site(finding.leak)));
     case Doubt::foreign:
-        return "  Possible only, as the memory is not heddle's: it may have been freed and given "
-               "out again in between (cudaFree() waits in a way that heddle cannot see).\n";
+        return "  Not certain, because heddle does not own the memory: it may have been freed "
+               "and allocated again in between (heddle cannot observe the wait in cudaFree()).\n";
     case Doubt::unknown_graph:
-        return "  Possible only, as the graph was built before the check began: which parts of its "
-               "arrays it reads or writes is not known.\n";
+        return "  Not certain, because the graph was built before the check began: the parts of "
+               "its arrays that the graph reads or writes are unknown.\n";
     case Doubt::new_memory:
-        return "  Possible only, as the memory is new: the host may know that it is there.\n";
+        return "  Not certain, because the memory is new: the host may have waited for its "
+               "allocation in a way that heddle cannot observe.\n";
     case Doubt::many_rows:
-        return "  Possible only, as there are too many rows to see whether they have bytes in "
-               "common.\n";
+        return "  Not certain, because there are too many rows to determine whether they have "
+               "bytes in common.\n";
     case Doubt::may_only_read:
-        return "  Possible only, as the host may do no more than read: on_host(reads(array)) and "
-               "on_host(writes(array)) say which.\n";
+        return "  Not certain, because the host may only read the memory: declare its access "
+               "with on_host(reads(array)) or on_host(writes(array)).\n";
     case Doubt::address:
-        return "  Possible only, as the host may do no more than take the address.\n";
+        return "  Not certain, because the host may only take the address of the memory.\n";
     }
     return "";
 }
@@ -310,11 +309,11 @@ Race race_of(const Finding& finding, const ReportNames& names) {
 }
 
 std::string fault_text(const Finding& finding, const ReportNames& names) {
-    return formatted(
-        "heddle check: FAULT OF HEDDLE: a wait was left out at {} that was needed ('{}' "
-        "for '{}'#{}). Please report.\n",
-        place_text(names.site(finding.second.site)), names.short_stream(finding.second.stream),
-        names.short_stream(finding.first.stream), finding.first.position);
+    return formatted("heddle check: FAULT OF HEDDLE: a necessary wait was omitted at {} ('{}' for "
+                     "'{}'#{}). Please report this to the authors of heddle.\n",
+                     place_text(names.site(finding.second.site)),
+                     names.short_stream(finding.second.stream),
+                     names.short_stream(finding.first.stream), finding.first.position);
 }
 
 std::string summary_text(const check::Summary& summary, bool is_strict) {
@@ -325,11 +324,10 @@ std::string summary_text(const check::Summary& summary, bool is_strict) {
     text += formatted("; {} operations checked\n", summary.operations);
     if (summary.undeclared == 0) return text;
     const bool is_one = summary.undeclared == 1;
-    text += formatted("heddle check: {} that nothing declares, so what {} through them "
-                      "was not checked:",
-                      is_one ? "1 kernel holds pointers"
-                             : formatted("{} kernels hold pointers", summary.undeclared),
-                      is_one ? "it does" : "they do");
+    text += formatted("heddle check: {}, so {} through them were not checked:",
+                      is_one ? "1 kernel uses undeclared pointers"
+                             : formatted("{} kernels use undeclared pointers", summary.undeclared),
+                      is_one ? "its accesses" : "their accesses");
     for (const std::string& one : summary.undeclared_at) text += "\n  " + one;
     if (summary.undeclared > summary.undeclared_at.size()) text += "\n  ...";
     return text + "\n";

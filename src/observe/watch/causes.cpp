@@ -131,7 +131,7 @@ private:
         const OpWords op = words_of(stream.look.type);
         add(CauseKind::workers_busy,
             formatted(
-                "no worker is left for {}, whose {} at {} is ready: more urgent work takes {}",
+                "no worker is free for {}, whose {} at {} is ready: more urgent work occupies {}",
                 stream.name, std::string_view(op.has_name ? op.name : op.kind),
                 place_words(stream.look.where),
                 std::string_view(picture_.workers == 1 ? "the only one" : "all of them")));
@@ -160,7 +160,7 @@ private:
             if (waiter.empty()) continue;
             add(CauseKind::process_is_gone,
                 one.is_gone
-                    ? formatted("process {} is gone, which recorded the event for which {}",
+                    ? formatted("process {}, which recorded the event for which {}, has ended",
                                 one.process, waiter)
                     : formatted("process {} has not reached its record of the event for which {}",
                                 one.process, waiter));
@@ -177,7 +177,7 @@ private:
         for (const Import& one : picture_.imports)
             if (is_gone(one.process))
                 add(CauseKind::process_is_gone,
-                    formatted("process {} is gone, which exported the {} imported at {}",
+                    formatted("process {}, which exported the {} imported at {}, has ended",
                               one.process.id, std::string_view(one.is_event ? "event" : "array"),
                               place_words(one.where)));
     }
@@ -210,11 +210,11 @@ private:
         if (picture_.workers == 1)
             return add(CauseKind::workers_busy,
                        formatted("the only worker is in a host function that has not returned "
-                                 "({}), and {} {} ready with no worker to run {}",
+                                 "({}), but {} {} ready and no worker is free to run {}",
                                  all, late, is, them));
         add(CauseKind::workers_busy,
-            formatted("all {} workers are in host functions that have not returned ({}), and {} {} "
-                      "ready with no worker to run {}",
+            formatted("all {} workers are in host functions that have not returned ({}), but {} {} "
+                      "ready and no worker is free to run {}",
                       picture_.workers, all, late, is, them));
     }
 
@@ -267,12 +267,13 @@ private:
         if (stream.look.graph.is_there || !picture_.is_lost(stream.look.awaited)) return;
         const bool has_event = stream.at != nullptr && stream.at->event.event != 0;
         add(CauseKind::nothing_reaches,
-            has_event ? formatted("nothing under way reaches record {} of event {}, for which {} "
-                                  "waits ({})",
-                                  stream.at->event.record, stream.at->event.event, stream.name,
-                                  place_words(stream.look.where))
-                      : formatted("nothing under way reaches the point for which {} waits ({})",
-                                  stream.name, place_words(stream.look.where)));
+            has_event
+                ? formatted(
+                      "no pending work reaches record {} of event {}, for which {} waits ({})",
+                      stream.at->event.record, stream.at->event.event, stream.name,
+                      place_words(stream.look.where))
+                : formatted("no pending work reaches the point for which {} waits ({})",
+                            stream.name, place_words(stream.look.where)));
     }
 
     void find_open_recording(const StreamFacts& stream) {
@@ -292,13 +293,14 @@ private:
         const bool is_capture = look.is_capture;
         add(is_capture ? CauseKind::capture_is_open : CauseKind::batch_is_open,
             formatted(
-                "the {} that {} {} at {} is still open: {} of {}, {} at {} the first, run {}{}",
+                "the {} that {} {} at {} is still open: {} of {} (first: {} at {}) will run {}{}",
                 std::string_view(is_capture ? "capture" : "batch"), who,
                 std::string_view(is_capture ? "began" : "opened"), place_words(look.began_at),
                 count_words(look.operations, "operation"), stream.name,
                 std::string_view(first.has_name ? first.name : first.kind),
                 place_words(look.first_where),
-                std::string_view(is_capture ? "when its graph is launched" : "when it ends"), does),
+                std::string_view(is_capture ? "when its graph is launched" : "when the batch ends"),
+                does),
             tid);
     }
 
@@ -315,7 +317,7 @@ private:
         if (mine == other.flight.end() || other.look.type == nullptr) return;
         const OpWords op = words_of(other.look.type);
         add(CauseKind::rank_has_not_come,
-            formatted("rank {} of the {} at {} has not come: {} is still at {}, enqueued at {}",
+            formatted("rank {} of the {} at {} has not arrived: {} is still at {}, enqueued at {}",
                       mine->share, collective_words(stream.at->name),
                       place_words(stream.look.where), other.name,
                       std::string_view(op.has_name ? op.name : op.kind),
@@ -358,7 +360,7 @@ private:
         return picture_.streams[node].look.where;
     }
     void add_cycle(const std::vector<std::size_t>& members) {
-        std::string text = "these wait for each other: ";
+        std::string text = "these streams and threads wait for each other: ";
         for (std::size_t i = 0; i < members.size(); ++i)
             text += formatted("{}{} ({}) for {}", std::string_view(i == 0 ? "" : ", "),
                               name_of(members[i]), place_words(where_of(members[i])),

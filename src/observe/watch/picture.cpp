@@ -139,7 +139,7 @@ void look_at_processes(Snapshot& to) {
         to.unseen.emplace_back("waits for other processes: their lock is held");
         to.is_whole = false;
     }
-    if (!list_imports(to.imports)) to.unseen.emplace_back("what was imported: its lock is held");
+    if (!list_imports(to.imports)) to.unseen.emplace_back("the list of imports: its lock is held");
     // If a stream of this process must reach the record, that stream is the target of the wait.
     for (const SharedWait& one : to.shared_waits)
         for (std::size_t i = 0; i < to.streams.size() && one.stream_id != 0; ++i)

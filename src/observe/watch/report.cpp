@@ -35,7 +35,7 @@ public:
         if (look_.at == StreamAt::idle && !stream_.is_recorded()) made_.text.clear();
         else if (look_.at == StreamAt::idle) describe_recording();
         else if (stream_.looked != Looked::seen)
-            made_.text = formatted("{} has work pending that cannot be looked at", stream_.name);
+            made_.text = formatted("{} has pending work that cannot be inspected", stream_.name);
         else if (look_.graph.is_there) describe_graph(place_words(made_.where));
         else if (look_.at == StreamAt::wait) describe_wait();
         else if (look_.at == StreamAt::between) describe_between();
@@ -85,7 +85,7 @@ private:
         if (look_.at == StreamAt::ready) {
             made_.is = StreamIs::ready;
             made_.text =
-                formatted("{} has {}{}, enqueued at {}, ready to run, and no worker for it{}",
+                formatted("{} has {}{}, enqueued at {}, ready to run, but no worker is free{}",
                           stream_.name, made_.operation, views(), place, for_how_long());
             return;
         }
@@ -114,7 +114,7 @@ private:
         const FlightEntry& last = stream_.flight.back();
         const bool is_first = first->submissions == look_.next;
         made_.text = formatted("{} is between {}{} and {} ({}): {} are pending", stream_.name,
-                               std::string_view(is_first ? "" : "what came before "), at,
+                               std::string_view(is_first ? "" : "operations before "), at,
                                name_words(last.kind, last.name), place_words(last.where),
                                count_words(made_.pending, "operation"));
     }
@@ -137,7 +137,7 @@ private:
         const std::string point =
             has_event ? formatted("record {} of event {}", made_.event.record, made_.event.event)
             : target != nullptr ? name
-                                : std::string("a point that is not known");
+                                : std::string("an unknown point");
         made_.text = formatted("{} waits for {} ({})", stream_.name, point, place);
         if (target != nullptr)
             made_.text += has_event ? formatted(", which {} reaches {}", name, after)
@@ -166,7 +166,7 @@ private:
         }
         made_.text += tasks + for_how_long();
         if (look_.graph.has_shared && stream_.runners.empty())
-            made_.text += "; tasks are ready, and no worker for them";
+            made_.text += "; tasks are ready, but no worker is free";
     }
 
     void add_rest() {
@@ -275,7 +275,7 @@ std::string to_string(const PendingWork& work, bool recent) try {
         if (!one.text.empty()) text += "  " + one.text + "\n";
     for (const PendingThread& one : work.threads) text += "  " + one.text + "\n";
     for (const std::string& one : work.failed) text += "  " + one + "\n";
-    for (const std::string& one : work.unseen) text += "  could not look at " + one + "\n";
+    for (const std::string& one : work.unseen) text += "  could not inspect " + one + "\n";
     for (const PendingCause& one : work.causes) {
         text += "  cause: " + one.text + "\n";
         if (!one.stack.empty()) text += "    on " + one.thread + ":\n";

@@ -143,7 +143,10 @@ WatchOptions read_options(std::string_view text, const ErrorSite& site) {
     options.file = text.substr(file.size());
     const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
-        usage_error(site, "folder \"{}\" does not exist; nothing is watched", folder.string());
+        usage_error(site,
+                    "folder \"{}\" does not exist, so nothing is watched: create it, or name a "
+                    "file in an existing folder",
+                    folder.string());
     return options;
 }
 
@@ -158,7 +161,7 @@ void start_watch(std::string_view text) {
 void watch(WatchOptions options, Where where) try {
     if (options.limit.count() < 0)
         detail::usage_error({"watch", where},
-                            "the limit is below 0: use 0 for reports on request only");
+                            "the limit is negative: pass 0 (for reports on request only) or more");
     const std::lock_guard lock(detail::mutex);
     auto made = std::make_unique<WatchOptions>(std::move(options));
     if (detail::wanted == nullptr || detail::wanted->file != made->file)

@@ -143,7 +143,7 @@ void Watcher::look(const WatchOptions& options) {
         // Uses the newest options: they are at least as new as the request.
         const Options newest = this->options();
         if (newest == nullptr) return;
-        report(*newest, is_end ? "heddle: std::terminate() was called" : "heddle: what is pending",
+        report(*newest, is_end ? "heddle: std::terminate() was called" : "heddle: pending work",
                true, is_end);
         if (is_end) has_written_end_.store(true);
         return;
@@ -216,7 +216,7 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
     if (!is_end && work.is_empty()) text += "  nothing is pending\n";
     text += to_string(work, true);
     if (has_threads && !is_asked && options.on_signal && has_stacks())
-        text += formatted("  for stacks: kill -QUIT {}\n", getpid());
+        text += formatted("  to print stacks: kill -QUIT {}\n", getpid());
     if (options.on_report && !is_end) options.on_report(work, text);
     else write(options, text);
 }

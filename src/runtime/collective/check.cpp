@@ -39,17 +39,21 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
     if (part.size == 0) return;
     const ErrorSite site{call, where};
     if (part.data == nullptr)
-        usage_error(site, "{} is null, but not empty: pass an array's view, or no elements", what);
+        usage_error(site, "{} is null, but not empty: pass an array's view, or an empty view",
+                    what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
     const Piece piece = located({{part.data, part.size * element}, part.owner}, call, where);
     part.owner = piece.owner;
     const Place& place = piece.place;
     if (place.kind != MemoryKind::device)
-        usage_error(site, "{} is host memory: copy() it to an array on {}", what, device);
+        usage_error(
+            site, "{} is in host memory: copy its elements to an array on {}, and pass that array",
+            what, device);
     if (place.device != device)
         usage_error(site,
-                    "{} is memory of {}, but the rank's device is {}: pass an array on that device",
+                    "{} is in memory of {}, but the rank's device is {}: pass an array on the "
+                    "rank's device",
                     what, place.device, device);
 }
 
@@ -79,8 +83,8 @@ public:
             const StreamRef stream = Access::stream(*call_.streams[i]);
             if (!stream)
                 usage_error(site(),
-                            "the StreamRef of rank {} refers to no stream: its Stream was "
-                            "destroyed or moved from",
+                            "the StreamRef of rank {} refers to no stream, because it is empty or "
+                            "its Stream was destroyed or moved from: pass an existing stream",
                             i);
             if (stream.device() != devices_[i])
                 usage_error(
@@ -126,8 +130,8 @@ public:
         for (std::size_t i = 0; i < parts.count; ++i)
             if (parts[i].size != size)
                 usage_error(site(),
-                            "the view of rank {} has {} elements, another view {}: pass first() or "
-                            "subview() of the larger one",
+                            "the view of rank {} has {} elements, but another view has {}: pass "
+                            "first() or subview() of the larger view",
                             i, parts[i].size, size);
     }
     /// Requires that the size of `whole` is the sum of the sizes of all parts.
@@ -135,7 +139,7 @@ public:
         if (whole.size != sum)
             usage_error(site(),
                         "the view of rank {} for the parts of all ranks has {} elements, but the "
-                        "parts have {} in total: pass a view of that size",
+                        "parts have {} in total: pass a view of the total size",
                         rank, whole.size, sum);
     }
     /// Checks two views of one rank. They must not overlap, except that `part` may be the elements
@@ -153,7 +157,7 @@ public:
                         rank,
                         whole.size == part.size
                             ? "the same view twice"
-                            : formatted("subview({}, {}) of the larger one", first, part.size));
+                            : formatted("subview({}, {}) of the larger view", first, part.size));
     }
 
     ErrorSite site() const { return {to_string(call_.kind), call_.where}; }
@@ -193,7 +197,7 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     check.captures();
     check.root();
     if (call.op > ReduceOp::average)
-        usage_error(check.site(), "ReduceOp {} does not exist: use one of the enumerators",
+        usage_error(check.site(), "ReduceOp {} does not exist: use an enumerator of ReduceOp",
                     static_cast<int>(call.op));
     check_average(call.op, call.type, to_string(call.kind), call.where);
     switch (call.kind) {

@@ -28,8 +28,8 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
         if (whole.size != ranks * part.size)
             detail::usage_error({call.call, call.where},
-                                "{} parts of {} elements do not fit in a view of {} elements: pass "
-                                "a view for all parts",
+                                "{} parts of {} elements do not match a view of {} elements: pass "
+                                "a view whose size is the total of all parts",
                                 ranks, part.size, whole.size);
     };
     switch (call.kind) {
@@ -48,7 +48,7 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
         if (call.send.size != call.receive.size)
             detail::usage_error(
                 {call.call, call.where},
-                "`send` has {} elements, but `receive` has {}: pass views of one size",
+                "`send` has {} elements, but `receive` has {}: pass views of equal size",
                 call.send.size, call.receive.size);
         break;
     default: break;
@@ -93,8 +93,8 @@ void Communicator::run(StreamRef stream, const RankCall& given) try {
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
         detail::usage_error({given.call, given.where},
-                            "the stream belongs to {}, the communicator to {}: pass a stream of "
-                            "the communicator's device",
+                            "the stream belongs to {}, but the communicator belongs to {}: pass a "
+                            "stream of the communicator's device",
                             stream.device(), device_);
     if (given.root >= size_ || given.from >= size_)
         detail::throw_no_rank({given.call, given.where}, std::max(given.root, given.from), size_);

@@ -35,15 +35,16 @@ namespace {
 
 void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
     const detail::ErrorSite site{"DeviceGroup", where};
-    if (devices.empty()) detail::usage_error(site, "a group needs at least one device");
+    if (devices.empty())
+        detail::usage_error(site, "the list of devices is empty: pass at least one device");
     if (devices.size() > detail::max_ranks)
-        detail::usage_error(site, "a group has at most {} devices", detail::max_ranks);
+        detail::usage_error(site, "{} devices are too many for a group: pass at most {}",
+                            devices.size(), detail::max_ranks);
     for (auto d = devices.begin(); d != devices.end(); ++d) {
         if (d->kind() != devices[0].kind())
-            detail::usage_error(site,
-                                "{} and {} are of different kinds: collectives need devices of one "
-                                "kind; use copy()",
-                                devices[0], *d);
+            detail::usage_error(
+                site, "{} and {} are of different kinds: pass devices of one kind, or use copy()",
+                devices[0], *d);
         if (std::find(devices.begin(), d, *d) != d)
             detail::usage_error(site, "{} is in the group twice: pass each device once", *d);
     }

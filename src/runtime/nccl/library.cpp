@@ -52,8 +52,8 @@ Found look() {
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
         found.problem = detail::formatted(
-            "NCCL has version code {}, but 2.13 ({}) is needed: install a newer version", version,
-            oldest);
+            "NCCL has version code {}, but at least 2.13 ({}) is needed: install a newer version",
+            version, oldest);
     return found;
 }
 

@@ -112,7 +112,7 @@ public:
         const ncclComm_t comm = comm_.load();
         if (comm != nullptr) return comm;
         usage_error({call, where, device_},
-                    "this communicator was aborted: make a new one on all ranks");
+                    "this communicator was aborted: make a new communicator on all ranks");
     }
 
 private:

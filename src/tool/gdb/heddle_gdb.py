@@ -113,7 +113,7 @@ class Memory:
         if self.block == 0:
             return f" at {self.data:#x}" if self.data else ", no memory"
         if self.is_gone():
-            return " of an array that is gone"
+            return " of a destroyed array"
         kind = member(self.block, "block_kind", 1)
         if kind == 0:
             return f" on {device_at(self.block + offset('block_device'))}"

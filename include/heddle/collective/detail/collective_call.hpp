@@ -40,7 +40,8 @@ constexpr bool is_floating(ElementType type) noexcept {
 /// Returns the element type of a reduction over T, or `bytes` if reductions do not take T.
 template <class T> constexpr ElementType element_type() noexcept {
     if constexpr (half_kind<T> != HalfKind::none) {
-        static_assert(sizeof(T) == 2, "heddle::half_kind: such types have 16 bits");
+        static_assert(sizeof(T) == 2,
+                      "heddle::half_kind: a type with a half_kind must have 16 bits");
         return half_kind<T> == HalfKind::ieee ? ElementType::f16 : ElementType::bf16;
     } else if constexpr (std::is_same_v<T, float>) return ElementType::f32;
     else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
@@ -143,8 +144,8 @@ template <class V> void add_sends(CollectiveCall& call, V& views) {
 }
 template <class V> void add_receives(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) {
-        static_assert(Destination<V&>,
-                      "heddle::DeviceGroup: received elements are written: pass a View<T>");
+        static_assert(Destination<V&>, "heddle::DeviceGroup: received elements are written, so the "
+                                       "view must not be const: pass a View<T>");
         call.receive.add(part_of(as_destination(views, to_string(call.kind), call.where)));
     } else {
         for (auto&& v : views) add_receives(call, v);
@@ -175,10 +176,9 @@ CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root
                               Receive& receive, const SourceLocation& where) {
     CollectiveCall call = collective_call(kind, root, send, receive, where);
     call.type = element_type<typename ElementOf<Receive>::type>();
-    static_assert(
-        element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
-        "heddle::DeviceGroup: reductions take float, double, integers of 8, 32 and 64 bits, and "
-        "types of 16 bits that have a heddle::half_kind");
+    static_assert(element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
+                  "heddle::DeviceGroup: reductions support only float, double, integers of 8, 32 "
+                  "and 64 bits, and types of 16 bits that have a heddle::half_kind");
     call.op = op;
     return call;
 }
@@ -198,8 +198,8 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
     }
     if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
     else {
-        static_assert(Destination<Receive&>,
-                      "heddle::Communicator: received elements are written: pass a View<T>");
+        static_assert(Destination<Receive&>, "heddle::Communicator: received elements are written, "
+                                             "so the view must not be const: pass a View<T>");
         call.receive = part_of(as_destination(receive, name, where));
     }
     return call;
@@ -207,10 +207,9 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
 template <class T, class Send, class Receive>
 RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std::size_t root,
                         const Send& send, Receive& receive, const SourceLocation& where) {
-    static_assert(
-        element_type<T>() != ElementType::bytes,
-        "heddle::Communicator: reductions take float, double, integers of 8, 32 and 64 bits, and "
-        "types of 16 bits that have a heddle::half_kind");
+    static_assert(element_type<T>() != ElementType::bytes,
+                  "heddle::Communicator: reductions support only float, double, integers of 8, 32 "
+                  "and 64 bits, and types of 16 bits that have a heddle::half_kind");
     RankCall call = rank_call<T>(kind, name, root, send, receive, where);
     call.type = element_type<T>();
     call.op = op;

@@ -26,19 +26,18 @@ template <class... Types> inline constexpr bool is_launch = false;
 // Mistakes in the kernel.
 template <class K> struct KernelIsNoObject {
     static_assert(is_launch<K>,
-                  "heddle: a portable kernel is an object: write the function as operator() of a "
-                  "struct (launch a __global__ function with grid())");
+                  "heddle: a function is not a portable kernel: write it as operator() of a struct "
+                  "(or launch a __global__ function with grid())");
 };
 template <class K> struct KernelIsNotCopyable {
-    static_assert(is_launch<K>,
-                  "heddle: the kernel is copied to the device as bytes, so it (and what a lambda "
-                  "captures) must be trivially copyable: capture a View, not an Array or a "
-                  "container");
+    static_assert(
+        is_launch<K>,
+        "heddle: the kernel is copied to the device as bytes, so the kernel and all captures of a "
+        "lambda must be trivially copyable: capture a View, not an Array or a container");
 };
 template <class K> struct KernelIsNotConst {
-    static_assert(is_launch<K>,
-                  "heddle: the kernel's operator() is not const: write `void operator()(...) const`"
-                  ", or leave `mutable` out of a lambda");
+    static_assert(is_launch<K>, "heddle: the kernel's operator() is not const: write `void "
+                                "operator()(...) const`, or remove `mutable` from the lambda");
 };
 // Mistakes in the launch.
 template <class K> struct StreamIsNotFirst {
@@ -51,10 +50,8 @@ template <class K> struct KernelIsNotFirst {
         "heddle: the kernel must precede dim(): write launch(stream, kernel, dim(n), args...)");
 };
 template <class K> struct PointerIsNoStream {
-    static_assert(
-        is_launch<K>,
-        "heddle: the first argument is a pointer: pass the Stream itself, or for a cudaStream_t "
-        "wrap_stream(native) (heddle/cuda.hpp)");
+    static_assert(is_launch<K>, "heddle: the first argument is a pointer: pass the Stream itself; "
+                                "for a cudaStream_t, pass wrap_stream(native) (heddle/cuda.hpp)");
 };
 template <class K> struct TextIsNoStream {
     static_assert(
@@ -63,9 +60,8 @@ template <class K> struct TextIsNoStream {
         "Stream({.name = ...}), and write launch(stream, kernel, dim(n), args...)");
 };
 template <class K, class S> struct NumberIsNoShape {
-    static_assert(is_launch<K, S>,
-                  "heddle: write dim(n) for the number of indices (or grid(blocks, threads) for a "
-                  "__global__ function)");
+    static_assert(is_launch<K, S>, "heddle: a number is not a launch shape: write dim(n) for n "
+                                   "indices (or grid(blocks, threads) for a __global__ function)");
 };
 template <class K, class S> struct GridIsForGlobal {
     static_assert(is_launch<K, S>,
@@ -97,9 +93,9 @@ template <int number, class A, class P> constexpr auto why_argument() {
     using Is = typename ArgumentIs<number, A>::type;
     if constexpr (is_array<Value>)
         return is_a<
-            typename mistake::parameter<number>::template has_to_be_a_View_and_not_an_Array<P>>();
+            typename mistake::parameter<number>::template must_be_a_View_and_not_an_Array<P>>();
     else if constexpr (std::is_convertible_v<Passed, P>)
-        return is_a<typename Is::template cut_to_a_whole_number_by_a_kernel_that_takes<P>>();
+        return is_a<typename Is::template truncated_to_an_integer_by_a_kernel_that_takes<P>>();
     else if constexpr (std::is_convertible_v<Passed, Value>)
         return is_a<typename Is::template passed_as_a_copy_but_the_kernel_takes_a_reference<P>>();
     else if constexpr (ViewTraits<Passed>::is_view && std::is_pointer_v<Value>)
@@ -128,7 +124,7 @@ struct FirstWrong<Takes, number, std::tuple<P, Parameters...>, A, More...> {
 template <int number, class A, class P> constexpr auto why_not_set() {
     using Is = typename ArgumentIs<number, A>::type;
     if constexpr (std::is_convertible_v<KernelArg<A>, P>)
-        return is_a<typename Is::template cut_to_a_whole_number_as_it_was_prepared_with<P>>();
+        return is_a<typename Is::template truncated_to_an_integer_as_it_was_prepared_with<P>>();
     else return is_a<typename Is::template but_it_was_prepared_with<P>>();
 }
 
@@ -136,7 +132,7 @@ template <int number, class A> constexpr auto why_not_copied() {
     using Is = typename ArgumentIs<number, A>::type;
     using Value = std::remove_reference_t<A>;
     if constexpr (HostRange<Value>) return is_a<typename Is::host_memory_so_pass_a_View_of_it>();
-    else return is_a<typename Is::not_trivially_copyable_as_an_argument_has_to_be>();
+    else return is_a<typename Is::not_trivially_copyable_as_an_argument_must_be>();
 }
 /// Explains the first argument that cannot be passed to any kernel.
 template <int number, class A, class... More> constexpr auto why_not_passed() {

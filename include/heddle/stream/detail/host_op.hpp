@@ -50,7 +50,8 @@ inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<
 template <class T>
 constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial,
                          const char* call, const char* pretty, bool is_cleanup = false) {
-    static_assert(moves_without_fail<T>, "closures are moved where nothing may fail");
+    static_assert(moves_without_fail<T>, "heddle: closures are moved where exceptions are not "
+                                         "allowed: make the move constructor noexcept");
     return {run,
             trivial ? nullptr
                     : +[](void* from,

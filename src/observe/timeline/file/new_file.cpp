@@ -38,7 +38,9 @@ NewFile::NewFile(const std::string& path, const ErrorSite& site)
         target_ = std::filesystem::weakly_canonical(path, none).string();
     const auto there = std::filesystem::status(target_, none);
     if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-        usage_error(site, "\"{}\" is not a regular file: name a new file, or one to replace", path);
+        usage_error(site,
+                    "\"{}\" is not a regular file: name a new file, or a regular file to replace",
+                    path);
     errno = 0;
     temporary_ = make_beside(target_);
     if (temporary_.empty()) fail();

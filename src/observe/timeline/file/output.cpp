@@ -19,11 +19,11 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::string_view part_note =
-    "This is a part of a recording: what ran before it or after it is left out.";
+    "This is a part of a recording: work before and after this part is omitted.";
 
 [[noreturn]] void throw_empty(const Trace& trace, const Stretch& stretch, const ErrorSite& site) {
     const Stretch all;
-    usage_error(site, "the recording has nothing from {} to {}: select times between {} and {}",
+    usage_error(site, "the recording has no work from {} to {}: select times between {} and {}",
                 duration_text(stretch.from == all.from ? trace.begin : stretch.from),
                 duration_text(stretch.to == all.to ? trace.end : stretch.to),
                 duration_text(trace.begin), duration_text(trace.end));

@@ -28,10 +28,9 @@ public:
         try {
             return all();
         } catch (const BadTrace& problem) {
-            throw NoTrace(
-                detail::formatted("is damaged, or a faulty heddle wrote it (section \"{}\": "
-                                  "{}): record or copy it again",
-                                  section_, problem.what()));
+            throw NoTrace(detail::formatted("is damaged, or was written by a faulty version of "
+                                            "heddle (section \"{}\": {}): record or copy it again",
+                                            section_, problem.what()));
         }
     }
 
@@ -90,7 +89,7 @@ private:
     std::vector<std::string> read_text(std::string_view name) {
         std::string_view rest = contents_of(name);
         const std::uint64_t size = take_varint(rest);
-        if (size > rest.size()) throw BadTrace("its table is longer than it");
+        if (size > rest.size()) throw BadTrace("its table is longer than the section");
         std::vector<std::string> strings;
         if (size == 0) return strings;
         TableReader lengths(rest.substr(0, size));
@@ -99,7 +98,7 @@ private:
         for (std::string& one : strings) {
             std::uint64_t length = 0;
             lengths.begin_row(), lengths.number(length);
-            if (length > rest.size()) throw BadTrace("a string is longer than it");
+            if (length > rest.size()) throw BadTrace("a string is longer than the section");
             one = rest.substr(0, length);
             rest.remove_prefix(length);
         }
@@ -176,12 +175,12 @@ private:
     }
 
     template <class Row> static const Row& row_of(const std::vector<Row>& rows, TraceIndex index) {
-        if (index >= rows.size()) throw BadTrace("a row repeats one that there is not");
+        if (index >= rows.size()) throw BadTrace("a row repeats a row that does not exist");
         return rows[index];
     }
     /// Removes `count` rows from the `left` ones. Throws BadTrace if there are fewer.
     static std::size_t share_of(std::size_t& left, std::uint64_t count) {
-        if (count > left) throw BadTrace("a graph has more parts than there are");
+        if (count > left) throw BadTrace("a graph has more parts than the section contains");
         left -= static_cast<std::size_t>(count);
         return static_cast<std::size_t>(count);
     }

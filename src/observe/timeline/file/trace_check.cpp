@@ -26,7 +26,7 @@ public:
 
     void run() {
         if (trace_.strings.empty() || !trace_.strings.front().empty())
-            throw BadTrace("its first string is not the empty one");
+            throw BadTrace("its first string is not empty");
         moment(trace_.base_ns), moment(trace_.base_realtime_ns);
         moment(trace_.begin), moment(trace_.end);
         rows("device", trace_.devices, [this](const TraceDevice& device) {
@@ -59,8 +59,8 @@ private:
     }
 
     [[noreturn, gnu::cold]] void fail(std::string_view part, std::uint64_t value) const {
-        throw BadTrace(
-            detail::formatted("{} {} has the {} {}, which there is not", what_, row_, part, value));
+        throw BadTrace(detail::formatted("{} {} has the {} {}, which does not exist", what_, row_,
+                                         part, value));
     }
     template <class Row>
     void index(std::string_view part, TraceIndex value, const std::vector<Row>& of) const {
@@ -73,8 +73,8 @@ private:
     void string(TraceIndex value) const { index("string", value, trace_.strings); }
     void moment(Moment value) const {
         if (value > farthest || value < -farthest)
-            throw BadTrace(detail::formatted("{} {} has the moment {}, which no clock has shown",
-                                             what_, row_, value));
+            throw BadTrace(detail::formatted("{} {} has the time {}, which is out of range", what_,
+                                             row_, value));
     }
     void known_moment(Moment value) const {
         if (value != unknown_moment) moment(value);
@@ -116,8 +116,7 @@ private:
             for (const std::uint32_t before : node.after) index("node", before, graph.nodes);
         }
         if (has_circle(graph))
-            throw BadTrace(
-                detail::formatted("nodes of graph {} precede each other in a circle", row_));
+            throw BadTrace(detail::formatted("the dependencies of graph {} form a cycle", row_));
     }
 
     /// Returns whether the edges form a cycle. Repeatedly removes nodes without successors. If

@@ -29,7 +29,7 @@ std::uint64_t take_varint(std::string_view& from) {
         if (value >> shift != bits) break;  // more than 64 bits
         if (byte < 0x80) return value;
     }
-    throw BadTrace("a number has no end");
+    throw BadTrace("a number is incomplete");
 }
 
 void ColumnWriter::put_zeros() {
@@ -69,14 +69,14 @@ TableReader::TableReader(std::string_view bytes, std::size_t full_column) {
         bytes.remove_prefix(size);
     }
     if (rows > (full_column < columns_.size() ? columns_[full_column].bytes_left() : 0))
-        throw BadTrace("a table has fewer rows than it says");
+        throw BadTrace("a table has fewer rows than its header states");
     rows_ = rows;
 }
 
 void TableReader::finish() const {
     for (std::size_t i = 0; i < column_; ++i)
         if (i < columns_.size() && columns_[i].bytes_left() != 0)
-            throw BadTrace("a table has more rows than it says");
+            throw BadTrace("a table has more rows than its header states");
 }
 
 std::uint64_t RowValues::hash() const noexcept {

@@ -52,11 +52,10 @@ std::string beginning_of(std::string_view file) {
 [[noreturn]] void throw_foreign(std::string_view file) {
     const std::string begins = beginning_of(file);
     if (file.starts_with('{') || file.starts_with('[') || file.starts_with('<'))
-        throw NoTrace(
-            detail::formatted("is not a trace of heddle (it begins with {}): heddle writes "
-                              "JSON, SVG and HTML, and reads the .trace that they were made "
-                              "from",
-                              begins));
+        throw NoTrace(detail::formatted(
+            "is not a trace of heddle (it begins with {}): heddle reads only .trace files; name "
+            "the .trace file from which this JSON, SVG or HTML file was made",
+            begins));
     throw NoTrace(
         detail::formatted("is not a trace of heddle (it begins with {}): name a file that "
                           "heddle recorded with the extension .trace",
@@ -64,9 +63,9 @@ std::string beginning_of(std::string_view file) {
 }
 
 [[noreturn]] void throw_cut_off(std::string_view file) {
-    throw NoTrace(detail::formatted("was cut off after {}: the program or the copying ended before "
-                                    "it was written; record or copy it again",
-                                    size_in_words(file.size())));
+    throw NoTrace(detail::formatted(
+        "ends after {}, because it was not written or copied completely: record or copy it again",
+        size_in_words(file.size())));
 }
 
 [[noreturn]] void throw_damaged(std::string_view what) {
@@ -75,19 +74,19 @@ std::string beginning_of(std::string_view file) {
 
 void check_head(std::string_view file) {
     if (file.empty())
-        throw NoTrace("is empty: the program ended before it was written; record it again");
+        throw NoTrace("is empty, because the program ended before it was written: record it again");
     if (!file.starts_with(magic.substr(0, std::min(magic.size(), file.size()))))
         throw_foreign(file);
     if (file.size() < head_size) throw_cut_off(file);
-    if (!has_check(file.substr(0, head_size))) throw_damaged("the check of its head is wrong");
+    if (!has_check(file.substr(0, head_size))) throw_damaged("the checksum of its header is wrong");
     const std::uint64_t major = bytes_at(file, magic.size(), 2);
     if (major > trace_major)
-        throw NoTrace(detail::formatted("was written by a newer heddle (format {}; this one reads "
-                                        "{}): read it with that one",
+        throw NoTrace(detail::formatted("was written by a newer version of heddle (format {}; this "
+                                        "version reads {}): read it with that version",
                                         major, trace_major));
     if (major < trace_major)
-        throw NoTrace(detail::formatted("was written by an older heddle (format {}; this one reads "
-                                        "{}): read it with that one",
+        throw NoTrace(detail::formatted("was written by an older version of heddle (format {}; "
+                                        "this version reads {}): read it with that version",
                                         major, trace_major));
 }
 
@@ -95,14 +94,15 @@ void check_head(std::string_view file) {
 Section take_section(std::string_view file, std::string_view& rest) {
     if (rest.size() < section_head_size) throw_cut_off(file);
     const std::string_view head = rest.substr(0, section_head_size);
-    if (!has_check(head)) throw_damaged("the check of a section's head is wrong");
+    if (!has_check(head)) throw_damaged("the checksum of a section's header is wrong");
     const std::uint64_t size = bytes_at(head, 4, 8);
     rest.remove_prefix(section_head_size);
     if (rest.size() < check_size || size > rest.size() - check_size) throw_cut_off(file);
     const Section section{head.substr(0, 4), rest.substr(0, size),
                           bytes_at(rest, size, check_size)};
     if (section.check != check_of(section.contents, check_of(head)))
-        throw_damaged(detail::formatted("the check of its section \"{}\" is wrong", section.name));
+        throw_damaged(
+            detail::formatted("the checksum of its section \"{}\" is wrong", section.name));
     rest.remove_prefix(size + check_size);
     return section;
 }
@@ -146,7 +146,7 @@ std::vector<Section> sections_of(std::string_view file) {
         const Section section = take_section(file, rest);
         if (section.name == end_name) {
             if (section.contents != checks)
-                throw_damaged("its sections are not those that were written");
+                throw_damaged("its sections differ from the sections that were written");
             if (!rest.empty()) throw_damaged(size_in_words(rest.size()) + " follow its end");
             return sections;
         }

@@ -64,7 +64,7 @@ std::array<std::size_t, 4> lengths(std::span<const std::int64_t> values) {
 }
 
 [[noreturn]] void throw_cut_off() {
-    usage_error({"read_column", {}}, "the bytes end, or hold no number, inside a column");
+    usage_error({"read_column", {}}, "a column is incomplete, or contains an invalid number");
 }
 
 /// Reads varints from the front of the bytes.

@@ -73,7 +73,7 @@ void write_now() noexcept {
     while (!is_done.load()) {
         if (decision_ns() >= deadline_ns.load()) {
             if (!is_done.exchange(true))
-                print("heddle: HEDDLE_TIMELINE: a process of its own goes on writing the file\n");
+                print("heddle: HEDDLE_TIMELINE: a separate process continues to write the file\n");
             return;
         }
         decision_pause(pause);
@@ -156,7 +156,7 @@ bool write_in_copy() noexcept {
     const auto copy = static_cast<pid_t>(syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L));
     if (copy == 0) be_copy();
     if (copy < 0) {
-        print("heddle: HEDDLE_TIMELINE: no process can be made that writes the file\n");
+        print("heddle: HEDDLE_TIMELINE: the process that writes the file cannot be started\n");
         return true;
     }
     int status = 0;
@@ -181,7 +181,7 @@ void run_writer() noexcept {
         // Tries twice. The first copy may have failed because another thread was just changing
         // data. Meanwhile, that thread has finished its change.
         if (!write_in_copy() && !write_in_copy())
-            print("heddle: HEDDLE_TIMELINE: the process that should write the file has failed\n");
+            print("heddle: HEDDLE_TIMELINE: the process that writes the file has failed\n");
         if (words != nullptr && words->size != 0) {
             print({words->text, words->size});
             print("\n");

@@ -176,13 +176,12 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
                                   no_cupti_));
     const RecordCounts now = is_stopped_ ? counts_after_ : gpu_record_counts();
     if (const std::uint64_t count = now.dropped - counts_before_.dropped)
-        notes.push_back(formatted("CUPTI dropped {} records, for which there was no room: as many "
-                                  "operations may lack times",
+        notes.push_back(formatted("CUPTI dropped {} records, because its buffers were full: up to "
+                                  "that many operations have no times",
                                   count));
     if (const std::uint64_t count = now.without_times - counts_before_.without_times)
-        notes.push_back(formatted("{} records of CUPTI had no times, or impossible ones, and were "
-                                  "left out",
-                                  count));
+        notes.push_back(formatted(
+            "{} records of CUPTI had no times, or impossible times, and were ignored", count));
     return notes;
 }
 

@@ -70,7 +70,10 @@ Wish read(std::string_view text, const ErrorSite& site) {
     format_of(wish.file, site);
     const std::filesystem::path folder = std::filesystem::path(wish.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))
-        usage_error(site, "folder \"{}\" does not exist; nothing is recorded", folder.string());
+        usage_error(site,
+                    "folder \"{}\" does not exist, so nothing is recorded: create it, or name a "
+                    "file in an existing folder",
+                    folder.string());
     return wish;
 }
 

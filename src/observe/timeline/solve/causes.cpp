@@ -395,44 +395,38 @@ std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
                                         share_text(cause.time, whole), duration_text(cause.time));
     switch (cause.kind) {
     case Cause::Kind::host_waits:
-        return formatted(
-            "First to mend: the host waits between launches. {} waits, most at {}, and "
-            "the launches after them take {}. Enqueue more before waiting.",
-            cause.count, place, share);
+        return formatted("Fix first: the host waits between launches. {} waits, most at {}, and "
+                         "the launches after them take {}. Enqueue more work before waiting.",
+                         cause.count, place, share);
     case Cause::Kind::enqueuing:
-        return formatted("First to mend: small operations, enqueued one by one. To enqueue and "
-                         "start {} of them, "
-                         "most at {}, takes {}. {}",
+        return formatted("Fix first: small operations, enqueued one by one. Enqueuing and starting "
+                         "{} of them, most at {}, takes {}. {}",
                          cause.count, place, share, fewer_calls_text(trace, cause.op));
     case Cause::Kind::pageable_copies:
-        return formatted(
-            "First to mend: copies of pageable memory, most at {}. The host takes part "
-            "in them, for {}. Pinned memory lets them run beside other work.",
-            place, share);
+        return formatted("Fix first: copies of pageable memory, most at {}. They occupy the host "
+                         "for {}. Use pinned memory: its copies run beside other work.",
+                         place, share);
     case Cause::Kind::needless_waits:
         return formatted(
-            "First to mend: waits that seem needless, most at {} ({}). Streams were idle "
-            "for them for {}, and share no memory that was recorded with what they "
-            "waited for.",
+            "Fix first: waits that seem needless, most at {} ({}). They kept streams idle for {}, "
+            "but these streams share no recorded memory with the awaited work.",
             place, streams_of(trace, op), share);
     case Cause::Kind::broad_waits:
-        return formatted(
-            "First to mend: waits for more than is needed, most at {} ({}). Of what they wait for, "
-            "{} at {} is needed last, and for {} they wait for what follows it. An earlier event, "
-            "recorded behind it, would do.",
-            place, streams_of(trace, op), fit(name_text(trace, trace.ops[cause.needed]), 60),
-            place_text(trace, trace.ops[cause.needed]), share);
+        return formatted("Fix first: waits for more than is needed, most at {} ({}). Of the "
+                         "awaited work, {} at {} is needed last, and the waits for later work take "
+                         "{}. Wait for an event that is recorded directly after the needed work.",
+                         place, streams_of(trace, op),
+                         fit(name_text(trace, trace.ops[cause.needed]), 60),
+                         place_text(trace, trace.ops[cause.needed]), share);
     case Cause::Kind::one_stream:
-        return formatted(
-            "First to mend: work that nothing orders is on one stream, '{}'. Its {} operations "
-            "could take {} less, as far as the memory that they use says: run what is independent "
-            "on other streams, by fork_join() for example.",
-            fit(stream_text(trace, op.stream), 30), cause.count, share);
+        return formatted("Fix first: independent work is on one stream, '{}'. Judging by the "
+                         "memory that they use, its {} operations could take {} less: run "
+                         "independent operations on other streams, for example with fork_join().",
+                         fit(stream_text(trace, op.stream), 30), cause.count, share);
     case Cause::Kind::turns:
         return formatted(
-            "First to mend: copies and kernels take turns. The waits for each other, "
-            "most at {} ({}), take {}. A second buffer lets the next copy run beside the "
-            "kernel.",
+            "Fix first: copies and kernels alternate. Their waits for each other, most at {} ({}), "
+            "take {}. Use a second buffer, so that the next copy runs beside the kernel.",
             place, streams_of(trace, op), share);
     case Cause::Kind::count_: break;
     }

@@ -23,14 +23,14 @@ Calls kind_of(const Trace& trace, TraceIndex op, const std::vector<bool>& is_pag
 const char* text_of(Calls kind) {
     switch (kind) {
     case Calls::pageable:
-        return "Neither a graph nor a batch takes copies of pageable memory: use pinned() memory.";
+        return "Graphs and batches cannot contain copies of pageable memory: use pinned() memory.";
     case Calls::on_cpu:
-        return "Larger operations, or a graph, make fewer calls; a batch records nothing on CPU "
-               "devices, unless its option on_cpu is set.";
+        return "Use larger operations, or a graph, to make fewer calls; on CPU devices, a batch "
+               "records nothing unless its option on_cpu is set.";
     case Calls::on_cuda:
     case Calls::count_: break;
     }
-    return "A graph or a batch makes fewer calls.";
+    return "Use a graph or a batch to make fewer calls.";
 }
 
 }  // namespace

@@ -50,8 +50,9 @@ std::string host_text(const Trace& trace, const PathShares& path) {
         return formatted(" Meanwhile the host ran the program's own code for {}{}.",
                          duration_text(path.host_own), code_text(trace, path));
     if (path.host_waiting >= path.host_calling)
-        return formatted(" Meanwhile the host waited itself for {}: enqueue more before waiting.",
-                         duration_text(path.host_waiting));
+        return formatted(
+            " Meanwhile the host was waiting for {}: enqueue more work before waiting.",
+            duration_text(path.host_waiting));
     return formatted(" Meanwhile the host was in calls for {}. {}",
                      duration_text(path.host_calling), fewer_calls_text(trace));
 }
@@ -59,10 +60,10 @@ std::string host_text(const Trace& trace, const PathShares& path) {
 std::string loading_text(const Trace& trace, const PathShares& path, Moment time) {
     std::string text = "Loading code is the biggest reason: it took " + of_chain(path, time) + ".";
     if (path.loaded.empty()) return text;
-    return text +
-           formatted(" The first kernel loaded late is {} at {}; preload_all() loads earlier.",
-                     fit(name_text(trace, trace.ops[path.loaded.front()]), 60),
-                     place_of(trace, path.loaded.front()));
+    return text + formatted(" The first kernel that was loaded late is {} at {}: call "
+                            "preload_all() to load kernels earlier.",
+                            fit(name_text(trace, trace.ops[path.loaded.front()]), 60),
+                            place_of(trace, path.loaded.front()));
 }
 
 /// Describes why the path is idle. Appends `more` if the host is the reason.
@@ -71,13 +72,13 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
     const std::string share = of_chain(path, time);
     switch (reason) {
     case GapReason::launched_late:
-        return "The host is the biggest reason: it came late for " + share + "." + more;
+        return "The host is the biggest reason: it enqueued too late for " + share + "." + more;
     case GapReason::loading_code: return loading_text(trace, path, time);
     case GapReason::queue_full:
         return "Blocked calls are the biggest reason: they took " + share +
                ". A stream's queue was full, or the call had to wait for the device.";
     case GapReason::waited:
-        return "Waits for work outside of the recording are the biggest reason: " + share + ".";
+        return "Waits for work outside the recording are the biggest reason: " + share + ".";
     case GapReason::device_busy:
         return "A full device is the biggest reason: for " + share +
                " other streams' work kept operations from starting.";
@@ -86,10 +87,10 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
     case GapReason::launch_latency:
         if (path.late_workers >= time / 2)
             return "Workers that woke up late are the biggest reason: for " + share +
-                   " an operation was ready, a worker was free and none had begun. Other threads "
-                   "or processes may have had the cores.";
+                   " an operation was ready, but no free worker had begun it. Other threads or "
+                   "processes may have used the cores.";
         return "The latency of launches is the biggest reason: it takes " + share +
-               ". Larger kernels, or a graph, make fewer or shorter ones.";
+               ". Use larger kernels, or a graph, to make launches fewer or faster.";
     case GapReason::nothing_enqueued:
     case GapReason::after_last:
     case GapReason::count_: break;

@@ -237,7 +237,7 @@ std::string summary_of(const Trace& trace, const Solution& solution) {
     std::string text = wrapped(headline(trace, solution, path, causes), 0) + "\n";
     text += recording_text(trace, solution);
     if (path.whole > 0) {
-        add_part(text, "The longest chain of what had to follow one another, " + whole + ":",
+        add_part(text, "The longest chain of dependent steps, " + whole + ":",
                  shares_text(trace, path));
         add_part(text, "The same chain in order of time:", path_in_order(trace, solution));
     }

@@ -1,8 +1,9 @@
 // Functions that throw an Error with a formatted message. All of heddle's errors are made here.
 //
 //     if (bytes > limit)
-//         usage_error({"copy", where, stream}, "{} bytes are more than the {} that fit", bytes,
-//         limit);
+//         usage_error({"copy", where, stream},
+//                     "{} bytes do not fit into the destination of {} bytes: copy fewer", bytes,
+//                     limit);
 //
 // Callers pass their values by reference to a cold function, which formats them. So a check costs a
 // hot path one branch. When memory is exhausted, the functions throw OutOfMemory.

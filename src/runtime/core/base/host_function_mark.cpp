@@ -10,8 +10,9 @@ namespace heddle::detail {
 void check_may_wait(const char* call, const SourceLocation& where) {
     if (!thread_states.in_host_function) [[likely]]
         return;
-    usage_error({call, where}, "a host function or CPU kernel must not wait: enqueue later work on "
-                               "its stream, or on a stream that waits for it");
+    usage_error({call, where},
+                "a host function or CPU kernel must not wait: enqueue the later work on the "
+                "function's stream, or on a stream that waits for that stream");
 }
 
 InHostFunction::InHostFunction() noexcept

@@ -43,7 +43,9 @@ void ModuleState::load(const std::string& image, const SourceLocation& where) no
 
 void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
                           const SourceLocation& where) try {
-    usage_error({"launch", where, kernel.device}, "kernel {} takes {} arguments, but {} are passed",
+    usage_error({"launch", where, kernel.device},
+                "kernel {} has {} parameters, but {} arguments are passed: pass one argument for "
+                "each parameter",
                 kernel.readable, kernel.parameters.size(), given);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
@@ -52,7 +54,7 @@ void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
 void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
                          const SourceLocation& where) try {
     usage_error({"launch", where, kernel.device},
-                "argument {} of kernel {} has {} bytes, but its parameter has {}: pass a value of "
+                "argument {} of kernel {} has {} bytes, but the parameter has {}: pass a value of "
                 "the parameter's type",
                 index + 1, kernel.readable, given, kernel.parameters[index]);
 } catch (...) {
@@ -147,8 +149,8 @@ ModuleKernel Module::kernel(const std::string& name, Where where) const try {
                             "the module has no kernel \"{}\": use one of {}, or list template "
                             "instances in ProgramOptions::names",
                             name, detail::list_of(all, false));
-    detail::usage_error(site, "\"{}\" matches several kernels: use a mangled name: {}", name,
-                        detail::list_of(meant, true));
+    detail::usage_error(site, "\"{}\" matches several kernels: use one of the mangled names {}",
+                        name, detail::list_of(meant, true));
 } catch (...) {
     detail::rethrow_as_error("kernel", where);
 }

@@ -21,7 +21,8 @@ void Pending::wait_quietly(const char* call, const SourceLocation& where) const 
     if (is_done()) return;
     if (process_ != getpid())
         coded_error(ErrorCode::forked, {call, where},
-                    "the parent of this process began it: compile or load again in this process");
+                    "the program or module was being compiled or loaded in the parent process at "
+                    "fork(): compile or load again in this process");
     check_may_wait(call, where);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_done(); });
@@ -44,7 +45,8 @@ void Pending::finish(std::exception_ptr error) noexcept {
 PendingEnd::~PendingEnd() {
     if (!pending_->claim()) return;
     pending_->finish(std::make_exception_ptr(
-        UsageError({.message = "the process is exiting: nothing is compiled or loaded any more",
+        UsageError({.message = "the process is exiting, so the program or module was not compiled "
+                               "or loaded: wait for programs and modules before main() returns",
                     .call = "compile"})));
 }
 
@@ -52,7 +54,7 @@ void check_code_device(Device device, const char* call, const SourceLocation& wh
     if (device.is_cpu())
         unsupported_error({call, where, device},
                           "CUDA C++ runs on CUDA devices only, not on {}: use a portable kernel "
-                          "(an object with a HEDDLE_FN operator()), which runs on both",
+                          "(an object with a HEDDLE_FN operator()), which runs on all devices",
                           device);
     code_backend().check_supported(call, where);
 }
@@ -101,8 +103,8 @@ void check_options(const ProgramOptions& options, const SourceLocation& where) {
     const std::string& wanted = options.architecture;
     if (!wanted.empty() && !wanted.starts_with("sm_") && !wanted.starts_with("compute_"))
         usage_error({"compile", where},
-                    "\"{}\" is not an architecture: write \"sm_90\" for code, \"compute_90\" "
-                    "for PTX",
+                    "\"{}\" is not an architecture: write for example \"sm_90\" for machine code "
+                    "or \"compute_90\" for PTX",
                     wanted);
 }
 
@@ -186,7 +188,7 @@ std::string Program::lowered_name(const std::string& name, Where where) const tr
     const auto found = state_->compiled.lowered_names.find(name);
     if (found != state_->compiled.lowered_names.end()) return found->second;
     detail::usage_error({"Program::lowered_name", where},
-                        "\"{}\" is not in ProgramOptions::names: add it there", name);
+                        "\"{}\" is not in ProgramOptions::names: add the name to that list", name);
 } catch (...) {
     detail::rethrow_as_error("lowered_name", where);
 }

@@ -55,9 +55,9 @@ void report_once(const std::string& directory, const std::string& what, int code
     static std::atomic<bool> reported{false};
     if (reported.exchange(true)) return;
     detail::report_error(ErrorCode::native, detail::ErrorSite("compile", {}).with_native(code),
-                         "compiled programs are not cached: {} in \"{}\" ({}). Set "
+                         "compiled programs are not cached in \"{}\": {} ({}). Set "
                          "HEDDLE_CACHE_DIR to another folder",
-                         what, directory, std::generic_category().message(code));
+                         directory, what, std::generic_category().message(code));
 }
 
 bool write_all(int file, std::string_view text) noexcept {
@@ -271,8 +271,9 @@ void write_entry(const std::string& directory, const std::string& key, const Com
         const Descriptor folder(open_folder(directory));
         if (!folder) return report_once(directory, "the folder cannot be created", errno);
         if (!is_trusted(folder))
-            return report_once(
-                directory, "the folder belongs to another user, or others may write to it", EPERM);
+            return report_once(directory,
+                               "the folder belongs to another user, or other users may write to it",
+                               EPERM);
         std::string body;
         put(body, key);
         put(body, compiled.image);
@@ -282,13 +283,14 @@ void write_entry(const std::string& directory, const std::string& key, const Com
         std::string head(magic);
         put(head, hex_of(hash_text(body)));
         if (!may_write(head.size() + body.size(), limit))
-            return report_once(directory, "a program exceeds the cache's limit", EFBIG);
+            return report_once(directory, "the compiled program is larger than the cache allows",
+                               EFBIG);
 
         // Written under a unique name, then renamed: readers find a whole entry or none.
         const std::string name = entry_name(key), fresh = name + temporary_mark + unique_text();
         Descriptor file(
             openat(folder.value, fresh.c_str(), open_safely | O_WRONLY | O_CREAT | O_EXCL, 0600));
-        if (!file) return report_once(directory, "no file can be created", errno);
+        if (!file) return report_once(directory, "a file cannot be created", errno);
         bool good = write_all(file.value, head) && write_all(file.value, body);
         int code = errno;
         if (::close(std::exchange(file.value, -1)) != 0 && good) good = false, code = errno;

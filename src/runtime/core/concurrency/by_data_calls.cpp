@@ -19,9 +19,9 @@ namespace {
 [[noreturn]] void throw_hidden(const char* call, const SourceLocation& where) {
     detail::usage_error(
         {call, where},
-        "this function holds addresses, but no view or declaration shows which arrays it uses: "
-        "capture Views, pass the arrays, or declare them with reads() and writes(); if it uses "
-        "none, enqueue it in order_by_data::task({{}}, ...)");
+        "this function contains addresses, but no view or declaration shows which arrays it uses: "
+        "capture Views, pass the arrays, or declare them with reads() and writes(); if the "
+        "function uses no arrays, enqueue it in order_by_data::task({{}}, ...)");
 }
 }  // namespace
 

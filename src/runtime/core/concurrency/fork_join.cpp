@@ -221,8 +221,7 @@ void check_calls(std::size_t count, Where where) {
 }
 
 void throw_no_streams(Where where) {
-    usage_error({"fork_join_each", where},
-                "no streams to run the work on: set .streams to 1 or more");
+    usage_error({"fork_join_each", where}, ".streams is 0: set it to 1 or more");
 }
 
 namespace {

@@ -32,7 +32,8 @@ constexpr std::uint64_t most_behind = 8;
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
         usage_error({"order_by_data", where, device},
-                    "{} streams: use 1 to {}, or 0 for the default", options.streams, most_streams);
+                    "the number of streams is {}: set .streams to 1 to {}, or to 0 for the default",
+                    options.streams, most_streams);
     if (options.spread == DataSpread::never) return 1;
     if (options.streams != 0) return static_cast<std::size_t>(options.streams);
     const int at_once = backend_of(device.kind()).concurrent_queues(device.index());
@@ -46,8 +47,8 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
     if (is_recorded_here(current))
         usage_error({call, where, current},
                     "work that is ordered by data cannot be part of this thread's capture or "
-                    "batch: make the order_by_data earlier, and join or destroy it before the "
-                    "capture or batch begins, or after it ends");
+                    "batch: construct the order_by_data before the capture or batch begins, and "
+                    "join or destroy it outside the capture or batch");
     if (current.has(stream_flag::unseen | stream_flag::capturing) &&
         current.backend->capture_id(current) != 0)
         usage_error({call, where, current},
@@ -68,8 +69,8 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)
         usage_error({"order_by_data", where, device},
-                    "an order_by_data cannot be made in a host function, because it may have to "
-                    "wait: make it on the enqueuing thread");
+                    "an order_by_data cannot be constructed in a host function, because it may "
+                    "have to wait: construct it on the thread that enqueues the work");
     return device;
 }
 }  // namespace
@@ -94,8 +95,8 @@ DataOrder::~DataOrder() {
     try {
         if (thread_ != &thread_states)
             usage_error({"~order_by_data", {}, device_},
-                        "an order_by_data is destroyed on another thread: destroy it on the thread "
-                        "that made it");
+                        "an order_by_data is destroyed on a different thread than it was "
+                        "constructed on: destroy it on the thread that constructed it");
         join({});
     } catch (...) {
         report(std::current_exception());
@@ -104,12 +105,12 @@ DataOrder::~DataOrder() {
 
 void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) const {
     if (is_in_task_ && thread_ == &thread_states)
-        usage_error({call, where, device_},
-                    "a task's function must not use the order_by_data: enqueue on the stream that "
-                    "is passed, and declare the memory with reads() and writes()");
-    usage_error(
-        {call, where, device_},
-        "an order_by_data is used by another thread or a host function: make one for each thread");
+        usage_error(
+            {call, where, device_},
+            "a task's function must not use the order_by_data: enqueue work on the stream that is "
+            "passed to the function, and declare the memory with reads() and writes()");
+    usage_error({call, where, device_}, "an order_by_data is used on another thread, or in a host "
+                                        "function: construct one for each thread");
 }
 
 void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writes) {

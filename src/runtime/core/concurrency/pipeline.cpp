@@ -70,11 +70,11 @@ struct PipelineCore::State {
         constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
         if (options.depth > most_depth)
             usage_error({"Pipeline", where},
-                        "a depth of {} slots: at most {} are allowed; 6 suffice", options.depth,
-                        most_depth);
+                        "the depth is {} slots: set .depth to at most {} (6 suffice)",
+                        options.depth, most_depth);
         if (piece == 0 || out_piece == 0)
             usage_error({"Pipeline", where},
-                        "pieces have 0 elements: set .{} to 1 or more, or leave it out",
+                        "pieces have 0 elements: set .{} to 1 or more, or omit it for the default",
                         piece == 0 ? "piece" : "out_piece");
         const std::size_t element = std::max(in_size, out_size);
         if (piece > SIZE_MAX / element || out_piece > SIZE_MAX / element)
@@ -83,15 +83,15 @@ struct PipelineCore::State {
         slots.reserve(options.depth);
         if (current_stream(d).is_capturing(where))
             usage_error({"Pipeline", where},
-                        "a pipeline waits for its pieces, so it cannot be part of a capture: make "
-                        "it on a stream outside the capture");
+                        "a pipeline waits for its pieces, so it cannot be part of a capture: "
+                        "construct it while a stream outside the capture is current");
     }
 
     bool is_full() const { return submitted - released == options.depth; }
 
     void check(const char* call, Where where) const {
         if (failure != nullptr) std::rethrow_exception(failure);
-        if (stopped) usage_error({call, where}, "the pipeline was stopped: make a new one");
+        if (stopped) usage_error({call, where}, "the pipeline was stopped: construct a new one");
     }
 
     /// While an InUse exists, calls by other threads throw UsageError. The pipeline's work, on the
@@ -104,9 +104,10 @@ struct PipelineCore::State {
             is_outer_ =
                 state_.user.compare_exchange_strong(other, thread_, std::memory_order_acquire);
             if (!is_outer_ && other != thread_)
-                usage_error({call, where},
-                            "another thread is in a call of this pipeline: use it on one thread, "
-                            "or under a lock that also covers the results");
+                usage_error(
+                    {call, where},
+                    "another thread is executing a call on this pipeline: use the pipeline on one "
+                    "thread only, or hold a lock during all calls and while results are in use");
         }
         ~InUse() {
             if (is_outer_) state_.user.store(0, std::memory_order_release);
@@ -214,7 +215,8 @@ struct PipelineCore::State {
     void check_count(std::size_t count, Where where) const {
         if (count > piece)
             usage_error({"Pipeline::submit", where},
-                        "{} elements do not fit in a piece of {}: submit fewer, or set .piece",
+                        "{} elements do not fit in a piece of {}: submit fewer elements, or set "
+                        ".piece to a larger number",
                         count, piece);
     }
 
@@ -222,8 +224,8 @@ struct PipelineCore::State {
     void make_room(const char* call, Where where) {
         check(call, where);
         if (finished)
-            usage_error({call, where},
-                        "the pipeline was finished: submit all input before finish()");
+            usage_error({call, where}, "finish() was already called on this pipeline: submit all "
+                                       "input before calling finish()");
         if (out_size == 0) guarded([&] { retire(is_full(), where); });
         release_popped();
         if (is_full())
@@ -254,10 +256,10 @@ struct PipelineCore::State {
             outputs = call(callee, work, memory);
         }
         if (outputs > memory.out_count)
-            usage_error(
-                {"Pipeline::submit", where},
-                "the work on a piece returns {} outputs, but there is room for {}: set .out_piece",
-                outputs, memory.out_count);
+            usage_error({"Pipeline::submit", where},
+                        "the work on a piece returns {} outputs, but the limit is {}: set "
+                        ".out_piece to a larger number",
+                        outputs, memory.out_count);
         slot.outputs = outputs;
         slot.elements = in_size != 0 ? count : outputs;
         if (in_size == 0 && outputs == 0) return 0;  // the end of the input, not a piece
@@ -302,7 +304,7 @@ void* PipelineCore::acquire(Where where) {
     const State::InUse in_use(s, "Pipeline::acquire", where);
     if (s.acquired && s.in_size != 0)
         usage_error({"Pipeline::acquire", where},
-                    "a slot is acquired already: submit() it first, or release it by submit(0)");
+                    "a slot is already acquired: call submit() first; submit(0) releases the slot");
     s.make_room("Pipeline::acquire", where);
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;

@@ -117,13 +117,12 @@ struct StreamPoolState {
         const std::string unsent =
             count_unsent() == 0
                 ? std::string()
-                : detail::formatted(", {} of them by batches that have not submitted their work",
+                : detail::formatted(" ({} of them by batches that have not submitted their work)",
                                     count_unsent());
-        detail::usage_error(
-            {"StreamPool::lease", where, device},
-            "all {} streams of this pool are leased{} (or idle with another priority): end a "
-            "lease, use shared(), or raise StreamPoolOptions::max_streams",
-            options.max_streams, unsent);
+        detail::usage_error({"StreamPool::lease", where, device},
+                            "all {} streams of this pool are leased{} or have another priority: "
+                            "end a lease, use shared(), or raise StreamPoolOptions::max_streams",
+                            options.max_streams, unsent);
     }
 
     /// Returns the number of returned streams that are still in open batches.
@@ -151,8 +150,8 @@ struct StreamPoolState {
 StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) try {
     if (options.max_streams < 1 || options.shared < 1)
         detail::usage_error({"StreamPool", where, device},
-                            "a pool needs at least one stream of each kind: set max_streams and "
-                            "shared to 1 or more");
+                            "max_streams is {} and shared is {}: set both to 1 or more",
+                            options.max_streams, options.shared);
     state_ = std::make_shared<StreamPoolState>(device, options);
 } catch (...) {
     detail::rethrow_as_error("StreamPool", where);
@@ -199,7 +198,7 @@ void reserve_streams(Device device, std::size_t count, Where where) {
     constexpr std::size_t most = 4096;
     if (count > most)
         detail::usage_error({"reserve_streams", where, device},
-                            "{} streams: at most {} can be reserved", count, most);
+                            "{} streams are too many: reserve at most {}", count, most);
     detail::backend_of(device.kind()).reserve_streams(device.index(), count, where);
 }
 

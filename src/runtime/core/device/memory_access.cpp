@@ -20,7 +20,8 @@ void set_access(AccessKind kind, Device device, Device peer, bool on, const char
                 const SourceLocation& where) {
     if (device.kind() != peer.kind())
         detail::usage_error({call, where, device},
-                            "{} and {} are of different kinds, which share only pinned() memory",
+                            "{} and {} are of different kinds, and cannot access each other's "
+                            "memory: use pinned() memory, which both can access",
                             device, peer);
     if (is_itself(device, peer)) return;
     const bool can =

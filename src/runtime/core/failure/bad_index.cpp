@@ -46,11 +46,11 @@ std::exception_ptr index_exception(const BadIndex& bad) {
 
 ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::string_view name,
                         const BadIndex& bad, const std::string* node) {
-    ErrorInfo info =
-        error_info(ErrorCode::work_failed, {call, where},
-                   "{}{} used {}, which is out of range; it continued with a dummy element; {}",
-                   node != nullptr ? formatted("node '{}', ", *node) : "", name,
-                   describe_index(bad), consequence_of_failure);
+    ErrorInfo info = error_info(
+        ErrorCode::work_failed, {call, where},
+        "{}{} used {}: the index is out of range, so a dummy element was used instead; {}",
+        node != nullptr ? formatted("node '{}', ", *node) : "", name, describe_index(bad),
+        consequence_of_failure);
     info.cause = index_exception(bad);
     return info;
 }
@@ -84,12 +84,12 @@ void note_bad_index(const BadIndex& index) noexcept {
     if (reported == most_reported) return;
     ++reported;
     try {
-        report_error(ErrorCode::usage, {"View", {}},
-                     "the host used {}, which is out of range; it continued with a dummy element{}",
-                     describe_index(index),
-                     reported == most_reported
-                         ? ". Further bad indices of this thread are not reported"
-                         : "");
+        report_error(
+            ErrorCode::usage, {"View", {}},
+            "the host used {}: the index is out of range, so a dummy element was used instead{}",
+            describe_index(index),
+            reported == most_reported ? ". Further bad indices of this thread are not reported"
+                                      : "");
     } catch (...) {
         // out of memory for the report
     }

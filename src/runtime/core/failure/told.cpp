@@ -15,8 +15,8 @@ namespace {
         failure->stream_id == stream->id.load())
         throw_error(*failure);
     ErrorInfo info = *failure;
-    info.message = formatted("{}; stream '{}' waited for it, and failed too", failure->message,
-                             static_cast<const StreamState&>(*stream));
+    info.message = formatted("{}; stream '{}' waited for the failed work, and failed too",
+                             failure->message, static_cast<const StreamState&>(*stream));
     throw_error(std::move(info));
 } catch (const std::bad_alloc&) {
     throw_reserved_error();
@@ -67,10 +67,10 @@ Failure failure_of_throw(FallibleStream& stream, const OpType& type, const Sourc
 Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
                                    const SourceLocation& where) noexcept {
     try {
-        return make_failure(error_info(
-            ErrorCode::out_of_memory, {call, where, stream},
-            "host memory was exhausted while work was running; the work was not done, and {}",
-            consequence_of_failure));
+        return make_failure(
+            error_info(ErrorCode::out_of_memory, {call, where, stream},
+                       "host memory was exhausted, so the work was not completed, and {}",
+                       consequence_of_failure));
     } catch (...) {
         return no_memory_failure();
     }

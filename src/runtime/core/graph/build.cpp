@@ -102,12 +102,13 @@ private:
         }
         if (circle.size() == 1)
             usage_error({"build", where_},
-                        "{} depends on itself: copies of a node refer to the same node, so make "
-                        "each node by a separate call",
+                        "{} depends on itself: copies of a GraphNode refer to the same node, so "
+                        "create each node by a separate call",
                         labels.front());
         const bool is_numbered = !std::ranges::equal(labels, circle, {}, {},
                                                      [](const NodeRef& n) { return label_of(*n); });
-        usage_error({"build", where_}, "the dependencies form a cycle: {}{}{}", names,
+        usage_error({"build", where_},
+                    "the dependencies form a cycle, so remove one of them: {}{}{}", names,
                     labels.front(),
                     is_numbered ? ". Set names with name() to identify the nodes" : "");
     }
@@ -120,7 +121,7 @@ private:
 /// Returns the device for these nodes' graph. It is that of the first CUDA node, or else that of
 /// the first node.
 Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& where) {
-    if (nodes.empty()) usage_error({"build", where}, "a graph needs at least one node");
+    if (nodes.empty()) usage_error({"build", where}, "no nodes are passed: pass at least one");
     for (const NodeRef& node : nodes)
         if (node->device.is_cuda()) return node->device;
     return nodes.front()->device;

@@ -17,7 +17,8 @@
 namespace heddle::detail {
 
 void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count) {
-    usage_error(site, "{} needs a value of one int, but it has {}: pass first(1)", who, count);
+    usage_error(site, "{} needs a view of one int, but the view has {} elements: pass first(1)",
+                who, count);
 }
 
 namespace {
@@ -39,7 +40,8 @@ void check_value(const NodeData& node, const SourceLocation& where) {
         throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
         usage_error(site_of(node, where),
-                    "{} has a value whose array was destroyed: keep the array as long as the graph",
+                    "{} has a value whose array was destroyed: keep the array at least as long as "
+                    "the graph",
                     label_of(node));
     if (value.place.kind == MemoryKind::pageable)
         usage_error(site_of(node, where),
@@ -58,8 +60,8 @@ void check_body(const NodeData& node, const GraphData& body, const SourceLocatio
     for (const auto& inner : body.nodes)
         if (inner->event != nullptr)
             usage_error(site_of(node, where),
-                        "{} has a body with {}, which bodies cannot contain: place events before "
-                        "or after the conditional node",
+                        "{} has a body with {}, but a body cannot contain event nodes: place them "
+                        "before or after the conditional node",
                         label_of(node), label_of(*inner));
 }
 
@@ -106,7 +108,7 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
     for (std::size_t i = 0; i < bodies.size(); ++i) {
         if (bodies[i] == nullptr || bodies[i]->nodes.empty())
             usage_error(site_of(node, where),
-                        "{} has an empty body ({}): pass a graph of an empty_node()",
+                        "{} has an empty body ({}): pass a graph that contains an empty_node()",
                         label_of(node), i);
         check_body(node, *bodies[i], where);
     }

@@ -70,7 +70,7 @@ void check_stream(const GraphData& graph, StreamRecord& stream, const char* call
             others += " and " + detail::Access::device(DeviceKind::cuda, gpu).name();
     detail::usage_error({call, where, stream},
                         "this graph runs on {}{}: launch it on a stream of {}", graph.device,
-                        others, others.empty() ? "that device" : "one of these");
+                        others, others.empty() ? "that device" : "one of these devices");
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ NodeData& GraphNode::data() const try {
     if (data_ == nullptr)
         detail::usage_error(
             {"GraphNode", {}},
-            "this node (or the PreparedLaunch made of it) was moved from, or never made");
+            "this GraphNode or PreparedLaunch is empty (moved from, or default-constructed): use "
+            "the object that it was moved to, or make a new one");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", {});
@@ -133,10 +134,10 @@ void GraphNode::enable(bool on, Where where) try {
 void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& where) const try {
     NodeData& node = data();
     if (node.graph != nullptr)
-        detail::usage_error(
-            {"after", where},
-            "{} is in a graph already, so its dependencies are fixed: set them before build()",
-            detail::label_with_place(node));
+        detail::usage_error({"after", where},
+                            "{} is already in a graph, so its dependencies are fixed: set the "
+                            "dependencies before build()",
+                            detail::label_with_place(node));
     (void)first.data();
     node.after.push_back(first.data_);
     std::erase(node.primaries, first.data_.get());
@@ -212,7 +213,8 @@ void Graph::reset() noexcept { data_.reset(); }
 GraphData& Graph::data(Where where) const try {
     if (data_ == nullptr)
         detail::usage_error({"Graph", where},
-                            "this graph is empty: it was never built, or was moved from");
+                            "this graph is empty (moved from, reset or default-constructed): use a "
+                            "graph that build() or a capture returned");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("Graph", where);
@@ -362,7 +364,7 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
     if (found == detail::NodeNames::several)
         detail::usage_error({"node", where},
                             "several nodes are named '{}': set unique names with name(), or use "
-                            "the node that you made",
+                            "the GraphNode from which the graph was built",
                             name);
     if (found == detail::NodeNames::none) {
         std::string names;

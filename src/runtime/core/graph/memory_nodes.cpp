@@ -10,7 +10,8 @@ FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = detail::Access::data(allocation);
     if (from.is_given)
-        detail::usage_error({"free_node", where}, "{} is freed by another free_node() already",
+        detail::usage_error({"free_node", where},
+                            "{} is already freed by another free_node(): free each allocation once",
                             label_of(from));
     add_dependency(allocation, where);
     data().owned = from.owned;
@@ -31,8 +32,7 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
             label_of(*freed), freed->device, device);
     if (freed != nullptr && freed->graph != nullptr)
         usage_error({"alloc_node", where},
-                    "{} is in a graph already: reuse its memory before it is built",
-                    label_of(*freed));
+                    "{} is already in a graph: reuse its memory before build()", label_of(*freed));
     const bool is_enough = freed != nullptr && !freed->is_given && count <= SIZE_MAX / element &&
                            freed->owned.front().block().bytes >= count * element;
     if (is_enough) {

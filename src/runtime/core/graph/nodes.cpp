@@ -39,10 +39,10 @@ void check_device(const NodeData& node, const Piece& memory, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, memory, call, where);
     if (memory.place.kind == MemoryKind::device && memory.place.device != node.device)
-        usage_error(
-            {call, where},
-            "{} runs on {}, but its memory is on {}: pass memory of its device, or make a new node",
-            label_of(node), node.device, memory.place.device);
+        usage_error({call, where},
+                    "{} runs on {}, but its memory is on {}: pass memory of the node's device, or "
+                    "make a new node",
+                    label_of(node), node.device, memory.place.device);
 }
 
 /// Returns a Work that only lists the used blocks.
@@ -83,7 +83,8 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is not a {}", label_of(data), to_string(kind));
+        usage_error({"GraphNode", where}, "{} is not a {}: use the node's own type", label_of(data),
+                    to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);
@@ -106,8 +107,8 @@ namespace {
                     label_of(node), has, type.dimensions, type.dimensions == 1 ? "ex" : "ices",
                     asked.dimensions);
     usage_error(site,
-                "{} launches another kernel named {}: two source files (or libraries) have one of "
-                "that name; rename it in one of them",
+                "{} launches another kernel named {}, because two source files or libraries define "
+                "a kernel of that name: rename one of the kernels",
                 label_of(node), has);
 }
 }  // namespace
@@ -117,7 +118,8 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
-                    "{} has no arguments yet: use the KernelNode that kernel_node() returned",
+                    "{} has no arguments yet: set them with args() on the KernelNode that "
+                    "kernel_node() returned",
                     label_of(data));
     if (data.work.type->tag != asked.tag) throw_other_kernel(data, asked, where);
     read_extents(data.work, extent);
@@ -289,12 +291,13 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
     if (!touches)
         usage_error({"copy_node", where},
-                    "{} runs on {}, but none of its memory is there: make a new node",
+                    "{} runs on {}, but none of its memory is on that device: make a new node",
                     label_of(node), node.device);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
         usage_error({"copy_node", where},
-                    "{} copies between kinds of devices: use pinned() on the host's side",
+                    "{} copies between a CPU device and a CUDA device: use pinned() memory on the "
+                    "host's side",
                     label_of(node));
     Work use = use_of({to.owner, from.owner});
     change(node, [&] {
@@ -369,7 +372,7 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) try
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
         unsupported_error({"priority", where, node.device},
                           "{} is in an instantiated CUDA graph, where priorities cannot change: "
-                          "set them earlier, or in a clone()",
+                          "set the priority before instantiate(), or in a clone() of the graph",
                           label_of(node));
     change(node, [&] { node.priority = wanted; });
 } catch (...) {

@@ -107,7 +107,7 @@ std::string place_text(const MemoryText& memory) {
                    : formatted(" at 0x{:x}", reinterpret_cast<std::uintptr_t>(memory.data));
     if (!memory.block->alive.load(std::memory_order_relaxed) ||
         !holds(*memory.block, memory.data, memory.bytes))
-        return " of an array that is gone";
+        return " of a destroyed array";
     if (memory.block->kind == MemoryKind::device) return formatted(" on {}", memory.block->device);
     return formatted(" in {} memory", to_string(memory.block->kind));
 }

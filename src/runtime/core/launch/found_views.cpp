@@ -163,9 +163,9 @@ namespace {
                                   const SourceLocation& where) {
     if (!memory.is_found) throw_dead_block(*memory.block, call, where, memory.argument + 1);
     usage_error({call, where},
-                "{} holds a view that outlived its array, {} bytes from its beginning: keep the "
-                "array until the last use of its views (if the view is no longer used, assign "
-                "View() to it, or list the others in views())",
+                "{} contains, at byte {}, a view whose array no longer exists: keep the array "
+                "until the last use of its views (if the view is unused, assign View() to it, or "
+                "list the other views in views())",
                 memory.argument >= 0 ? formatted("argument {}", memory.argument + 1)
                                      : std::string("the function object"),
                 memory.offset);

@@ -68,10 +68,11 @@ void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const Sour
     has_parts = true;
     if (part.rows == 0 || part.bytes == 0) return;
     if (part.address() < of.address() || part.end() > of.end())
-        usage_error({"touching", where},
-                    "a part is not within the view of {} bytes: it spans bytes {} to {}", of.bytes,
-                    static_cast<std::ptrdiff_t>(part.address() - of.address()),
-                    static_cast<std::ptrdiff_t>(part.end() - of.address()));
+        usage_error(
+            {"touching", where},
+            "the view has {} bytes, but a part spans bytes {} to {}: pass parts within the view",
+            of.bytes, static_cast<std::ptrdiff_t>(part.address() - of.address()),
+            static_cast<std::ptrdiff_t>(part.end() - of.address()));
     if (count == most_parts)
         usage_error({"touching", where}, "more than {} parts are passed: pass the whole view",
                     most_parts);
@@ -125,8 +126,8 @@ constexpr std::size_t most_indices = std::size_t{1} << 60;
     std::string all;
     for (const std::size_t one : extents) all += formatted("{}{}", all.empty() ? "" : " x ", one);
     usage_error({"dim", where},
-                "{} indices are more than any device can run: pass dim() the number in each "
-                "dimension, at most {} in total",
+                "{} indices are more than any device can run: pass to dim() the number of indices "
+                "in each dimension, at most {} in total",
                 all, most_indices);
 } catch (...) {
     rethrow_as_error("dim", where);
@@ -153,8 +154,8 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
         const auto& kernel = *static_cast<const ModuleKernelData*>(head.kernel);
         if (stream.device != kernel.device) [[unlikely]]
             usage_error({"launch", where, stream},
-                        "kernel {} is loaded on {}, but the stream belongs to {}: load its module "
-                        "on that device, too",
+                        "kernel {} is loaded on {}, but the stream belongs to {}: load the "
+                        "kernel's module on the stream's device, too",
                         kernel.readable, kernel.device, stream.device);
     } else if (!stream.device.is_cuda()) [[unlikely]] {
         throw_global_on_cpu({"launch", where, stream});
@@ -386,7 +387,7 @@ const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept {
 
 void throw_global_on_cpu(const ErrorSite& site) {
     usage_error(site, "a __global__ function runs on CUDA devices only: use a portable kernel (an "
-                      "object with a HEDDLE_FN operator()), which also runs here");
+                      "object with a HEDDLE_FN operator()), which runs on all devices");
 }
 
 void throw_too_many_indices(const SourceLocation& where) {

@@ -19,24 +19,33 @@ std::size_t bytes_of(const ForeignMemory& memory, const ErrorSite& site) {
     std::size_t bytes = 0;
     refuse_negative(memory.count, site.call, site.where);
     if (__builtin_mul_overflow(memory.count, memory.element, &bytes))
-        usage_error(site, "{} elements of {} bytes are more than can be addressed", memory.count,
-                    memory.element);
+        usage_error(site,
+                    "{} elements of {} bytes are more than can be addressed: pass fewer elements",
+                    memory.count, memory.element);
     return bytes;
 }
 
 void check_address(const ForeignMemory& memory, std::size_t bytes, const ErrorSite& site) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
     if (address % memory.alignment != 0)
-        usage_error(site, "the address has to be a multiple of {} bytes, the elements' alignment",
+        usage_error(site,
+                    "the address is not a multiple of {} bytes, the alignment of the elements: "
+                    "pass an aligned address",
                     memory.alignment);
     if (bytes == 0) return;
     if (memory.data == nullptr)
-        usage_error(site, "the address is null, and {} elements are named", memory.count);
+        usage_error(
+            site, "the address is null, but the memory has {} elements: pass the memory's address",
+            memory.count);
     if (address + bytes < address)
-        usage_error(site, "{} bytes from this address on are more than there are", bytes);
+        usage_error(site,
+                    "{} bytes from this address exceed the address space: pass the actual number "
+                    "of elements",
+                    bytes);
     if (overlaps_block(memory.data, bytes))
-        usage_error(site, "the memory is an array's already: two arrays of it would not know of "
-                          "each other's uses. Pass views of that array, or end it first");
+        usage_error(site, "the memory already belongs to an array: use views of that array, or "
+                          "first destroy the array or end its loan (heddle does not order uses "
+                          "through two arrays)");
 }
 
 void check_place(const ForeignMemory& memory, std::size_t bytes, const ErrorSite& site) {
@@ -45,16 +54,21 @@ void check_place(const ForeignMemory& memory, std::size_t bytes, const ErrorSite
     const bool is_known = cuda_backend().classify(memory.data, place);
     if (memory.kind == MemoryKind::device && memory.device.is_cuda()) {
         if (!is_known || !is_on_cuda(place))
-            usage_error(site, "the address is host memory: name a CPU device or a MemoryKind");
+            usage_error(site,
+                        "the memory is in host memory, but the device is {}: pass a CPU device or "
+                        "a MemoryKind",
+                        memory.device);
         if (place.device != memory.device)
-            usage_error(site, "the memory is on {}: name that device", place.device);
+            usage_error(site, "the memory is on {}, but the device is {}: pass the memory's device",
+                        place.device, memory.device);
         return;
     }
     if (is_known && is_on_cuda(place))
-        usage_error(site, "the memory is on {}: name that device", place.device);
+        usage_error(site, "the memory is on {}, not on the host: pass {} as the device",
+                    place.device, place.device);
     if (memory.kind == MemoryKind::pinned && cuda_backend().device_count() > 0 && !is_known)
-        usage_error(site, "CUDA does not know the memory as pinned: name MemoryKind::pageable, or "
-                          "let Loan::register_host() pin it");
+        usage_error(site, "the memory is not pinned according to CUDA: pass MemoryKind::pageable, "
+                          "or pin the memory with Loan::register_host()");
 }
 
 }  // namespace
@@ -90,7 +104,8 @@ Block& adopt_memory(const ForeignMemory& memory, std::unique_ptr<MemoryEnd> end,
 Block& adopt_host(MemoryKind kind, const ForeignMemory& memory, std::unique_ptr<MemoryEnd> end,
                   Where where) {
     if (kind == MemoryKind::device)
-        usage_error({"adopt", where}, "memory of a device: pass the Device instead of its kind");
+        usage_error({"adopt", where},
+                    "MemoryKind::device does not identify a device: pass the Device instead");
     ForeignMemory host = memory;
     host.kind = kind;
     return adopt_memory(host, std::move(end), "adopt", where);

@@ -29,10 +29,10 @@ Block* owner_of(const Region& region, const char* call, const SourceLocation& wh
     if (block == nullptr) return nullptr;
     const std::size_t offset = region.address() - MemoryRange{block->data}.address();
     if (region.extent() > block->bytes - offset)
-        usage_error(
-            {call, where},
-            "{} bytes from byte {} end beyond the array, which has {}: pass a part of the array",
-            region.extent(), offset, block->bytes);
+        usage_error({call, where},
+                    "{} bytes from byte {} on exceed the array, which has {} bytes: pass a part of "
+                    "the array",
+                    region.extent(), offset, block->bytes);
     return block;
 }
 }  // namespace
@@ -67,9 +67,9 @@ std::string shape(const Region& r) {
 
 const char* advice_on_sizes(const Region& to, const Region& from) noexcept {
     if (to.is_rectangle) return "pass rectangles with equal rows and columns";
-    if (to.bytes == 0) return "resize it, or use the vector that to_host() returns";
+    if (to.bytes == 0) return "resize the destination, or use the vector that to_host() returns";
     if (from.bytes == from.element) return "use fill() to repeat an element";
-    return "pass first() or subview() of the larger one";
+    return "pass first() or subview() of the larger view";
 }
 
 }  // namespace
@@ -115,8 +115,10 @@ void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
                     const SourceLocation& where) {
     if (stream.device.is_cuda() || (!is_on_cuda(to) && !is_on_cuda(from))) return;
     check_not_lost(stream, "copy", where);
+    const Device owner = is_on_cuda(to) ? to.device : from.device;
     usage_error({"copy", where, stream},
-                "a CPU stream cannot copy CUDA memory: pass a stream of the CUDA device, or none");
+                "a stream of {} cannot copy memory of {}: pass a stream of {}, or no stream",
+                stream.device, owner, owner);
 }
 
 enum class PageableUsers : bool { wait_for, are_done };
@@ -191,14 +193,14 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
         return;
     if (mine == theirs) return;
     const StreamRecord& outside = mine ? other : stream;
-    usage_error(
-        {"copy", where, stream},
-        "in a capture, a copy without a stream is ordered after the current streams of both "
-        "sides, and '{}' of {} {}: name the stream, copy(stream, to, from), {}",
-        outside, outside.device,
-        mine ? "is not captured and has work pending" : "runs the copy and is not captured",
-        mine ? "let that one join the capture, or wait for it before the capture begins"
-             : "or let that one join the capture");
+    usage_error({"copy", where, stream},
+                "in a capture, a copy without a stream is ordered after the current streams of "
+                "both devices, but '{}' of {} {}: call copy(stream, to, from), {}",
+                outside, outside.device,
+                mine ? "is not captured and has work pending" : "runs the copy and is not captured",
+                mine ? "add that stream to the capture with wait_stream(), or wait for it before "
+                       "the capture begins"
+                     : "or add that stream to the capture with wait_stream()");
 }
 }  // namespace
 

@@ -43,11 +43,11 @@ Block* owner_of(const DlpackMemory& memory, const SourceLocation& where) {
     if (memory.size == 0) return nullptr;
     Block* const owner = memory.owner != nullptr ? memory.owner : find_block(memory.data);
     if (owner == nullptr || !holds(*owner, memory.data, memory.size * memory.element_bytes))
-        usage_error({call, where}, "the view is not of an array's memory, of which a tensor could "
-                                   "have a share: pass an array or a view of one");
+        usage_error({call, where}, "no array owns the view's memory, so a tensor cannot share its "
+                                   "ownership: pass an array, or a view of one");
     if (owner->origin == MemoryOrigin::lent)
-        usage_error({call, where}, "the memory is lent, and ends with its Loan: copy it, or adopt "
-                                   "it instead");
+        usage_error({call, where}, "the memory is lent, and a tensor could outlive its Loan: copy "
+                                   "the memory, or use adopt() instead of lend()");
     if (is_of_capture(*owner))
         usage_error({call, where}, "the array was made in a capture that is still open: make it "
                                    "before the capture, or export it after the capture");
@@ -59,11 +59,14 @@ void check_sizes(std::span<const std::int64_t> sizes, std::size_t count,
     std::size_t all = 1;
     bool is_known = true;
     for (const std::int64_t size : sizes) {
-        if (size < 0) usage_error({call, where}, "a dimension of {} elements", size);
+        if (size < 0)
+            usage_error({call, where}, "a dimension has {} elements: pass 0 or more", size);
         if (__builtin_mul_overflow(all, static_cast<std::size_t>(size), &all)) is_known = false;
     }
     if (!is_known || all != count)
-        usage_error({call, where}, "the shape has {} elements, and the array {}",
+        usage_error({call, where},
+                    "the shape has {} elements, but the array has {}: pass a shape of as many "
+                    "elements as the array",
                     is_known ? formatted("{}", all) : std::string("too many"), count);
 }
 

@@ -34,11 +34,14 @@ private:
 void check_managed(const dlpack::Unversioned&, const Call&) {}
 void check_managed(const dlpack::Versioned& managed, const Call& call) {
     if (managed.major > dlpack::major_version)
-        usage_error(call, "the tensor is of DLPack {}.{}, and heddle knows 1: ask for max_version",
+        usage_error(call,
+                    "the tensor has DLPack version {}.{}, but heddle supports version 1: call "
+                    "__dlpack__() with max_version=(1, 0)",
                     managed.major, managed.minor);
     if ((managed.flags & dlpack::read_only) != 0 && !call.request.only_reads)
-        usage_error(call, "the tensor is read-only: take it with rows_from_dlpack<const T>(), or "
-                          "copy it");
+        usage_error(
+            call,
+            "the tensor is read-only: import it with rows_from_dlpack<const T>(), or copy it");
 }
 
 /// Where the memory is, as an array on the stream's device would have it.
@@ -52,14 +55,18 @@ void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, c
     case dlpack::cuda:
         memory.device = Device(DeviceKind::cuda, tensor.device, call.where);
         if (device.is_cpu())
-            usage_error(call, "memory of {} needs a stream of a GPU", memory.device);
+            usage_error(call,
+                        "the tensor is on {}, but the stream belongs to a CPU device: pass a "
+                        "stream of a CUDA device",
+                        memory.device);
         return;
     case dlpack::cuda_managed:
-        usage_error(call, "heddle has no arrays of managed memory: copy the tensor");
+        usage_error(call, "the tensor is in managed memory, which heddle's arrays do not support: "
+                          "copy the tensor");
     default:
         usage_error(call,
-                    "the tensor is on a device of kind {}, and heddle knows CPUs (1), GPUs "
-                    "(2) and pinned memory (3)",
+                    "the tensor is on a DLPack device of type {}, but heddle supports CPUs (1), "
+                    "CUDA GPUs (2) and pinned memory (3) only: copy the tensor to one of these",
                     tensor.kind);
     }
 }
@@ -67,10 +74,11 @@ void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, c
 void check_element(const dlpack::Tensor& tensor, const Call& call) {
     const DlpackElement is = tensor.element, wanted = call.request.element;
     if (is != wanted)
-        usage_error(call,
-                    "the elements are of code {} with {} bits and {} lanes, and the array's of "
-                    "code {} with {} bits and {} lanes",
-                    is.code, is.bits, is.lanes, wanted.code, wanted.bits, wanted.lanes);
+        usage_error(
+            call,
+            "the tensor's elements have type code {}, {} bits and {} lanes, but the array's have "
+            "code {}, {} bits and {} lanes: import the tensor with its own element type",
+            is.code, is.bits, is.lanes, wanted.code, wanted.bits, wanted.lanes);
 }
 
 /// The sizes and strides of a tensor.
@@ -78,10 +86,16 @@ class Layout {
 public:
     Layout(const dlpack::Tensor& tensor, const Call& call) : tensor_(tensor), call_(call) {
         if (tensor.dimensions < 0 || (tensor.dimensions > 0 && tensor.sizes == nullptr))
-            usage_error(call, "the tensor has no valid shape");
+            usage_error(call,
+                        "the tensor has {} dimensions and {} shape: pass a tensor with ndim >= 0 "
+                        "and, unless ndim is 0, a non-null shape",
+                        tensor.dimensions, tensor.sizes == nullptr ? "a null" : "a non-null");
         for (int i = 0; i < tensor.dimensions; ++i) {
             if (tensor.sizes[i] < 0)
-                usage_error(call, "the tensor has a dimension of {} elements", tensor.sizes[i]);
+                usage_error(call,
+                            "a dimension of the tensor has {} elements: pass a tensor whose "
+                            "dimensions have 0 or more elements",
+                            tensor.sizes[i]);
             if (tensor.sizes[i] == 0) is_empty_ = true;
         }
         if (tensor.dimensions == 0) columns_ = 1;
@@ -94,7 +108,7 @@ public:
     DlpackImport rows() const {
         if (is_empty_) return {nullptr, nullptr, 0, 0, 0};
         if (!is_regular_)
-            usage_error(call_, "the tensor is not rows of contiguous elements, equally far apart: "
+            usage_error(call_, "the tensor does not consist of contiguous rows at equal distances: "
                                "make it contiguous");
         return {nullptr, nullptr, rows_, columns_, pitch_};
     }
@@ -102,8 +116,8 @@ public:
     DlpackImport whole() const {
         if (is_empty_) return {nullptr, nullptr, 0, 0, 0};
         if (!is_regular_ || (rows_ > 1 && pitch_ != columns_))
-            usage_error(call_, "the tensor is not contiguous: make it so, or take it with "
-                               "rows_from_dlpack() if only its rows are apart");
+            usage_error(call_, "the tensor is not contiguous: make it contiguous or, if only its "
+                               "rows are apart, import it with rows_from_dlpack()");
         const std::size_t all = multiply(rows_, columns_);
         return {nullptr, nullptr, 1, all, all};
     }
@@ -113,7 +127,8 @@ private:
     std::size_t multiply(std::size_t a, std::size_t b) const {
         std::size_t all = 0;
         if (__builtin_mul_overflow(a, b, &all))
-            usage_error(call_, "the tensor has more elements than can be addressed");
+            usage_error(call_, "the tensor's shape has more elements than can be addressed: pass "
+                               "a tensor with a valid shape");
         return all;
     }
     /// Joins all dimensions but the last to one of rows.
@@ -165,8 +180,9 @@ void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
     const bool begins_there = call.request.as_rows || block.data == memory.data;
     if (begins_there && holds(block, memory.data, memory.count * memory.element)) return;
     release(block);
-    usage_error(call, "the tensor is a part of the memory of another array, or overlaps it: take a "
-                      "view of that array, or take the tensor with rows_from_dlpack()");
+    usage_error(call,
+                "the tensor's memory is only a part of an existing array, or reaches beyond it: "
+                "use a view of that array, or import the tensor with rows_from_dlpack()");
 }
 
 /// Imports a tensor with elements. Sets `is_taken` once the caller must not end the tensor.
@@ -175,15 +191,20 @@ void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool&
     const dlpack::Tensor& from = dlpack::managed(*tensor).tensor;
     ForeignMemory memory;
     place(memory, from, stream.device(), call);
-    if (from.data == nullptr) usage_error(call, "the tensor has elements, and no address");
+    if (from.data == nullptr)
+        usage_error(call, "the tensor has elements, but its address is null: pass a valid tensor");
     memory.data = to.data = static_cast<std::byte*>(from.data) + from.byte_offset;
     memory.element = call.request.element_bytes;
     memory.alignment = call.request.alignment;
     if (__builtin_mul_overflow(to.rows - 1, to.pitch, &memory.count) ||
         __builtin_add_overflow(memory.count, to.columns, &memory.count))
-        usage_error(call, "the tensor has more elements than can be addressed");
+        usage_error(call, "the tensor's rows have more elements than can be addressed: pass a "
+                          "tensor with a valid shape and valid strides");
     if (reinterpret_cast<std::uintptr_t>(memory.data) % memory.alignment != 0)
-        usage_error(call, "the tensor's address is not a multiple of {}", memory.alignment);
+        usage_error(call,
+                    "the tensor's address is not a multiple of {} bytes, the alignment of the "
+                    "elements: copy the tensor to aligned memory",
+                    memory.alignment);
     bool is_shared = false;
     to.block = &block_of(memory, tensor, call, is_shared);
     if (is_shared) check_share(*to.block, memory, call);
@@ -208,7 +229,7 @@ DlpackImport import_tensor(StreamRef stream, M* tensor, const DlpackRequest& req
     bool is_taken = false;
     try {
         const Call call{{request.call, where}, request};
-        if (tensor == nullptr) usage_error(call, "the tensor is null");
+        if (tensor == nullptr) usage_error(call, "the tensor is null: pass a valid tensor");
         check_usable(record_of(stream), request.call, where);
         check_managed(dlpack::managed(*tensor), call);
         const dlpack::Tensor& from = dlpack::managed(*tensor).tensor;
@@ -240,10 +261,10 @@ Stream dlpack_stream(Device device, std::intptr_t stream, Where where) {
     if (stream == -1) return Stream(device, {}, where);
     const detail::ErrorSite site{"dlpack_stream", where, device};
     if (device.is_cpu())
-        detail::usage_error(site, "a CPU device has no streams with numbers: pass -1 for None");
+        detail::usage_error(site, "CPU devices have no numbered streams: pass -1 (None)");
     if (stream == 0)
-        detail::usage_error(site, "the stream 0 is ambiguous: DLPack's numbers are 1 (legacy "
-                                  "default), 2 (per-thread default), -1 (none) and cudaStream_t");
+        detail::usage_error(site, "stream 0 is ambiguous in DLPack: pass 1 (legacy default), 2 "
+                                  "(per-thread default), -1 (none) or a cudaStream_t");
     return detail::dlpack::wrap_number(device, stream, where);
 }
 

@@ -274,7 +274,8 @@ void finish_ends(const char* call, Where where) try {
     if (all == nullptr) return;
     if (all->is_own_thread())
         usage_error({call, where},
-                    "the end of an array must not wait for ends: call finish_adopted() elsewhere");
+                    "the function that ends an adopted array must not wait for "
+                    "other such functions: call finish_adopted() outside that function");
     free_unfreed_blocks();
     for (StreamRecord* const stream : all->recording_streams()) send_batch_of(*stream, where);
     if (const CompletionRef done = all->all_called()) block_until(*done);

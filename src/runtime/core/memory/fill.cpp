@@ -18,8 +18,8 @@ void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size
     if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
     else if (is_on_cuda(to.place) && !stream.device.is_cuda())
         usage_error({"fill", where, stream},
-                    "work on {} cannot access this memory: pass a stream of its device, or none",
-                    stream.device);
+                    "work on {} cannot access memory of {}: pass a stream of {}, or no stream",
+                    stream.device, to.place.device, to.place.device);
     const ArrayUse uses[] = {{to.owner, true}};
     submit(
         stream, Operation{OpKind::fill, "fill", "fill", where}, uses,

@@ -37,9 +37,10 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
         if (bus_id_of(device) == id) return device;
     }
     const std::string text(id.data(), strnlen(id.data(), id.size()));
-    detail::coded_error(
-        ErrorCode::no_device, {call, where},
-        "it is on the GPU at {}, which this process cannot see: check CUDA_VISIBLE_DEVICES", text);
+    detail::coded_error(ErrorCode::no_device, {call, where},
+                        "the shared array or event is on the GPU with PCI address {}, which is not "
+                        "visible to this process: check CUDA_VISIBLE_DEVICES",
+                        text);
 }
 
 /// An FNV-1a checksum. It detects damage, but not forgery.
@@ -86,14 +87,17 @@ void check_handle(const Handle& handle, bool is_whole, const char* call, const c
                   const SourceLocation& where) {
     if (handle.process == 0 || !is_whole || handle.check != check_of(handle))
         usage_error({call, where},
-                    "not a handle from export_{}(), or a damaged one: pass on all its bytes", what);
+                    "the handle is damaged, or was not returned by export_{}(): transfer all of "
+                    "its bytes unchanged",
+                    what);
     if (handle.process == getpid())
         usage_error({call, where}, "this process exported the {} itself: use the original {}", what,
                     what);
 }
 [[noreturn]] void throw_damaged(const char* call, const SourceLocation& where,
                                 const std::string& how) {
-    usage_error({call, where}, "the handle is damaged: {}; pass on all its bytes", how);
+    usage_error({call, where},
+                "the handle is damaged, because {}: transfer all of its bytes unchanged", how);
 }
 }  // namespace
 
@@ -101,12 +105,12 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
                          std::size_t element, const SourceLocation& where) try {
     constexpr const char* call = "export_array";
     if (block == nullptr)
-        usage_error(
-            {call, where},
-            "not the memory of one of heddle's arrays: make it with shareable<T>(device, size)");
+        usage_error({call, where}, "the memory does not belong to an array of heddle: export an "
+                                   "array that was made with shareable<T>(device, size)");
     if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
     if (block->origin == MemoryOrigin::imported)
-        usage_error({call, where}, "this memory belongs to another process: export it there");
+        usage_error({call, where},
+                    "this memory belongs to another process: export it in that process");
     if (block->origin != MemoryOrigin::shared)
         usage_error({call, where}, "pool and host memory cannot be shared between processes: make "
                                    "the array with shareable<T>(device, size)");

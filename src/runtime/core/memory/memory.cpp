@@ -39,7 +39,8 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, element, &bytes))
         coded_error(ErrorCode::out_of_memory, {call, where},
-                    "{} elements of {} bytes are more than can be addressed", count, element);
+                    "{} elements of {} bytes are more than can be addressed: pass fewer elements",
+                    count, element);
     return bytes;
 }
 
@@ -401,8 +402,8 @@ void throw_dead_block(const Block& block, const char* call, Where where, int arg
 
 void throw_no_array(const char* call, Where where, int argument) {
     usage_error({call, where},
-                "{}this array has no allocation: it was moved from, reset, or never made (to pass "
-                "no elements, use an empty View)",
+                "{}this array has no memory (moved from, reset or default-constructed): allocate "
+                "it first; to pass no elements, use an empty View",
                 argument_text(argument));
 }
 
@@ -424,11 +425,11 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
     const bool on_gpus = block.device.is_cuda() && stream.device.is_cuda();
     const std::string_view remedy = !on_gpus ? (block.device.is_cpu() ? ", or use pinned()" : "")
                                     : block.origin == MemoryOrigin::pool
-                                        ? ", or enable_pool_access"
-                                        : ", or enable_peer_access";
+                                        ? ", or call enable_pool_access"
+                                        : ", or call enable_peer_access";
     const std::string devices = on_gpus ? formatted("({}, {})", stream.device, block.device) : "";
     usage_error({"launch", where, stream},
-                "{}work on {} cannot access {}{}: copy() it to an array on {}{}{}",
+                "{}work on {} cannot access {}{}: copy the elements to an array on {}{}{}",
                 argument_text(argument), stream.device,
                 block.kind == MemoryKind::device ? "an array on " : "a pageable host array",
                 block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
@@ -436,17 +437,18 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
 }
 
 void throw_not_whole(std::size_t bytes, std::size_t element, Where where) {
-    usage_error(
-        {"reinterpret", where},
-        "the view has {} bytes, not a multiple of an element's {}: pass a view of whole elements",
-        bytes, element);
+    usage_error({"reinterpret", where},
+                "the view has {} bytes, which is not a multiple of the {} bytes of an element: "
+                "pass a view of whole elements",
+                bytes, element);
 }
 
 void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
-    usage_error({"reinterpret", where},
-                "the view begins {} bytes after a multiple of {}, the alignment of its elements: "
-                "pass an aligned view",
-                reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
+    usage_error(
+        {"reinterpret", where},
+        "the view's address is not a multiple of {} bytes, the alignment of the new elements "
+        "(the remainder is {}): pass an aligned view",
+        alignment, reinterpret_cast<std::uintptr_t>(data) % alignment);
 }
 
 bool host_reaches(const Block* block) noexcept {
@@ -473,10 +475,11 @@ void throw_out_of_range(const char* call, std::size_t first, std::size_t count, 
     refuse_negative(count, call, where);
     refuse_negative(first, call, where);
     if (std::string_view(call) != "subview")
-        usage_error({call, where}, "{} elements are more than the view's {}: pass fewer", count,
-                    size);
+        usage_error({call, where}, "{} elements are requested, but the view has {}: request fewer",
+                    count, size);
     usage_error({call, where},
-                "{} elements from element {} end beyond the view's {}: pass a part of the view",
+                "{} elements from element {} on are requested, but the view has {}: request a part "
+                "of the view",
                 count, first, size);
 }
 
@@ -484,8 +487,10 @@ void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch
                         Where where) try {
     for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where},
-                "{} rows of {} columns{} do not fit in the memory, which has {} elements", rows,
-                columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch), size);
+                "{} rows of {} columns{} do not fit in the memory, which has {} elements: pass "
+                "fewer rows or columns",
+                rows, columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch),
+                size);
 } catch (...) {
     rethrow_as_error("View2D", where);
 }

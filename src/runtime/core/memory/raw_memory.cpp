@@ -25,8 +25,9 @@ void check_alignment(std::size_t alignment, const SourceLocation& where) {
 Block& block_at(void* data, const SourceLocation& where) {
     Block* const block = find_block(data);
     if (block == nullptr || block->data != data)
-        usage_error({"deallocate", where}, "no memory of heddle begins at this address: pass each "
-                                           "address that allocate() returned once");
+        usage_error({"deallocate", where},
+                    "no memory of heddle begins at this address: pass an address that allocate() "
+                    "returned, and pass it only once");
     return *block;
 }
 

@@ -61,19 +61,20 @@ void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceL
                      std::vector<std::shared_ptr<void>>& garbage) {
     if (remembered_ > 1 && entries_.back().before && entries_.back().before->equals(*tape)) {
         // If arguments alternate between two sets, each set gets a graph.
-        way.why = "arguments that alternate get a graph each";
+        way.why = "the arguments alternate, so each set of arguments has its own graph";
         return;
     }
     made = std::move(entries_.back());
     entries_.pop_back();
     try {
-        way = {BatchResult::How::updated, "the same operations with other arguments",
+        way = {BatchResult::How::updated,
+               "the same operations as in an earlier scope, with other arguments",
                update(made, tape, where)};
     } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
         made.drop(garbage);
         made = {};
-        way.why = "an argument could not be changed in the old graph";
+        way.why = "an argument could not be changed in the existing graph";
     }
 }
 
@@ -98,14 +99,15 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         // Clearing an equal tape calls no destructors: such a tape has only plain bytes, no
         // closures with destructors.
         tape->clear();
-        return note({How::replayed, "the same as an earlier time", 0});
+        return note({How::replayed, "the same operations and arguments as in an earlier scope", 0});
     }
     // The graph and its tape are stored only after a successful launch, so that they always match.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
     Way way{How::instantiated,
-            entries_.empty() ? "the first time"
-                             : "other operations, or in another order, than any remembered time",
+            entries_.empty()
+                ? "the first scope that recorded operations"
+                : "other operations, or another order of operations, than in all remembered scopes",
             0};
     Entry made;
     try {
@@ -158,11 +160,12 @@ void BatchRun::end_scope() noexcept try {
 
 void BatchRun::report_useless() noexcept try {
     if (has_recorded_ || missed_.empty()) return;
-    usage_error({"Batch", missed_at_},
-                "this batch has recorded nothing ({} of its scopes were empty), because work was "
-                "enqueued directly on '{}', which takes no part. Enqueue it without a stream or on "
-                "'{}', or let '{}' wait_stream() for '{}' before it, in the scope",
-                scopes_, missed_, missed_by_, missed_, missed_by_);
+    usage_error(
+        {"Batch", missed_at_},
+        "this batch has recorded nothing ({} of its scopes were empty), because work was enqueued "
+        "directly on '{}', which is not part of the batch: enqueue the work without a stream or on "
+        "'{}', or first make '{}' wait for '{}' by wait_stream(), inside the scope",
+        scopes_, missed_, missed_by_, missed_, missed_by_);
 } catch (...) {
     if (!is_want_of_memory()) report(std::current_exception());
 }
@@ -249,11 +252,11 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
         return is_captured(stream) ? "the stream is being captured"
                                    : "the stream is in another batch, which records it";
     if (stream.has(stream_flag::unseen))
-        return "the stream's native handle is known outside heddle";
+        return "code outside heddle has the stream's native handle";
     if (stream.has(stream_flag::capturing) && stream.backend->capture_id(stream) != 0)
         return "the stream is being captured";
     if (stream.device.is_cpu() && !on_cpu)
-        return "on CPU devices launches cost less than recording them";
+        return "on CPU devices, a launch costs less than recording it";
     return nullptr;
 }
 }  // namespace

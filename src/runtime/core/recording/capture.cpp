@@ -41,9 +41,10 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
     StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "capture", where);
     if (is_capturing(ref))
-        detail::usage_error({"capture", where, stream},
-                            "the stream is already in a capture: end it first, or capture on "
-                            "another stream and launch its graph in this one");
+        detail::usage_error(
+            {"capture", where, stream},
+            "the stream is already in a capture: end that capture first, or capture on another "
+            "stream and launch the resulting graph in this capture");
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     try {
         recorder_->elsewhere.begin(stream);
@@ -102,8 +103,8 @@ bool is_recorded(StreamRef stream) {
     if (record.has(stream_flag::recording)) return is_captured(record);
     if (stream.is_capturing())
         unsupported_error({"capture_if or capture_while", {}, record},
-                          "the capture was begun outside heddle, which cannot add conditional "
-                          "nodes to it: capture with heddle");
+                          "the stream's capture was begun outside heddle, and heddle cannot add "
+                          "conditional nodes to such a capture: capture with heddle");
     return false;
 }
 
@@ -124,9 +125,10 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::unseen))
-        unsupported_error({"capture_if or capture_while", where, record},
-                          "the stream's native handle is known outside heddle, so its work cannot "
-                          "be captured in a body: use another stream that waits for this one");
+        unsupported_error(
+            {"capture_if or capture_while", where, record},
+            "code outside heddle has the stream's native handle, so the stream's work cannot be "
+            "captured in a body: use another stream that waits for this one");
     auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
     CaptureRecorder& inner = start_body(record, where);
     {
@@ -191,9 +193,10 @@ void wait_external(StreamRef ref, const Event& event, Where where) try {
     if (!stream.has(detail::stream_flag::recording) || !detail::is_captured(stream))
         return ref.wait_event(event, where);
     if (state.device.kind() != stream.device.kind())
-        detail::usage_error({"wait_external", where, stream},
-                            "a graph can only wait for events of its own kind of device: let the "
-                            "stream wait_event() before it launches the graph");
+        detail::usage_error(
+            {"wait_external", where, stream},
+            "a graph can only wait for events of its own kind of device: call wait_event() on the "
+            "stream that launches the graph, before the launch");
     detail::record_wait_node(stream, state, where);
 } catch (...) {
     detail::rethrow_as_error("wait_external", where);

@@ -71,10 +71,11 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         if (const std::string names =
                 join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
             !names.empty())
-            usage_error({"capture", where, device},
-                        "the first stream has not waited for these streams of the capture: {}. "
-                        "Call wait_stream() for them, or capture with {{.join = true}}",
-                        names);
+            usage_error(
+                {"capture", where, device},
+                "the first stream has not waited for these streams of the capture: {}. Make it "
+                "wait for each of them by wait_stream(), or capture with {{.join = true}}",
+                names);
         // An event that became a node is recorded by each launch of the graph, so it leaves the
         // capture. All other events still belong to the capture.
         for (Mark& mark : marks) {
@@ -109,8 +110,8 @@ void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
     if (other.empty()) return;
     usage_error({"capture", where, device},
                 "nothing was captured on '{}', because work was enqueued directly on '{}', which "
-                "takes no part. Enqueue it without a stream or on '{}', or let '{}' wait_stream() "
-                "for '{}' before it",
+                "is not part of the capture: enqueue the work without a stream or on '{}', or "
+                "first make '{}' wait for '{}' by wait_stream()",
                 mine, other, mine, other, mine);
 } catch (...) {
     if (!is_want_of_memory()) report(std::current_exception());
@@ -118,17 +119,18 @@ void CaptureRecorder::report_empty(const SourceLocation& where) noexcept try {
 
 void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {
     if (bodies == 0) return;
-    usage_error(
-        {"capture_if or capture_while", where, stream},
-        "the stream belongs to the surrounding capture, so its work would not be part of the body: "
-        "in the body, use the condition's stream, or streams that wait for it there");
+    usage_error({"capture_if or capture_while", where, stream},
+                "the stream belongs to the surrounding capture, so its work would not be part of "
+                "the body: in the body, use the condition's stream, or streams that wait for that "
+                "stream inside the body");
 }
 
 bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call,
                              const SourceLocation& where) {
     if (wants == Wants::pageable)
-        usage_error({call, where, stream}, "pageable memory cannot be used in a capture, because "
-                                           "the host cannot know when it may change: use pinned()");
+        usage_error({call, where, stream},
+                    "pageable memory cannot be used in a capture, because the host cannot "
+                    "determine when it is safe to change the memory: use pinned()");
     refuse_in_body(stream, where);
     collect_external(participant(stream), where);
     return true;
@@ -142,8 +144,8 @@ bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char*
                                            "outside heddle: end that capture first");
     if (device.is_cpu() && stream.device.is_cuda())
         usage_error({call, where, stream},
-                    "a stream of a CUDA device cannot take part in a capture that began on a CPU "
-                    "stream: begin the capture on the CUDA stream");
+                    "a stream of a CUDA device cannot join a capture that began on a stream of a "
+                    "CPU device: begin the capture on the CUDA stream");
     for (;;) {
         // If a batch records the stream, flushes it. The batch resumes after the capture. Lock
         // order: first a capture's lock, then a batch's.

@@ -45,7 +45,7 @@ Event::Event(Device device, EventOptions options, Where where) try {
     if (options.timing && options.interprocess)
         detail::usage_error(
             {"Event", where, device},
-            "an interprocess event cannot have timing: set one of .interprocess and .timing");
+            "an interprocess event cannot have timing: set only one of .interprocess and .timing");
     state_ = &detail::take_event(device, options, where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::make_event,
@@ -128,10 +128,10 @@ double elapsed_time(const Event& start, const Event& end, Where where) try {
     EventState& last = detail::Access::state(end, "elapsed_time", where);
     const detail::ErrorSite site{"elapsed_time", where, first.device};
     if (!first.options.timing || !last.options.timing)
-        detail::usage_error(site,
-                            "an event has no timing: make both events with {{.timing = true}}");
+        detail::usage_error(
+            site, "one of the events has no timing: make both events with {{.timing = true}}");
     if (!first.is_recorded() || !last.is_recorded())
-        detail::usage_error(site, "an event was never recorded: record both events first");
+        detail::usage_error(site, "one of the events was never recorded: record both events first");
     if (first.device != last.device)
         detail::usage_error(site,
                             "the events belong to different devices: use two events of one device");

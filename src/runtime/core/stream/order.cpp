@@ -97,26 +97,26 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
         throw_dead(note.name, where);
     }
     if (rule == WaitRuleName::event_of_capture)
-        usage_error(
-            site,
-            "the event was last recorded in {}, where it marks a point of that graph only: record "
-            "it after the launch, or with record_external(), which records it at every launch{}",
-            waiter.has(stream_flag::captured)
-                ? "another capture, or in the capture around this body"
-                : "a capture",
-            waiter.has(stream_flag::captured)
-                ? "; or let the condition's stream wait for it before capture_if() or "
-                  "capture_while()"
-                : "");
+        usage_error(site,
+                    "the event was last recorded in {}, where it marks only a point of the "
+                    "captured graph: record it after the launch, or with record_external(), which "
+                    "records it at every launch{}",
+                    waiter.has(stream_flag::captured)
+                        ? "another capture, or in the capture around this body"
+                        : "a capture",
+                    waiter.has(stream_flag::captured)
+                        ? "; or make the condition's stream wait for the event before capture_if() "
+                          "or capture_while()"
+                        : "");
     StreamRecord* const source = note.other != nullptr ? note.other : note.event->stream;
     const std::string name = source != nullptr ? source->display_name() : "the event's stream";
     if (rule == WaitRuleName::outside_capture)
         usage_error(
             site,
             "a capturing stream cannot wait for work outside its capture ({} is not capturing): "
-            "wait for it before the capture begins, add it to the capture first ({}.wait_stream(a "
-            "capturing stream)), enter the scope with {{.wait_on_enter = false}}, or wait for an "
-            "event at every launch with wait_external()",
+            "wait for that work before the capture begins, first add its stream to the capture by "
+            "{}.wait_stream(a capturing stream), enter the scope with {{.wait_on_enter = false}}, "
+            "or wait for an event at every launch with wait_external()",
             name, name);
     usage_error(site,
                 "a capturing stream cannot wait for a stream of another capture, or of the capture "

@@ -51,8 +51,8 @@ void add_slab(Registry::Records& records, Device device) {
     const int index = registry.slabs.load();
     if (index == max_slabs)
         coded_error(ErrorCode::out_of_memory, {"Stream", {}, device},
-                    "the maximum number of streams is reached: destroy some, or share them in a "
-                    "StreamPool");
+                    "the maximum number of streams is reached: destroy streams, or share streams "
+                    "with a StreamPool");
     auto* const slab = new StreamRecord[slab_size];
     for (int i = slab_size - 1; i >= 0; --i) {
         slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);

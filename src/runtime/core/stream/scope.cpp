@@ -180,25 +180,27 @@ constinit thread_local detail::StreamUse awaited_on_exit;
         if (entered_on == here)
             return detail::report_error(
                 ErrorCode::usage, {"scope", where},
-                "a scope was left in a host function that did not enter it, or outside the one "
-                "that did: leave scopes where they were entered. It is closed there, at the next "
-                "scope or query of the current device or stream");
+                "a host function left a scope that it had not entered, or entered a scope that "
+                "other code left: leave each scope in the function that entered it. The scope "
+                "stays open until the code that entered it next enters a scope or queries the "
+                "current device or stream");
         return detail::report_error(
             ErrorCode::usage, {"scope", where},
-            "a scope of thread {} was left on thread {}, and thread {} closes it at its next scope "
-            "or query of the current device or stream: leave scopes on the thread that entered "
-            "them, in a coroutine before it is suspended",
+            "a scope that thread {} entered was left on thread {}: leave each scope on the thread "
+            "that entered it and, in a coroutine, before the coroutine is suspended. The scope "
+            "stays open until thread {} next enters a scope or queries the current device or "
+            "stream",
             entered_on, here, entered_on);
     }
     const bool is_ended = left != nullptr;
     delete left;
     detail::report_error(
         ErrorCode::usage, {"scope", where},
-        "a scope was left on thread {}, {}: nothing was restored. Leave scopes on the thread that "
-        "entered them",
+        "a scope was left on thread {}, {}, so the previous device and streams were not restored: "
+        "leave each scope on the thread that entered it",
         here,
         is_ended ? "but the thread that entered it has ended"
-                 : "and memory is exhausted, so the thread that entered it cannot close it");
+                 : "and exhausted memory prevents the thread that entered it from closing it");
 }
 
 }  // namespace

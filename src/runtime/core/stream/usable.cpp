@@ -38,20 +38,21 @@ void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation
 }
 
 void throw_dead(const char* call, const SourceLocation& where) {
-    usage_error({call, where},
-                "this StreamRef refers to no stream: its stream was destroyed or moved from, its "
-                "thread has ended (Stream::per_thread()), or it never had one");
+    usage_error(
+        {call, where},
+        "this StreamRef refers to no stream, because it is empty, its stream was destroyed or "
+        "moved from, or its thread has ended (Stream::per_thread()): use an existing stream");
 }
 
 void throw_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
     usage_error({call, where, stream},
                 "the host cannot wait for or query a stream that is capturing, because captured "
                 "work runs only when the graph is launched: end the capture first; to read memory, "
-                "copy() it to pinned() in the capture");
+                "copy it to pinned() memory in the capture");
 }
 
 void throw_wrong_event(const ErrorSite& site, Device of_event, std::string_view remedy) {
-    usage_error(site, "an event of {} cannot be recorded here: {}", of_event, remedy);
+    usage_error(site, "an event of {} cannot be recorded on this stream: {}", of_event, remedy);
 }
 
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {

@@ -122,8 +122,8 @@ struct SharedEvent::Page {
         if (place.number == 0) return nullptr;
         const Lane& lane = lanes[place.lane];
         if (!is_reached(place))
-            return failure_elsewhere(
-                "the process that recorded this event has ended before its work completed");
+            return failure_elsewhere("the process that recorded this event ended before the work "
+                                     "that precedes the event was complete");
         // Only the newest run of failures is known exactly. A late query may report a failure that
         // did not happen, but never misses one.
         const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
@@ -282,8 +282,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             return made;
         }
         unsupported_error({"record_event", {}},
-                          "records of this event are already pending on {} streams: wait for some, "
-                          "or use another event",
+                          "records of this event are already pending on {} streams: wait for one "
+                          "of the records, or use another event",
                           page().lanes.size());
     }
 

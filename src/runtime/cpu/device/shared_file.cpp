@@ -20,7 +20,7 @@ namespace heddle::detail::cpu {
 namespace {
 
 /// Returns the end of a message: the system's reason for an error.
-std::string why(int error) { return error != 0 ? formatted(": {}", std::strerror(error)) : ""; }
+std::string why(int error) { return error != 0 ? formatted(" ({})", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -74,10 +74,12 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
         fcntl(file.value, F_ADD_SEALS, seals) == 0)
         data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
-                                                       : ErrorCode::out_of_memory,
-                    ErrorSite(call, where).with_native(errno),
-                    "{} bytes of shared memory cannot be allocated{}", bytes, why(errno));
+        coded_error(
+            errno == EMFILE || errno == ENFILE ? ErrorCode::native : ErrorCode::out_of_memory,
+            ErrorSite(call, where).with_native(errno),
+            "{} bytes of shared memory cannot be allocated{}: free memory or file descriptors, "
+            "then retry",
+            bytes, why(errno));
     descriptor_ = std::exchange(file.value, -1);
 }
 
@@ -86,14 +88,17 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     : bytes_(bytes) {
     const ErrorSite site{call, where};
     const auto is_gone = [&] {
-        unsupported_error(site, "{} no longer exists: process {} has ended, or has released it",
+        unsupported_error(site,
+                          "{} no longer exists, because process {} has ended or has released it: "
+                          "keep the exported object until it is imported",
                           what, name.process);
     };
     const auto refused = [&] {
         if (errno == ENOENT) is_gone();
         unsupported_error(
             site.with_native(errno),
-            "{} cannot be opened: process {} does not allow it; run both processes as one user{}",
+            "{} cannot be opened, because process {} does not allow access{}: run both "
+            "processes as the same user",
             what, name.process, why(errno));
     };
     // Inspected before it is opened, because opening a device or a pipe can have side effects.
@@ -108,12 +113,15 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
         unsupported_error(
-            site, "{} cannot be imported: the handle's file in process {} is not heddle's memory",
+            site,
+            "{} cannot be imported, because the file that the handle names in process "
+            "{} is not shared memory of heddle: transfer all bytes of the handle "
+            "unchanged",
             what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} cannot be mapped{}",
-                    what, why(errno));
+        coded_error(ErrorCode::out_of_memory, site.with_native(errno),
+                    "{} cannot be mapped{}: free memory, then retry", what, why(errno));
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
@@ -127,7 +135,8 @@ SharedFile::~SharedFile() {
 
 SharedFileName SharedFile::name(const char* call, const SourceLocation& where) const {
     if (descriptor_ < 0)
-        usage_error({call, where}, "it belongs to another process: export it there");
+        usage_error({call, where},
+                    "the array or event belongs to another process: export it in that process");
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
         coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),

@@ -67,8 +67,8 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
                           std::span<const PartBegin> begins, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
         coded_error(ErrorCode::forked, {"launch", where, stream.device},
-                    "this graph is running in the parent process, and cannot wait for it here: "
-                    "build another graph after fork()");
+                    "a launch of this graph was pending at fork(), and this process cannot wait "
+                    "for it: build another graph after fork()");
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);

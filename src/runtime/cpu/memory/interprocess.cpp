@@ -57,7 +57,9 @@ Allocated CpuBackend::allocate_shared(int device, std::size_t bytes, const Sourc
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
                     {"shareable", where, Access::device(DeviceKind::cpu, device)},
-                    "{} bytes of shared memory cannot be allocated: {} are available", bytes, free);
+                    "{} bytes of shared memory cannot be allocated ({} are available): free "
+                    "memory, then retry",
+                    bytes, free);
     return {shared().add(SharedFile(bytes, "shareable", where), bytes, device)};
 }
 

@@ -58,8 +58,9 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
     if (base == nullptr && give_all_memory_back()) base = try_allocate();
     if (base == nullptr)
         coded_error(ErrorCode::out_of_memory, {call, where, device},
-                    "{} bytes of host memory cannot be allocated: {} are available", bytes,
-                    cpu_backend().free_memory(0));
+                    "{} bytes of host memory cannot be allocated ({} are available): free memory, "
+                    "then retry",
+                    bytes, cpu_backend().free_memory(0));
     auto* const header = ::new (base) Header{{base, bytes, device.index(), give_back}};
     asan::poison(reinterpret_cast<std::byte*>(header + 1) + bytes, red_zone());
     return header + 1;
@@ -142,7 +143,8 @@ std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { ret
 void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
     unsupported_error(
         {"set_pool_release_threshold", where, Access::device(DeviceKind::cpu, device)},
-        "CPU devices have no pool: they return memory to the system as it is freed");
+        "CPU devices have no pool, and return freed memory to the system: call this function for "
+        "CUDA devices only");
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) { chunks().give_back(); }
 

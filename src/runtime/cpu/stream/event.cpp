@@ -20,8 +20,8 @@ void refuse_of_parent(const EventState& event, const char* call, const SourceLoc
         event.stream->id.load() != event.stream_id)
         return;
     coded_error(ErrorCode::forked, {call, where, event.device},
-                "the event was recorded in the parent process, and cannot be waited for here: "
-                "record it in this process");
+                "the event was recorded in the parent process, and this process cannot wait for "
+                "that record: record the event in this process");
 }
 
 }  // namespace

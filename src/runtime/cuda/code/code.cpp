@@ -122,7 +122,7 @@ class CudaCode final : public CodeBackend {
         if (newer == known.begin())
             unsupported_error({"compile", where},
                               "this compiler ({}) does not support GPUs as old as {}: set "
-                              "HEDDLE_NVRTC to an older one",
+                              "HEDDLE_NVRTC to an older compiler",
                               nvrtc(where).identity, wanted);
         return "compute_" + std::to_string(*(newer - 1));
     }

@@ -54,13 +54,14 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem = formatted("it lacks {}: it is not NVRTC, or too old", library.missing());
+        found.problem =
+            formatted("the library lacks {}, so it is not NVRTC, or is too old", library.missing());
         return found;
     }
 
     int major = 0, minor = 0, count = 0;
     if (f.version(&major, &minor) != 0 || f.count_architectures(&count) != 0 || count <= 0) {
-        found.problem = "its version cannot be read";
+        found.problem = "the library's version cannot be read";
         return found;
     }
     f.architectures.resize(static_cast<std::size_t>(count));
@@ -80,7 +81,7 @@ const Nvrtc& nvrtc(const SourceLocation& where) {
     unsupported_error(
         {"compile", where}, "CUDA C++ cannot be compiled, because NVRTC cannot be loaded: {}. {}",
         found.problem,
-        named ? "Correct HEDDLE_NVRTC, which selects it"
+        named ? "Correct HEDDLE_NVRTC, which selects the library"
               : "Install the CUDA toolkit's libnvrtc, or set HEDDLE_NVRTC to its path");
 }
 

@@ -43,9 +43,10 @@ std::vector<std::string> names() {
 std::string version_problem(const CuptiApi& functions) {
     constexpr std::uint32_t built = CUPTI_API_VERSION / 10'000;
     std::uint32_t version = 0;
-    if (functions.version(&version) != CUPTI_SUCCESS) return "its version cannot be read";
+    if (functions.version(&version) != CUPTI_SUCCESS) return "the library's version cannot be read";
     if (version / 10'000 == built) return "";
-    return formatted("it has version {}, but heddle needs one of CUDA {}", version, built);
+    return formatted("the library has version {}, but heddle needs a version of CUDA {}", version,
+                     built);
 }
 
 }  // namespace
@@ -72,7 +73,8 @@ LoadedCupti load_cupti() {
     need(f.push_id, "cuptiActivityPushExternalCorrelationId");
     need(f.pop_id, "cuptiActivityPopExternalCorrelationId");
     if (!library.missing().empty())
-        loaded.problem = formatted("it lacks {}: it is not CUPTI, or too old", library.missing());
+        loaded.problem =
+            formatted("the library lacks {}, so it is not CUPTI, or is too old", library.missing());
     else loaded.problem = version_problem(f);
     return loaded;
 }

@@ -36,7 +36,7 @@ std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
     if (result == CUPTI_SUCCESS) return "";
     // Only one subscriber is allowed; debuggers and Nsight count.
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-        return "another profiler or debugger is using it";
+        return "another profiler or debugger is using CUPTI";
     const char* text = nullptr;
     if (api.result_text(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown error";
     return formatted("{} failed: {}", call, text);

@@ -175,7 +175,8 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
 
 void throw_invalid_capture(const StreamRecord& stream, const char* call,
                            const SourceLocation& where) {
-    usage_error({call, where, stream}, "the stream's capture is invalid: end it, then begin again");
+    usage_error({call, where, stream},
+                "the stream's capture is invalid: end the capture, then begin a new one");
 }
 
 void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
@@ -201,8 +202,8 @@ void refuse_forked(const char* call, const SourceLocation& where) {
     if (!is_forked()) [[likely]]
         return;
     coded_error(ErrorCode::forked, {call, where},
-                "this process was forked from one that used CUDA, so CUDA does not work in it: "
-                "call fork() before using CUDA, or start a new program");
+                "the parent process used CUDA before fork(), so CUDA does not work in this "
+                "process: call fork() before using CUDA, or start a new program");
 }
 
 void set_forked() noexcept { forked.store(true, std::memory_order_relaxed); }

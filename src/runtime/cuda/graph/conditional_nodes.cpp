@@ -24,8 +24,8 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
         why = "runs on another GPU";
     if (why == nullptr) return;
     unsupported_error({"instantiate", where, conditional.device},
-                      "{} {}, which CUDA does not allow in the body of {}: place it before or "
-                      "after the conditional node, or use a kernel of {}",
+                      "{} {}, which CUDA does not allow in the body of {}: move that node before "
+                      "or after the conditional node, or use a kernel of {}",
                       label_of(node), why, label_of(conditional), conditional.device);
 }
 

@@ -28,8 +28,8 @@ namespace {
 /// Reports that one of heddle's native graphs runs without a launch through heddle.
 void report_stray() noexcept {
     report_error(ErrorCode::usage, {"launch", {}},
-                 "a host function of a graph was launched outside heddle, and does not run: launch "
-                 "the graph with heddle");
+                 "a graph with a host function was launched outside heddle, so the host function "
+                 "does not run: launch the graph with heddle");
 }
 }  // namespace
 

@@ -78,8 +78,8 @@ cudaGraphNode_t NativeGraph::add_event(const NodeAdder& adder, const NodeData& n
                                        const Nodes& after) {
     if (node.device.is_cpu())
         unsupported_error({"instantiate", adder.where()},
-                          "{} uses an event of {}, but the graph runs on a CUDA device: wait for "
-                          "it on the stream instead",
+                          "{} uses an event of {}, but the graph runs on a CUDA device: record or "
+                          "wait for the event on the stream instead",
                           label_of(node), node.device);
     return adder.add(after, event_parameters(node, adder.where()), "cudaGraphAddNode (event)");
 }

@@ -18,7 +18,7 @@ void NativeGraph::check_update(cudaError_t code, const char* call, const NodeDat
     cudaGetLastError();
     unsupported_error(
         with_native({call, where, node.device}, code),
-        "{} cannot be changed like this in an instantiated graph: {}. Build another graph",
+        "CUDA cannot change {} in this way in an instantiated graph ({}): build another graph",
         label_of(node), cudaGetErrorString(code));
 }
 

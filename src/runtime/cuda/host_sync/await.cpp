@@ -157,10 +157,9 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
         return submission.count();
     }
     if (capture_of(waiter) != 0)
-        usage_error(
-            {"wait_stream", where, waiter},
-            "the stream is capturing, and a graph cannot wait for a CPU stream: wait before the "
-            "capture begins");
+        usage_error({"wait_stream", where, waiter},
+                    "the stream is capturing, and a graph cannot wait for a stream of a CPU "
+                    "device: wait for that stream before the capture begins");
     Gpu& g = gpu_of(waiter);
     std::atomic_ref<void*> slot(waiter.awaits);
     auto* line = static_cast<AwaitLine*>(slot.load(std::memory_order_acquire));

@@ -60,17 +60,17 @@ void refuse_native_capture(const StreamUse& use, const char* call, const SourceL
         if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
     }
     usage_error({call, where, stream},
-                "this memory was used on a stream that is being captured outside heddle, so its "
-                "earlier work cannot be waited for: end that capture first, or wait for the stream "
-                "before it begins");
+                "this memory was used on a stream that is being captured outside heddle, so heddle "
+                "cannot wait for that use: end the capture first, or wait for the stream before "
+                "the capture begins");
 }
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
     if (!event.recorded) return done->complete();
     if (event.capture_id != 0)
         usage_error({"wait_event", where},
-                    "the event was recorded in a capture, and a CPU stream cannot wait for a point "
-                    "of a graph: record it outside the capture");
+                    "the event was recorded in a capture, and a stream of a CPU device cannot wait "
+                    "for a point of a graph: record the event outside the capture");
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = api.cuEventQuery(native_of(event));

@@ -24,14 +24,17 @@ void check_portable_options(const LaunchOptions& options, std::size_t dimensions
                             const SourceLocation& where) {
     if (options.block > portable_block)
         usage_error({"launch", where},
-                    "a block of {} threads: use at most {} for a portable kernel", options.block,
-                    portable_block);
+                    "a block of {} threads is too large: use at most {} for a portable kernel",
+                    options.block, portable_block);
     if (dimensions > 1 && options.block % 32 != 0)
         usage_error({"launch", where},
-                    "a block of {} threads: use a multiple of 32 with two or three dimensions",
+                    "a block of {} threads is not supported with two or three dimensions: use a "
+                    "multiple of 32",
                     options.block);
     if (options.cluster_x != 0 && (options.cluster_y == 0 || options.cluster_z == 0))
-        usage_error({"launch", where}, "a cluster has no blocks in a dimension: set at least 1");
+        usage_error(
+            {"launch", where},
+            "the cluster has 0 blocks in a dimension: set cluster_y and cluster_z to at least 1");
 }
 
 Shape shape_of(std::span<const std::size_t> extent, unsigned processors,

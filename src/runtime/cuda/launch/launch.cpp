@@ -127,8 +127,10 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
     // Source: CUDA programming guide; the size that every device with clusters allows.
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
-        usage_error({"launch", where, stream},
-                    "a cluster of {} x {} x {} blocks: use 1 to {} in total", x, y, z, most);
+        usage_error(
+            {"launch", where, stream},
+            "a cluster of {} x {} x {} blocks is not supported: use 1 to {} blocks in total", x, y,
+            z, most);
     if (grid.x % x != 0 || grid.y % y != 0 || grid.z % z != 0)
         usage_error({"launch", where, stream},
                     "the grid of {} x {} x {} blocks is not a multiple, in each dimension, of the "
@@ -173,7 +175,7 @@ void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
     if (blocks > most)
         usage_error({"launch", where, stream},
                     "a cooperative launch has {} blocks, but {} runs at most {} of this kernel at "
-                    "the same time: launch fewer",
+                    "the same time: launch fewer blocks",
                     blocks, stream.device, most);
 }
 
@@ -213,8 +215,9 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
     const Limits& limits = gpu_of(stream).limits;
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
         usage_error({"launch", where, stream},
-                    "dynamic shared memory is {} bytes, but {} allows at most {}", shared_bytes,
-                    stream.device, limits.max_shared_opt_in);
+                    "{} bytes of dynamic shared memory are requested, but {} allows at most {}: "
+                    "request less",
+                    shared_bytes, stream.device, limits.max_shared_opt_in);
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
         raise_shared(stream, shared_bytes, function, where);
     check_way(stream, options, grid, where);

@@ -93,8 +93,8 @@ void check_module_options(StreamState& stream, const GridHead& grid, const Launc
                           const SourceLocation& where) {
     if (options.dependence != Dependence::none)
         usage_error({"launch", where, stream},
-                    "kernel {} belongs to a module, so heddle cannot know that it waits for the "
-                    "kernel before it: use launch() instead of launch_dependent()",
+                    "kernel {} belongs to a module, so heddle cannot determine whether it waits "
+                    "for the previous kernel: use launch() instead of launch_dependent()",
                     kernel_of(grid).readable);
     const dim3 blocks = dim3_of(grid.grid);
     check_way(stream, options, blocks, where);

@@ -65,10 +65,11 @@ void note_first_launch(StreamState& stream, const char* pretty, const SourceLoca
     count_load_while_busy();
     const CodeLoadPolicy policy = code_load_policy();
     if (policy == CodeLoadPolicy::count) return;
-    ErrorInfo info = error_info(ErrorCode::usage, {"launch", where, stream},
-                                "the first launch of {} loads its code, which waits until the "
-                                "device is idle: preload() it while no work is pending",
-                                kernel_name(pretty));
+    ErrorInfo info =
+        error_info(ErrorCode::usage, {"launch", where, stream},
+                   "the first launch of {} loads its code, which waits until the device is idle: "
+                   "call preload() for the kernel while no work is pending",
+                   kernel_name(pretty));
     if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
     report(info);
 }

@@ -37,8 +37,10 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
 /// ended.
 [[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
     unsupported_error(site,
-                      "process {} has ended or has {}, or it cannot be accessed from here (for "
-                      "example, it is in another container)",
+                      "process {} has ended, has {}, or is not accessible from this process (for "
+                      "example, because it is in another container): keep the exporting process "
+                      "running and the exported object alive, and run both processes in one "
+                      "container",
                       process, given_up);
 }
 
@@ -141,7 +143,8 @@ void CudaBackend::export_shared(const void* base, ArrayHandle& handle,
     const cudaError_t code = api.cudaIpcGetMemHandle(&native, const_cast<void*>(base));
     if (code == cudaErrorNotSupported)
         unsupported_error(failed_site("cudaIpcGetMemHandle", code, handle.device_index, where),
-                          "this system cannot share GPU memory between processes");
+                          "this system cannot share GPU memory between processes: share an array "
+                          "made with shareable<T>() on a CPU device, and copy through it");
     check(code, "cudaIpcGetMemHandle", handle.device_index, where);
     std::memcpy(handle.memory.data(), native.reserved, sizeof native.reserved);
 }

@@ -54,8 +54,8 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
     }
     coded_error(ErrorCode::out_of_memory,
                 with_native({"cuMemAllocFromPoolAsync", where, stream}, cudaErrorMemoryAllocation),
-                "{} bytes on {} cannot be allocated: {} of {} are free", bytes, stream.device, free,
-                total);
+                "{} bytes on {} cannot be allocated ({} of {} are free): free memory, then retry",
+                bytes, stream.device, free, total);
 }
 
 /// Makes the completion of an allocation visible to the watch. The watch measures progress by
@@ -208,7 +208,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     if (capture_of(stream) != 0)
         unsupported_error({"allocate", where, gpu_device(g.index)},
                           "memory cannot be allocated on a stream that is capturing, because the "
-                          "graph would own it: allocate before the capture");
+                          "graph would own the memory: allocate it before the capture");
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
     Submission submission(stream, where);
@@ -296,8 +296,9 @@ bool CudaBackend::free(void* data, std::size_t, int device, const StreamUse* use
 Allocated CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     refuse_forked("pinned", where);
     if (in_callback)
-        usage_error({"pinned", where}, "a host function of a CUDA stream must not call CUDA, which "
-                                       "pinned memory needs: allocate it on another thread");
+        usage_error({"pinned", where},
+                    "pinned memory cannot be allocated in a host function of a CUDA stream, which "
+                    "must not call CUDA: allocate it on another thread");
     return pinned_cache().take(bytes, where);
 }
 

@@ -15,10 +15,9 @@ void check_is_gpu(Device device, const char* call, Where where) {
 
 void check_allocates_now(StreamRef stream, const char* call, Where where) {
     if (stream.is_capturing(where))
-        usage_error(
-            {call, where, record_of(stream)},
-            "the stream is being captured, so the memory would belong to each launch of the "
-            "graph: allocate before the capture");
+        usage_error({call, where, record_of(stream)},
+                    "the stream is being captured, so the graph would own the memory: allocate it "
+                    "before the capture");
 }
 
 void* allocate_native(Device device, CUstream_st* native, std::size_t bytes,
@@ -26,9 +25,10 @@ void* allocate_native(Device device, CUstream_st* native, std::size_t bytes,
     const SourceLocation nowhere;  // another library makes the call
     const Stream stream = wrap_stream(native, nowhere);
     if (stream.device() != device)
-        usage_error({"allocate", nowhere, record_of(stream)},
-                    "the stream belongs to {}, the memory resource to {}: pass a stream of {}",
-                    stream.device(), device, device);
+        usage_error(
+            {"allocate", nowhere, record_of(stream)},
+            "the stream belongs to {}, but the memory resource belongs to {}: pass a stream of {}",
+            stream.device(), device, device);
     return allocate_raw(stream, bytes, alignment, nowhere);
 }
 

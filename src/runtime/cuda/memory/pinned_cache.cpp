@@ -137,12 +137,11 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     }
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        coded_error(
-            ErrorCode::out_of_memory,
-            with_native({"cudaHostAlloc", where, gpu_device(g.index)}, code),
-            "{} bytes of pinned memory cannot be allocated: the system cannot lock that many "
-            "pages",
-            bytes);
+        coded_error(ErrorCode::out_of_memory,
+                    with_native({"cudaHostAlloc", where, gpu_device(g.index)}, code),
+                    "{} bytes of pinned memory cannot be allocated, because the system cannot lock "
+                    "that many pages: free pinned memory, then retry",
+                    bytes);
     }
     check(code, "cudaHostAlloc", g.index, where);
     return data;

@@ -94,8 +94,8 @@ private:
 
     [[noreturn]] static void throw_shared_page(const SourceLocation& where) {
         usage_error({"register_host", where},
-                    "a part of the memory is in pages that are registered already, with other "
-                    "memory: register both as one range, or begin each at a page of its own");
+                    "a part of the memory is in pages that are registered already for other "
+                    "memory: register both as one range, or place them in separate pages");
     }
 
     static void register_pages(void* data, std::size_t bytes, const SourceLocation& where) {
@@ -110,13 +110,15 @@ private:
         const ErrorSite site = with_native({"register_host", where, gpu_device(g.index)}, code);
         if (code == cudaErrorMemoryAllocation)
             coded_error(ErrorCode::out_of_memory, site,
-                        "{} bytes cannot be pinned: the system cannot lock that many pages", bytes);
+                        "{} bytes cannot be pinned, because the system cannot lock that many "
+                        "pages: free pinned memory, then retry",
+                        bytes);
         if (code == cudaErrorHostMemoryAlreadyRegistered)
-            usage_error(site, "code outside heddle has pinned these pages, or some of them: "
-                              "adopt(MemoryKind::pinned, ...) them if it pinned all");
-        usage_error(site, "CUDA cannot pin this memory, for example because it is a read-only "
-                          "mapping, or of a file or device: lend() it, or copy it to pinned() "
-                          "memory");
+            usage_error(site, "code outside heddle has pinned some or all of these pages: if all "
+                              "are pinned, use adopt(MemoryKind::pinned, ...)");
+        usage_error(site,
+                    "CUDA cannot pin this memory, for example because it is mapped read-only, or "
+                    "maps a file or device: use Loan::lend(), or copy the data to pinned() memory");
     }
 
     std::mutex mutex_;
@@ -131,7 +133,8 @@ void CudaBackend::register_host(void* data, std::size_t bytes, const SourceLocat
     refuse_forked("register_host", where);
     if (in_callback)
         usage_error({"register_host", where},
-                    "a host function of a CUDA stream may not call CUDA, which pins the memory");
+                    "memory cannot be pinned in a host function of a CUDA stream, which must not "
+                    "call CUDA: pin it on another thread");
     registered.get().add(data, bytes, where);
 }
 

@@ -38,7 +38,7 @@ Found look_for_devices() {
     }
     found.count = std::min(found.count, max_devices);
     if (const char* missing = ""; found.count > 0 && !load_driver(missing))
-        return {0, std::string("the driver is too old: it lacks ") + missing};
+        return {0, std::string("the driver is too old, because it lacks ") + missing};
     if (found.count == 0) found.reason = "the driver finds no device";
     return found;
 }

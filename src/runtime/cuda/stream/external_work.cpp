@@ -86,8 +86,8 @@ public:
         if (is_closed()) return nullptr;
         if (!is_open_)
             usage_error({"capture", where, stream_},
-                        "native work on the stream is no longer captured, after an earlier error: "
-                        "end the capture and discard its graph");
+                        "work that is enqueued on the stream outside heddle is no longer captured, "
+                        "because of an earlier error: end the capture and discard its graph");
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUgraph graph = nullptr;
         check(api.cuStreamGetCaptureInfo(native_, &status, nullptr, &graph, nullptr, nullptr,
@@ -100,9 +100,9 @@ public:
         if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
         if (mode_ != CaptureMode::relaxed && begun_by_ != std::this_thread::get_id())
             usage_error({"capture", where, stream_},
-                        "work that another thread enqueued outside heddle cannot be captured by "
-                        "this one: capture with CaptureMode::relaxed, or make this call on the "
-                        "thread that enqueued it");
+                        "work that another thread enqueued outside heddle cannot be captured on "
+                        "this thread: capture with CaptureMode::relaxed, or make this call on the "
+                        "thread that enqueued the work");
         const InContext in(gpu_);
         cudaGraph_t taken = nullptr;
         const cudaError_t code = api.cudaStreamEndCapture(native_, &taken);

@@ -82,9 +82,10 @@ void refuse_other_context(const Gpu& g, const SourceLocation& where) {
     if (api.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr ||
         current == g.context || api.cuCtxGetDevice(&device) != CUDA_SUCCESS || device != g.index)
         return;
-    usage_error({"wrap_stream", where, gpu_device(g.index)},
-                "the thread's context is a green context, or made by cuCtxCreate, so its default "
-                "stream cannot be wrapped: wrap a stream created in it");
+    usage_error(
+        {"wrap_stream", where, gpu_device(g.index)},
+        "the thread's current context is a green context, or was created by cuCtxCreate(), so its "
+        "default stream cannot be wrapped: wrap a stream that was created in this context");
 }
 
 }  // namespace
@@ -130,8 +131,8 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::dead))
         detail::usage_error({"native_handle", where},
-                            "this StreamRef refers to no stream: its stream was destroyed or moved "
-                            "from, or it never had one");
+                            "this StreamRef refers to no stream, because it is empty or its stream "
+                            "was destroyed or moved from: use an existing stream");
     if (!record.device.is_cuda()) throw_no_handle({"native_handle", where, record}, "a stream");
     cu::refuse_forked("native_handle", where);
     if (!record.has(stream_flag::handed_out)) {
