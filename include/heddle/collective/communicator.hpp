@@ -1,11 +1,11 @@
 // Communicators: collectives between GPUs of many processes and hosts, with NCCL.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
 
+#include <heddle/collective/communicator_id.hpp>
 #include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
@@ -19,20 +19,6 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
     return call;
 }
 }  // namespace detail
-
-/// Returns why NCCL cannot be used here ("built without NCCL", "no libnccl.so.2: ..."), or an empty
-/// string if it can. Loads NCCL on the first call.
-std::string nccl_unavailable_reason();
-
-/// Identifies a communicator. One rank makes the id, and the program sends its bytes to all other
-/// ranks (by MPI, a file or a socket).
-struct CommunicatorId {
-    /// The bytes to send, unchanged.
-    std::array<std::byte, 128> bytes{};
-    /// Makes a new id. Throws Unsupported if NCCL is not available.
-    static CommunicatorId make(Where where = {});
-    bool operator==(const CommunicatorId&) const = default;
-};
 
 /// A *rank*: one GPU among GPUs of any processes and hosts. For the GPUs of one process alone,
 /// DeviceGroup is simpler.

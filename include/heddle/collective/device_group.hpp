@@ -1,11 +1,11 @@
 // Collectives between devices of this process: broadcast, scatter, gather and reductions.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <heddle/collective/detail/collective_call.hpp>
+#include <heddle/collective/device_group_options.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
@@ -13,31 +13,6 @@ namespace heddle {
 namespace detail {
 struct GroupState;
 }
-
-/// Returns the name of a ReduceOp: "sum", "product", "min", "max" or "average".
-const char* to_string(ReduceOp op) noexcept;
-
-/// How a DeviceGroup moves and reduces elements.
-enum class Transport : std::uint8_t {
-    /// NCCL if it is available and there are two GPUs or more, else copies. If NCCL fails to start,
-    /// its error is passed to the report hook, and copies are used.
-    automatic,
-    copies,  ///< heddle's own copies and kernels
-    nccl,    ///< NCCL; throws Unsupported, with the reason, if it cannot be used
-};
-
-/// Returns the name of a transport, "copies" for example.
-const char* to_string(Transport transport) noexcept;
-
-/// Options of a DeviceGroup.
-struct DeviceGroupOptions {
-    /// Permanently enables pool access among the devices (heddle/device/memory_access.hpp) if they
-    /// can reach each other. Kernels then read other ranks' arrays in place; without it, arrays are
-    /// first copied to scratch memory. With NCCL, pool access is always enabled.
-    bool access = true;
-    /// How elements are transferred; `automatic` is resolved when the group is made.
-    Transport transport = Transport::automatic;
-};
 
 /// Devices of this process that run collectives together; rank i is the i-th device.
 ///

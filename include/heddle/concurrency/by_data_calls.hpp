@@ -11,6 +11,7 @@
 #include <heddle/graph/prepared_launch.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/fill.hpp>
 
 namespace heddle {
 

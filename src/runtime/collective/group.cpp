@@ -6,7 +6,7 @@
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 #include <heddle/error.hpp>
 
 namespace heddle {

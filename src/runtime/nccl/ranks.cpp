@@ -22,7 +22,7 @@
 #include "cuda/device/gpu.hpp"
 #include "cuda/timing/timing.hpp"
 #include "nccl/library.hpp"
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 
 namespace heddle::detail {
 

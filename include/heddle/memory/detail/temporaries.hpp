@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/make_array.hpp>
 
 namespace heddle::detail {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <heddle/device/memory_access.hpp>
-#include <heddle/memory/statistics.hpp>
+#include <heddle/device/peer_access.hpp>
+#include <heddle/memory/pool.hpp>
 
 #include "core/base/errors.hpp"
 #include "core/memory/kept_memory.hpp"

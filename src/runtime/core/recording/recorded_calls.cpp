@@ -11,7 +11,7 @@
 #include "core/recording/recorder.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/usable.hpp"
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/scope.hpp>
 

@@ -8,7 +8,7 @@
 #include "core/memory/memory.hpp"
 #include "core/operation/activity.hpp"
 #include "core/recording/recorder.hpp"
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/scope.hpp>
 

@@ -13,7 +13,7 @@
 #include "core/seam/records.hpp"
 #include "core/seam/stream_look.hpp"
 #include <heddle/device/device.hpp>
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 #include <heddle/error.hpp>
 #include <heddle/launch/detail/kernel_closures.hpp>
 #include <heddle/launch/detail/work.hpp>
@@ -48,7 +48,7 @@ public:
     virtual std::shared_ptr<void> take_work(const SourceLocation& where) = 0;
 };
 
-/// How one device accesses another's memory (heddle/device/memory_access.hpp).
+/// How one device accesses another's memory (heddle/device/peer_access.hpp).
 enum class AccessKind : std::uint8_t { peer, pool };
 
 /// The place of memory. classify() finds it for pointers that heddle does not own.

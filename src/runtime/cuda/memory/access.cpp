@@ -10,7 +10,7 @@
 #include "cuda/memory/access.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/shared_memory.hpp"
-#include <heddle/device/memory_access.hpp>
+#include <heddle/device/peer_access.hpp>
 
 namespace heddle::detail::cu {
 

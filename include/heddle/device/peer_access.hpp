@@ -1,7 +1,5 @@
-// Direct access to memory of other devices, and the memory pools of devices.
+// Direct access to memory of other devices.
 #pragma once
-
-#include <cstddef>
 
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
@@ -67,37 +65,5 @@ private:
     Device a_, b_;
     bool a_had_, b_had_;
 };
-
-/// Usage of a device's memory pool, in bytes. CPU devices have no pool: there, `reserved` is memory
-/// in use or cached by streams (heddle/memory/statistics.hpp).
-struct PoolUsage {
-    std::size_t used = 0;  ///< in use by arrays now
-    /// High-water mark of `used` since the last reset. An upper bound: it may include memory that
-    /// streams cached.
-    std::size_t used_high = 0;
-    std::size_t reserved = 0;       ///< allocated from the device now
-    std::size_t reserved_high = 0;  ///< high-water mark of `reserved`
-};
-/// Returns the usage of the device's pool and its high-water marks. Thread-safe.
-PoolUsage pool_usage(Device device, Where where = {});
-/// Resets used_high and reserved_high to the current values.
-void reset_pool_high_water(Device device, Where where = {});
-
-/// Returns the bytes of unused memory that the pool keeps when the host waits for a stream or
-/// event. By default the pool keeps all of it, because an allocation from the device takes about 17
-/// times as long (H200). Returns 0 for CPU devices.
-std::size_t pool_release_threshold(Device device, Where where = {});
-/// Sets pool_release_threshold(). Throws Unsupported for CPU devices. Thread-safe.
-void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
-/// Releases the pool's unused memory to the device, except for `keep` bytes. Before that, returns
-/// to the pool the memory that streams cache for later arrays. Memory counts as used until its
-/// stream has reached the free. Also destroys the idle streams that fork_join() caches for the
-/// device.
-///
-/// Also releases the memory of destroyed graphs with conditional nodes. The same holds for
-/// destroyed shareable and imported arrays, once a background thread has found their work complete.
-/// If there is any such memory, the call waits for all work of the device. While a GPU waits for a
-/// CPU stream, the call leaves that memory alone.
-void trim_pool(Device device, std::size_t keep = 0, Where where = {});
 
 }  // namespace heddle
