@@ -4,6 +4,7 @@
 #include <string>
 
 #include <heddle/collective/detail/collective_call.hpp>
+#include <heddle/collective/reduce_op.hpp>
 
 #include "core/base/errors.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/collective/detail/collective_call.hpp>
+#include <heddle/collective/reduce_op.hpp>
 
 namespace heddle::detail {
 

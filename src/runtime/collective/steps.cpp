@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/detail/regions.hpp>
 
 namespace heddle::detail {
 

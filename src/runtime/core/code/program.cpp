@@ -9,6 +9,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/code/program_cache.hpp"
 #include "core/seam/backend.hpp"
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

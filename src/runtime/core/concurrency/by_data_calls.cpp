@@ -12,6 +12,10 @@
 #include "core/stream/notify.hpp"
 #include <heddle/detail/access.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/detail/regions.hpp>
+#include <heddle/memory/fill.hpp>
+#include <heddle/memory/make_array.hpp>
+#include <heddle/memory/to_host.hpp>
 
 namespace heddle {
 

@@ -14,6 +14,7 @@
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle::detail {

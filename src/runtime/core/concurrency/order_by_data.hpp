@@ -12,6 +12,7 @@
 #include "core/concurrency/data_past.hpp"
 #include <heddle/concurrency/order_by_data.hpp>
 #include <heddle/launch/detail/work.hpp>
+#include <heddle/memory/detail/memory_argument.hpp>
 
 namespace heddle::detail {
 

@@ -11,6 +11,7 @@
 #include "core/stream/registry.hpp"
 #include "core/stream/returned_streams.hpp"
 #include "core/stream/usable.hpp"
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

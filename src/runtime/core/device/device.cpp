@@ -10,6 +10,7 @@
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"
 #include <heddle/error.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/detail/thread_state.hpp>
 #include <heddle/stream/scope.hpp>
 

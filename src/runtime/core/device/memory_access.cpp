@@ -1,5 +1,6 @@
 // Access to other devices' memory, and the limit of memory that pools cache.
 #include <heddle/device/peer_access.hpp>
+#include <heddle/memory/pool.hpp>
 
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"

@@ -5,6 +5,7 @@
 
 #include <heddle/graph/graph.hpp>
 #include <heddle/operation/observer.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/detail/host_op.hpp>
 #include <heddle/stream/scope.hpp>
 

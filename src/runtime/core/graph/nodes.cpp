@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <heddle/graph/host_node.hpp>
 #include <heddle/graph/nodes.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"

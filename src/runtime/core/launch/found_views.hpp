@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <heddle/launch/detail/work.hpp>
+#include <heddle/memory/detail/memory_argument.hpp>
 
 namespace heddle::detail {
 

@@ -9,6 +9,7 @@
 #include <heddle/launch/detail/kernel_closures.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch_shape.hpp>
+#include <heddle/memory/detail/memory_argument.hpp>
 
 namespace heddle::detail {
 

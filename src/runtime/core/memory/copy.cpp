@@ -1,10 +1,13 @@
 // Copies: checks them, and then records or enqueues them.
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/detail/regions.hpp>
+#include <heddle/memory/fill.hpp>
 
 #include <algorithm>
 #include <optional>
 
 #include <heddle/operation/observer.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"

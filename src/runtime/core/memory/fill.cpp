@@ -6,6 +6,7 @@
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/submit.hpp"
 #include "core/stream/usable.hpp"
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle::detail {

@@ -7,6 +7,9 @@
 
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/interprocess.hpp>
+#include <heddle/memory/make_array.hpp>
+#include <heddle/memory/to_host.hpp>
+#include <heddle/memory/view_2d.hpp>
 #include <heddle/operation/observer.hpp>
 
 #include "core/base/errors.hpp"

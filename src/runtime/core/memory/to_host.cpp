@@ -5,6 +5,7 @@
 #include "core/memory/memory.hpp"
 #include "core/operation/activity.hpp"
 #include "core/stream/usable.hpp"
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle::detail {

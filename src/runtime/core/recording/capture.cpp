@@ -1,5 +1,6 @@
 // Captures: beginning, ending and discarding them.
 #include <heddle/recording/capture.hpp>
+#include <heddle/recording/capture_conditions.hpp>
 
 #include <heddle/graph/conditional_nodes.hpp>
 #include <heddle/memory/copy.hpp>

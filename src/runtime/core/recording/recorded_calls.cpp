@@ -13,6 +13,7 @@
 #include "core/stream/usable.hpp"
 #include <heddle/device/peer_access.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/make_array.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle::detail {

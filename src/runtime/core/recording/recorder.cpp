@@ -10,6 +10,7 @@
 #include "core/recording/recorder.hpp"
 #include <heddle/device/peer_access.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/make_array.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle::detail {

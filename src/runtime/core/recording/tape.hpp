@@ -13,6 +13,7 @@
 #include "core/seam/backend.hpp"
 #include <heddle/graph/graph.hpp>
 #include <heddle/launch/detail/work.hpp>
+#include <heddle/memory/detail/memory_argument.hpp>
 
 namespace heddle::detail {
 

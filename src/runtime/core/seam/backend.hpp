@@ -13,12 +13,13 @@
 #include "core/seam/records.hpp"
 #include "core/seam/stream_look.hpp"
 #include <heddle/device/device.hpp>
-#include <heddle/device/peer_access.hpp>
 #include <heddle/error.hpp>
 #include <heddle/launch/detail/kernel_closures.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/detail/block.hpp>
+#include <heddle/memory/fill.hpp>
+#include <heddle/memory/pool.hpp>
 #include <heddle/stream/detail/host_op.hpp>
 
 namespace heddle {

@@ -2,6 +2,7 @@
 #include <heddle/stream/event.hpp>
 
 #include <heddle/operation/observer.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"

@@ -1,4 +1,5 @@
 // poisoned_streams(), clear_errors() and on_completion().
+#include <heddle/launch/on_completion.hpp>
 #include <heddle/stream/failures.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Each thread's current device and streams, default streams, and scopes, left in any order.
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 // Stream and StreamRef, and waits for whole devices. Streams are closed in registry.cpp.
+#include <heddle/device/synchronize_device.hpp>
 #include <heddle/stream/stream.hpp>
 
 #include <heddle/memory/detail/block.hpp>
 #include <heddle/operation/observer.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/detail/thread_state.hpp>
 #include <heddle/stream/scope.hpp>
 

@@ -10,6 +10,7 @@
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/memory/access.hpp"
 #include <heddle/detail/launch_nvcc_registry.hpp>
+#include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"

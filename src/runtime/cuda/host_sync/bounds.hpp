@@ -12,6 +12,7 @@
 #include "cuda/device/gpu.hpp"
 #include <heddle/detail/bounds_report.hpp>
 #include <heddle/launch/detail/work.hpp>
+#include <heddle/memory/detail/memory_argument.hpp>
 
 namespace heddle::detail {
 struct NodeData;

@@ -11,6 +11,7 @@
 #include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/shared_memory.hpp"
 #include <heddle/device/peer_access.hpp>
+#include <heddle/memory/pool.hpp>
 
 namespace heddle::detail::cu {
 
