@@ -71,6 +71,7 @@ Failure FallibleStream::take_failure(std::uint64_t done, std::shared_ptr<Fate> n
         const std::lock_guard lock(failure_mutex);
         fate.swap(next);
         clear(stream_flag::poisoned);  // `fallible` stays: host functions may be pending
+        cleared_at.store(next_moment(), std::memory_order_release);
     }
     next->end(current_fate().get(), done);  // after the swap, `next` is the old fate
     return failure;

@@ -27,6 +27,8 @@ struct FallibleStream : StreamState {
     /// The moment (failure.hpp) at which the stream was closed, or returned to a pool or a
     /// fork_join for reuse. 0 while it is in use.
     std::atomic<std::uint64_t> gone_at{0};
+    /// The moment at which a failure of this stream was last cleared. 0 if none was.
+    std::atomic<std::uint64_t> cleared_at{0};
     void note_gone() noexcept {
         std::uint64_t here = 0;
         gone_at.compare_exchange_strong(here, next_moment(), std::memory_order_acq_rel);
