@@ -18,10 +18,26 @@
 #include <string>
 #include <vector>
 
-#include "timeline/timed_costs.hpp"
 #include "timeline/trace_builder.hpp"
 
 namespace heddle_test {
+
+inline constexpr Moment us = 1'000, ms = 1'000 * us;
+
+/// Costs in addition to the work itself, in ns. They were measured on a CPU device of an idle
+/// machine, and rounded.
+struct TimedCosts {
+    Moment call = 250;               ///< a call that enqueues work
+    std::int64_t order = 200;        ///< a call that records an event or waits
+    std::int64_t between = 150;      ///< the time between two calls
+    std::int64_t start = 7'000;      ///< from a call to its work, if the workers sleep
+    std::int64_t awake = 20'000;     ///< how long an idle worker looks for work before it sleeps
+    std::int64_t start_awake = 700;  ///< from a call to its work, if a worker is awake
+    std::int64_t next = 100;         ///< between two operations of one stream
+    std::int64_t cross = 2'000;      ///< from the end of awaited work to the waiting stream's start
+    std::int64_t wake = 2'000;       ///< from the end of awaited work to the wait's return
+    std::uint32_t workers = 2;       ///< number of the device's workers
+};
 
 class TimedTrace : public TraceBuilder {
 public:
@@ -31,12 +47,12 @@ public:
     static constexpr std::uint64_t pageable = 1'000;
 
     /// The memory that an operation changes, overwrites or only reads, by number. Also the number
-    /// of workers that share it, and whether it holds an address of unknown memory.
+    /// of workers that share it, and the memory whose address it holds, which heddle does not know.
     struct Uses {
         std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
         std::uint32_t workers = 1;
-        bool holds_pointers = false;
         std::uint64_t bytes = 0;
+        std::vector<std::uint64_t> behind_pointers = {};
     };
 
     explicit TimedTrace(const TimedCosts& costs = {}) : costs_(costs) {
@@ -45,6 +61,7 @@ public:
 
     /// Lets time pass in the program's own code.
     void compute(Moment time) { now_ += time; }
+    std::uint32_t workers() const { return costs_.workers; }
     Moment now() const { return now_; }
 
     Op launch(TraceIndex stream, const std::string& name, Moment length, const Uses& uses,
@@ -52,14 +69,15 @@ public:
         return enqueue(op(OpKind::launch, stream, name), length, uses, line);
     }
     /// Allocates memory on the device, and clears it.
-    void zeros(TraceIndex stream, std::uint64_t memory, Line line = __builtin_LINE()) {
+    void zeros(TraceIndex stream, std::uint64_t memory, std::uint64_t = 0,
+               Line line = __builtin_LINE()) {
         const Op made = op(OpKind::allocate, stream, "allocate");
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
         enqueue(op(OpKind::fill, stream, "fill"), costs_.next, {.writes = {memory}}, line);
     }
     /// Allocates pinned memory.
-    void pinned(std::uint64_t memory, Line line = __builtin_LINE()) {
+    void pinned(std::uint64_t memory, std::uint64_t = 0, Line line = __builtin_LINE()) {
         const Op made = op(OpKind::allocate, no_index, "allocate");
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
@@ -91,8 +109,16 @@ public:
         host_accesses(uses.writes, AccessMode::write, line);
     }
 
-    void record_event(TraceIndex stream, Line line = __builtin_LINE()) {
+    /// Copies to new pageable memory, and waits.
+    void to_host(TraceIndex stream, Moment length, const Uses& uses, Line line = __builtin_LINE()) {
+        copy_to_pageable(stream, length, uses, line);
+        synchronize(stream, line);
+    }
+
+    /// Records an event, and queries it repeatedly.
+    void poll_event(TraceIndex stream, Moment pause, Line line = __builtin_LINE()) {
         call(record(stream, 1, ++generation_), costs_.order, line);
+        poll({stream}, pause, line);
     }
     /// Makes `waiter` wait for all work that was enqueued on `other` so far.
     Op wait_stream(TraceIndex waiter, TraceIndex other, Line line = __builtin_LINE()) {
@@ -171,7 +197,7 @@ private:
         add_uses(made, uses.writes, AccessMode::write);
         add_uses(made, uses.reads, AccessMode::read);
         made->workers = uses.workers;
-        made->holds_pointers = uses.holds_pointers;
+        made->holds_pointers = !uses.behind_pointers.empty();
         made->bytes = uses.bytes;
     }
 
