@@ -5,8 +5,8 @@
 
 namespace heddle_test {
 
-/// Checks that nothing has been noted while the gate is closed. Then opens it, waits for the stream
-/// and checks what has been noted, in order. `line` is the caller's.
+/// Checks that nothing is noted while the gate is closed. Then opens it, waits for the stream and
+/// checks the notes and their order. `line` is the caller's.
 inline void check_held(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
                        int line = __builtin_LINE()) {
     INFO("in line " << line);

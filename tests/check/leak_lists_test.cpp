@@ -6,10 +6,6 @@ using namespace heddle_test;
 
 using Kind = FindingKind;
 
-namespace {
-Races possible(Kind kind, Line first, Line second) { return {{kind, first, second, false}}; }
-}  // namespace
-
 TEST_CASE("check: host_function_fulfils_a_promise", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -18,7 +14,7 @@ TEST_CASE("check: host_function_fulfils_a_promise", "[check]") {
     const Line function = p.host_function(a);
     const Line read = p.read(b, x);
     const auto found = p.findings();
-    CHECK(races_of(found) == possible(Kind::read_after_write, write, read));
+    CHECK(races_of(found) == Races{{Kind::read_after_write, write, read, false}});
     CHECK(found[0].leak == function);
 }
 

@@ -3,25 +3,14 @@
 
 using namespace heddle_test;
 
-namespace {
-
-/// Appends the wait that a scope enqueues.
-Line scope_wait(Program& p, Program::StreamName waiter, Program::StreamName other,
-                WaitReason reason) {
-    p.reason = reason;
-    const Line line = p.wait_stream(waiter, other);
-    p.reason = WaitReason::user;
-    return line;
-}
-
-}  // namespace
-
 TEST_CASE("check: a finding names the scope whose wait came too early", "[check]") {
     Program p;
     const auto outer = p.stream(), inner = p.stream();
     const Memory x = p.array();
     p.write(outer, p.array());
-    const Line enter = scope_wait(p, inner, outer, WaitReason::scope_enter);
+    p.reason = WaitReason::scope_enter;
+    const Line enter = p.wait_stream(inner, outer);
+    p.reason = WaitReason::user;
     p.write(outer, x);
     p.write(inner, x);
     const auto found = p.findings();
