@@ -120,8 +120,8 @@ public:
     void copy_to_pageable(TraceIndex stream, Moment length, const Uses& uses,
                           Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
-        const Op wait = told(blocked(stream, 1), line).because(WaitReason::copy);
-        const Op made = told(op(OpKind::copy, stream, "copy"), line);
+        const Op wait = placed(blocked(stream, 1), line).because(WaitReason::copy);
+        const Op made = placed(op(OpKind::copy, stream, "copy"), line);
         use(made, uses);
         now_ += costs_.call;
         run(made, length, uses.workers);
@@ -154,7 +154,7 @@ public:
         const Op made = TraceBuilder::synchronize(stream);
         const Moment begin = now_ += costs_.between;
         now_ = std::max(begin + costs_.order, wakes_at(stream));
-        return told(made.called(begin, now_), line);
+        return placed(made.called(begin, now_), line);
     }
 
     /// The host queries repeatedly whether the streams have completed their work so far. It pauses
@@ -168,7 +168,7 @@ public:
                 if (end_[stream] > asked) return false;
                 if (asked > begin) tell_polled(stream, begin, asked, line);
                 now_ = asked + costs_.order;
-                told(answered(stream).called(asked, now_), line);
+                placed(answered(stream).called(asked, now_), line);
                 return true;
             };
             std::erase_if(left, has_answered);
@@ -188,10 +188,10 @@ private:
     Op call(const Op& made, Moment cost, Line line) {
         const Moment begin = now_ += costs_.between;
         now_ += cost + std::exchange(delay_, 0);
-        return told(made.called(begin, now_), line);
+        return placed(made.called(begin, now_), line);
     }
     /// Sets the place and the thread of the call.
-    Op told(const Op& made, Line line) const { return made.at(file_, line).on_thread(thread_); }
+    Op placed(const Op& made, Line line) const { return made.at(file_, line).on_thread(thread_); }
 
     Op enqueue(const Op& made, Moment length, const Uses& uses, Line line) {
         call(made, costs_.call, line);
@@ -203,7 +203,7 @@ private:
     void host_accesses(const std::vector<std::uint64_t>& memory, AccessMode mode, Line line) {
         const Op made = op(OpKind::host_access, no_index, "host access");
         add_uses(made, memory, mode);
-        told(made.called(now_, now_), line).because(WaitReason::copy);
+        placed(made.called(now_, now_), line).because(WaitReason::copy);
     }
 
     void add_uses(const Op& made, const std::vector<std::uint64_t>& all, AccessMode mode) {
@@ -264,7 +264,7 @@ private:
 
     /// Adds the host's failed queries, from `begin` to the successful one.
     void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
-        told(blocked(stream).called(std::max(begin, told_), answered), line);
+        placed(blocked(stream).called(std::max(begin, told_), answered), line);
         told_ = answered;
     }
 
