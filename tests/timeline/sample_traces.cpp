@@ -262,7 +262,12 @@ Trace trace_of_steps(std::size_t ops) {
         t.synchronize(down, 32);
     }
     trace.ops.resize(ops);
-    for (const TraceOp& op : trace.ops) trace.end = std::max({trace.end, op.call_end, op.end});
+    for (TraceOp& op : trace.ops) {
+        trace.end = std::max({trace.end, op.call_end, op.end});
+        op.device = 0;
+    }
+    trace.devices.erase(trace.devices.begin());  // the CPU, which does nothing
+    for (TraceStream& stream : trace.streams) stream.device = 0;
     return trace;
 }
 

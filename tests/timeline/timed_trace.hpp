@@ -217,7 +217,8 @@ private:
         add_uses(made, uses.changes, AccessMode::read_write);
         add_uses(made, uses.writes, AccessMode::write);
         add_uses(made, uses.reads, AccessMode::read);
-        made->workers = uses.workers;
+        const bool is_cuda = made->device != no_index && raw().devices[made->device].is_cuda;
+        made->workers = is_cuda ? 0 : uses.workers;
         made->holds_pointers = !uses.behind_pointers.empty();
         made->bytes = uses.bytes;
     }
