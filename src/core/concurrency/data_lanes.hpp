@@ -72,8 +72,9 @@ public:
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
 
-    /// The number of all streams, and the number of streams for work of all kinds.
+    /// Returns the number of streams.
     std::size_t count() const noexcept { return lanes_.size(); }
+    /// Returns the number of streams that are not reserved for copies.
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }

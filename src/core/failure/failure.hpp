@@ -43,8 +43,8 @@ public:
     }
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
-    /// Notes that a call has cleared it: clear_error(), clear_errors(). Streams that have it keep
-    /// it until it is cleared there. Streams that were closed earlier leave it to no array.
+    /// Notes that a call has cleared it: clear_error(), clear_errors(). Other streams that have it
+    /// keep it until it is cleared on them. Streams that were closed earlier leave it to no array.
     void note_cleared() const noexcept {
         cleared_at_.store(next_moment(), std::memory_order_release);
     }

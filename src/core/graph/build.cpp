@@ -127,8 +127,8 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, also those in child graphs. Those were only checked
-/// for the child graph's own device before.
+/// Checks conditional nodes for this device, including those in child graphs. Those were checked
+/// before only for the child graph's own device.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
     for (const NodeRef& node : nodes) {
