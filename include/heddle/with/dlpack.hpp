@@ -85,8 +85,8 @@ template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView
 ///
 /// Throws UsageError for other elements or strides; read-only tensors (take them with
 /// rows_from_dlpack<const T>()); versions of DLPack other than 0 and 1; managed memory and other
-/// devices; a part of an array's memory. Throws NoDevice for a GPU that heddle does not have.
-/// Thread-safe.
+/// devices; memory of an array, unless it begins where the array begins and does not reach beyond
+/// it. Throws NoDevice for a GPU that heddle does not have. Thread-safe.
 template <detail::ArrayElement T, detail::DlpackTensor M>
 [[nodiscard]] Array<T> from_dlpack(StreamRef stream, M* tensor, Where where = {}) {
     const detail::DlpackImport got = detail::import_tensor(
