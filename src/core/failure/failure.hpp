@@ -12,7 +12,8 @@
 
 namespace heddle::detail {
 
-/// Moments number events of failing streams: a stream is closed, or a call clears failures.
+/// The number of the newest moment. A new moment begins when a stream is closed or returned for
+/// reuse, and when a call clears failures.
 inline constinit std::atomic<std::uint64_t> newest_moment{0};
 inline std::uint64_t next_moment() noexcept {
     return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;

@@ -246,7 +246,7 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
     check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
-    // By block that a child graph owns: the last node that uses it.
+    // For each block that a child graph owns: the last node that uses it.
     std::map<const Block*, NodeRef> last_user;
     for (const NodeRef& node : sorted) {
         if (node->child != nullptr) {

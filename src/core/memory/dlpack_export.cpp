@@ -82,7 +82,7 @@ std::unique_ptr<std::int64_t[]> layout(std::span<const std::int64_t> sizes) {
     return both;
 }
 
-/// Memory that the GPU can access is marked as such only if there is one.
+/// Returns the kind of the memory. Pinned memory counts as ordinary host memory if there is no GPU.
 dlpack::Kind kind_of(const Block& block) {
     if (block.kind == MemoryKind::device)
         return block.device.is_cuda() ? dlpack::cuda : dlpack::cpu;

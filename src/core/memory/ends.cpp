@@ -63,7 +63,7 @@ public:
     }
     void trim(Device device) noexcept { streams_.trim(device); }
 
-    /// Takes the ending from the list. Its end will never be called.
+    /// Removes the ending from the list. Its end will never be called.
     void forget(MemoryEnding& one) noexcept {
         const std::lock_guard lock(mutex_);
         (one.previous != nullptr ? one.previous->next : oldest_) = one.next;
