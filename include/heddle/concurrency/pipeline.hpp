@@ -92,7 +92,8 @@ private:
 template <class T> using Element = std::conditional_t<std::is_void_v<T>, std::byte, T>;
 template <class T> constexpr std::size_t element_size = std::is_void_v<T> ? 0 : sizeof(Element<T>);
 
-/// Calls `work`. Returns the number of outputs: its result, or `all` if it returns void.
+/// Calls `work`. Returns the number of outputs: the result of `work`, or `all` if that returns
+/// void.
 template <class Work, class... A>
 std::size_t count_outputs(Work& work, std::size_t all, A... args) {
     if constexpr (std::is_void_v<std::invoke_result_t<Work&, A...>>) {
@@ -272,8 +273,8 @@ public:
     /// Returns whether all slots were in use at the last call that checked them. Checks nothing
     /// itself.
     bool is_full() const noexcept { return core_.is_full(); }
-    /// Returns the number of pieces submitted and not yet popped. Without output: not yet found
-    /// complete.
+    /// Returns the number of pieces submitted and not yet popped. Without output, returns the
+    /// number of pieces not yet found complete.
     std::size_t pending() const noexcept { return core_.pending(); }
     /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }

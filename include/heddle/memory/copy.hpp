@@ -20,8 +20,8 @@ namespace detail {
 
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
-/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Accepts
-/// arrays of size 0, which have one. `call` is the public call that received the array.
+/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Arrays
+/// of size 0 have one. `call` is the public call that received the array.
 template <class T>
 const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLocation& where) {
     if (Access::block(a) == nullptr) [[unlikely]]
@@ -124,7 +124,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// before anything is enqueued.
 ///
 /// Stream and order:
-/// - With a stream, the copy runs on it and orders nothing else.
+/// - With a stream, the copy runs on that stream, and no other order is added.
 /// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
 ///   device's current stream. Otherwise, if the source is memory of a CUDA device, the copy runs on
 ///   that device's current stream. If neither side is CUDA memory, the copy runs on the current

@@ -143,7 +143,7 @@ struct GraphNodeInfo {
     /// The name of the stream whose work was captured as this node; empty if it was not captured.
     const char* captured_on = "";
     /// Its accesses. If no observer was registered when a kernel or host function was set, lists
-    /// the whole of each array that it uses.
+    /// the entire arrays that it uses.
     std::span<const OpAccess> accesses = {};
     /// Whether `accesses` are exact.
     bool accesses_known = false;
@@ -258,7 +258,7 @@ struct OpRun {
     /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, which
     /// Observer::on_clock() relates to the host's.
     int clock = -1;
-    /// The clock of the CUDA device that was used.
+    /// How the CUDA device's times were measured: by events or by CUPTI.
     DeviceClock measured_by = DeviceClock::events;
     /// The result. The times are valid only if the result is `done`.
     RunResult result = RunResult::done;

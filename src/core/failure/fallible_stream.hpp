@@ -42,8 +42,8 @@ struct FallibleStream : StreamState {
     void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
 
     std::shared_ptr<Fate> current_fate() noexcept;
-    /// Returns current_fate() if earlier work of the stream may still fail, else null. Work of CPU
-    /// devices always may; of CUDA devices only if `poisoned` or `fallible` says so.
+    /// Returns current_fate() if earlier work of the stream may still fail, else null. On CPU
+    /// devices it always may; on CUDA devices only if flag `poisoned` or `fallible` is set.
     std::shared_ptr<Fate> fallible_fate() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;
