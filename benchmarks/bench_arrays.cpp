@@ -19,7 +19,7 @@ using namespace heddle;
 
 namespace {
 
-/// The way with heddle.
+/// Implements the replay's Memory interface with heddle::Array.
 class Arrays {
 public:
     using Piece = Array<std::byte>;

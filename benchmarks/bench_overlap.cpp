@@ -1,6 +1,6 @@
 // The gain of a pipeline. An overlapped Pipeline (copy in, work, copy out) is compared with:
-//   - the slowest of the three stages alone, or both copies at once: the ratio is the share of its
-//     rate that the pipeline reaches;
+//   - the slowest of the three stages alone, or both copies at once: the ratio is the pipeline's
+//     rate divided by the rate of that stage;
 //   - the same stages, one after the other on one stream;
 //   - pipelines by hand, from pinned memory, and from pageable memory without staging;
 // for several sizes, depths, and lengths of the work (multiples of the time that a copy takes).

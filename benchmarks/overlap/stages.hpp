@@ -45,7 +45,7 @@ public:
             while (pipeline_.pop()) {}
         }};
     }
-    /// Returns the same, but sends pieces from their own memory. `source` has one for each slot.
+    /// Like side(), but submits pieces directly from `source`, which has one piece for each slot.
     Side side_from(heddle::View<const std::byte> source) {
         return {[this, source](int calls) {
             const std::size_t bytes = pipeline_.piece();

@@ -12,7 +12,8 @@ namespace heat {
 
 namespace {
 
-/// Reads a number of the header, white space and comments before it, and one white space after.
+/// Reads a number of the header, the white space and comments before it, and one white-space
+/// character after it.
 std::size_t header_number(std::istream& in, const std::string& file) {
     while (std::isspace(in.peek()) || in.peek() == '#')
         if (in.get() == '#')

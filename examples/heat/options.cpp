@@ -18,7 +18,8 @@ using namespace heddle;
 
 namespace {
 
-/// Returns devices: "3" is the first three of the default device's kind; otherwise parses a list.
+/// Returns the devices that `word` names. "3": the first three of the default device's kind.
+/// Otherwise parses a list.
 std::vector<Device> devices_of(std::string_view word) {
     const DeviceKind kind = default_device().kind();
     const int there = device_count(kind);

@@ -11,7 +11,8 @@ namespace heat {
 struct Plan {
     /// All of one kind; a device may be listed twice. Devices beyond the number of bands are idle.
     std::vector<heddle::Device> devices;
-    /// Whether edges are computed and sent beside the inside. If not, one kernel computes both.
+    /// Whether edges are computed and sent while the inside is computed. If not, one kernel
+    /// computes both.
     bool overlap = true;
     /// If true, makes streams current in scopes, which wait. Otherwise, each call names its stream.
     bool scoped = false;

@@ -14,8 +14,9 @@
 //
 // So the waits needed for the reads also order the writes. No stream waits for a whole iteration.
 // Devices are at most one iteration apart, so one event for each stream and parity is enough. A
-// third stream adds the norms after both. Tiles are overwritten four norms later, after their sums.
-// The third stream has a higher priority than the next iteration's inside, which would delay it.
+// third stream adds the norms, after the other two. Tiles are overwritten four norms later, after
+// their sums. The third stream has a higher priority than the next iteration's inside, which would
+// delay it.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ std::size_t bands_of(const Problem& problem) {
     return (problem.rows() + band_rows - 1) / band_rows;
 }
 
-/// Enables the neighbours' access to each other's memory. Stores into it need the access, and
-/// copies between GPUs are faster with it.
+/// Enables the neighbours' access to each other's memory. Stores into a neighbour's memory need
+/// this access, and copies between GPUs are faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
         const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
@@ -179,9 +180,9 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// Returns the graph for the iterations after `done`. Graphs differ by the iterations that have
-/// norms, and by the slots of these norms. There are two sets of slots, used in turn, so that the
-/// host can read one while a graph writes the other.
+/// Returns the graph for the iterations after `done`. Graphs differ in which iterations compute a
+/// norm, and in the slots that the norms are written to. There are two sets of slots, used in turn,
+/// so that the host can read one while a graph writes the other.
 Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);

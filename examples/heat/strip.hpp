@@ -38,7 +38,8 @@ struct Strip {
     /// `below`, and the tiles' sums to `of_tiles`, unless these are empty.
     void relax(StreamRef stream, int parity, const Bands& part, View<float> above,
                View<float> below, View<float> of_tiles);
-    /// Adds the tiles of set `turn`. sums[i] becomes the sum of band i; the device must reach it.
+    /// Adds the tiles of set `turn`. sums[i] becomes the sum of band i. The device must have access
+    /// to it.
     void add(StreamRef stream, int turn, View<double> sums);
 
     /// Returns how many columns a tile has on this device.

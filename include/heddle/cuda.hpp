@@ -33,7 +33,7 @@ cudaEvent_t native_handle(const Event& event, Where where = {});
 /// `device`.
 ///
 /// Streams of green contexts can be wrapped on any thread, with any current context. A default
-/// stream cannot while a green context, or one made by cuCtxCreate, is current.
+/// stream cannot be wrapped while a green context, or a context made by cuCtxCreate, is current.
 ///
 /// Throws UsageError for a CPU device, and NoDevice if there are no CUDA devices.
 Stream wrap_stream(cudaStream_t native, Where where = {});

@@ -65,7 +65,7 @@ struct ErrorInfo {
 ///     }
 class Error : public std::runtime_error {
 public:
-    /// Makes an error of its contents. To throw the class that belongs to the code, call
+    /// Makes an error with these contents. To throw the class that belongs to the code, call
     /// throw_error().
     explicit Error(ErrorInfo info);
     /// Returns the kind of failure.

@@ -1,5 +1,6 @@
-// Includes the public headers, except <heddle/cuda.hpp>, the only one that needs CUDA headers, and
-// <heddle/by_data.hpp>, <heddle/check.hpp>, <heddle/timeline_files.hpp> and those for formatting.
+// Includes the public headers. Exceptions: <heddle/cuda.hpp> and heddle/with/, most of which need
+// headers of CUDA; <heddle/by_data.hpp>, <heddle/check.hpp>, <heddle/timeline_files.hpp>; and the
+// headers for formatting.
 #pragma once
 
 #include <heddle/code/module.hpp>

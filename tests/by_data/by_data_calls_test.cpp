@@ -1,4 +1,5 @@
 // Ordering by data: every call, temporaries, the end of the scope, and misuse.
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -227,11 +228,7 @@ TEST_CASE("by data: it comes after the current stream, which comes after it when
         for (int i = 0; i < 3; ++i) order.task({}, [&](StreamRef s) { seen.note(s, "inside"); });
     }
     seen.note(current_stream(), "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"before", "inside", "inside", "inside", "after"});
+    check_held(seen, gate, current_stream(), {"before", "inside", "inside", "inside", "after"});
 }
 
 TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
@@ -249,11 +246,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
     } catch (const Boom&) {
         seen.note(current_stream(), "after");
     }
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"inside", "after"});
+    check_held(seen, gate, current_stream(), {"inside", "after"});
 }
 
 TEST_CASE("by data: join() orders the current stream after what was given so far", "[by_data]") {
@@ -268,11 +261,7 @@ TEST_CASE("by data: join() orders the current stream after what was given so far
     });
     order.join();
     seen.note(current_stream(), "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"inside", "after"});
+    check_held(seen, gate, current_stream(), {"inside", "after"});
 }
 
 TEST_CASE("by data: the end of the scope brings a failure to the current stream", "[by_data]") {

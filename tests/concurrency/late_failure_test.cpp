@@ -2,6 +2,7 @@
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
 #include "cpu/device/backend.hpp"
+#include "lend.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -88,6 +89,33 @@ TEST_CASE(
     CHECK_FALSE(error_of([&] { other.synchronize(); }));
     CHECK(base.clear_error() != nullptr);
     CHECK(failing.clear_error() != nullptr);
+}
+
+TEST_CASE(
+    "a branch's stream that waits for a failure that is cleared takes no later branch with it") {
+    const Stream base(cpu_device());
+    const Flag ran;
+    const Drained drained;
+    std::optional<StreamRef> kept;
+    fork_join(base, [&](StreamRef branch) {
+        kept = branch;
+        launch_host(branch, [] {});
+    });
+    base.synchronize();
+    const Flag begun, opened;
+    enqueue_natively(*kept, [begun, opened] {
+        begun.set();
+        (void)opened.wait();
+    });
+    REQUIRE(begun.wait());
+    launch_host(base, [] { throw Boom("cleared"); });
+    // The branch has no work, so `base` does not wait for it.
+    fork_join(base, [&](StreamRef branch) { CHECK(branch == *kept); });
+    CHECK(base.clear_error() != nullptr);
+    fork_join(base, [&](StreamRef branch) { launch_host(branch, [ran] { ran.set(); }); });
+    opened.set();
+    CHECK_FALSE(error_of([&] { base.synchronize(); }));
+    CHECK(ran.is_set());
 }
 
 TEST_CASE("a pool's stream that fails while a lease asks for it is not leased") {

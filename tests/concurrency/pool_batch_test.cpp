@@ -32,7 +32,7 @@ struct Kept {
 
 template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
 
-/// Lets another thread lease. Returns the error of that attempt, if there is one.
+/// Leases a stream on another thread. Returns the error, if there is one.
 std::optional<Error> error_elsewhere(StreamPool& pool) {
     std::optional<Error> error;
     on_another_thread([&] { error = error_of([&] { (void)pool.lease(); }); });

@@ -1,4 +1,5 @@
 // Graphs built from nodes: order, changes, errors, and the destruction of objects that they use.
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -352,11 +353,7 @@ TEST_CASE(
     second.launch(b);
     CHECK(between.is_recorded());
     CHECK_FALSE(between.is_complete());
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"first graph", "second graph"});
+    check_held(seen, gate, b, {"first graph", "second graph"});
     CHECK(between.is_complete());
 }
 

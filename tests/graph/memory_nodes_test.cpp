@@ -1,6 +1,7 @@
 // Memory nodes of graphs, priorities of nodes, fills with elements of any type, and Graph::reset().
 #include <atomic>
 
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -93,11 +94,7 @@ TEST_CASE("a graph and its clone, which share memory, do not run side by side") 
     gate.hold(a);
     graph.launch(a);
     clone.launch(b);
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"ran", "ran"});
+    check_held(seen, gate, b, {"ran", "ran"});
 }
 
 TEST_CASE("a clone comes after the graph whose stream was closed, too") {
@@ -114,11 +111,7 @@ TEST_CASE("a clone comes after the graph whose stream was closed, too") {
         graph.launch(a);
     }
     clone.launch(b);
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"ran", "ran"});
+    check_held(seen, gate, b, {"ran", "ran"});
 }
 
 TEST_CASE("freed memory is taken over by one allocation that it is enough for, which comes after") {

@@ -28,7 +28,8 @@ struct User {
     Failed left = 0;
     /// Its stream may be reused, and then fail, because it was a branch or a lease.
     bool is_kept = false;
-    /// It has one of several failures of an awaited batch. In eager code, it has the first failure.
+    /// It has one of several failures: of an awaited batch, or of several users of an array. Eager
+    /// streams that wait for each other have the first failure.
     bool is_mixed = false;
 };
 
@@ -85,7 +86,7 @@ private:
     void take_over(int stream, Failed failure, bool is_mixed) {
         if (failure == 0) return;
         const Failed own = at(failed_, stream);
-        if (mode_ == Mode::batch && (is_mixed || (own != 0 && own != failure)))
+        if (own == 0 ? is_mixed : mode_ == Mode::batch && (is_mixed || own != failure))
             at(is_mixed_, stream) = true;
         fail(stream, failure);
     }
@@ -211,7 +212,8 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;  ///< of streams that only read the array, if they may not have ended
+        Failed may = 0;         ///< of streams that only read the array, if they may not have ended
+        bool is_mixed = false;  ///< `must` is one of several failures
     };
 
     void use(int buffer, int stream, bool writes) {
@@ -278,7 +280,7 @@ private:
                 if (buffer < 0) continue;
                 const Heard heard = ask_users(buffer, order);
                 out_.is_unsure = out_.is_unsure || (heard.may != 0 && heard.must == 0);
-                fail(order, heard.must);
+                take_over(order, heard.must, heard.is_mixed);
             }
             use(w.from, order, false);
             use(w.to, order, true);
@@ -302,11 +304,13 @@ private:
     void clear(int stream) {
         const Failed cleared = std::exchange(at(failed_, stream), 0);
         if (cleared == 0) return;
+        const bool is_any = at(is_mixed_, stream);
         at(is_mixed_, stream) = false;
         // A stream with pending work still passes its failure on.
         for (std::vector<User>& users : users_)
             for (User& one : users)
-                if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
+                if (one.left == cleared || (one.left != 0 && (is_any || one.is_mixed)))
+                    one.writes = false;
     }
     void clear_all(int device) {
         for (std::size_t i = 0; i < failed_.size(); ++i)
@@ -332,6 +336,8 @@ private:
             const Failed failure = one.stream >= 0 ? at(failed_, one.stream) : one.left;
             if (failure == 0) continue;
             const bool is_sure = !one.may_be_none && (one.stream >= 0 || one.writes);
+            const bool is_mixed = one.stream >= 0 ? at(is_mixed_, one.stream) : one.is_mixed;
+            if (is_mixed || (heard.must != 0 && heard.must != failure)) heard.is_mixed = true;
             (is_sure ? heard.must : heard.may) = failure;
         }
         return heard;

@@ -5,6 +5,7 @@
 
 #include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
 #include "random_programs/watch.hpp"
@@ -37,25 +38,6 @@ struct Quiet {
     ReportHook before = set_report_hook([](const Error&) {});
     ~Quiet() { set_report_hook(before); }
 };
-
-/// Shrinks the program for at most 20 seconds. Returns its error.
-std::string report(const Program& program, Mode mode, const std::string& why) {
-    std::cerr << title(program.seed, mode) << ": " << why << std::endl;
-    const auto limit = Time::now() + std::chrono::seconds(20);
-    std::string last = why;
-    const Program small = shrunken(program, mode, [&](const Program& candidate) {
-        for (int i = 0; i < 30 && Time::now() < limit; ++i) {
-            const Watch watch(title(program.seed, mode) + " (shrinking)",
-                              [&] { return text_of(candidate); });
-            const std::string now = failure(candidate, mode);
-            if (now.empty()) continue;
-            last = now;
-            return true;
-        }
-        return false;
-    });
-    return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
-}
 
 /// Counts the notifications about operations.
 class Counter final : public Observer {
@@ -115,12 +97,9 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ar
                 FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
                                                 << title(seed, mode) << "\n"
                                                 << text_of(program));
-            std::string why;
-            {
-                const Watch watch(title(seed, mode), [&] { return text_of(program); });
-                why = failure(program, mode);
-            }
-            if (!why.empty()) FAIL(report(program, mode, why));
+            require_success(
+                title(seed, mode), program, [&](const Program& one) { return failure(one, mode); },
+                [&](const Program& one, const auto& fails) { return shrunken(one, mode, fails); });
             const Outcome outcome = expected(program, mode);
             if (std::ranges::find(outcome.failed, true) != outcome.failed.end() &&
                 std::ranges::find(outcome.failed, false) != outcome.failed.end())

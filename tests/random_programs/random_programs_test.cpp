@@ -15,6 +15,7 @@
 #include "random.hpp"
 #include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
 #include "random_programs/watch.hpp"
@@ -52,28 +53,6 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Shrinks the program for at most 20 seconds. Returns its error.
-std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
-    // Prints it immediately, because the process may crash while the program is being shrunk.
-    std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
-    const auto limit = Time::now() + std::chrono::seconds(20);
-    std::string last = why;
-    const Program small = shrunken(program, mode, [&](const Program& candidate) {
-        const auto enough = Time::now() + std::chrono::milliseconds(300);
-        for (int i = 0; i < 30 && Time::now() < std::min(enough, limit); ++i) {
-            const Watch watch(title(program.seed, mode, options) + " (shrinking)",
-                              [&] { return text_of(candidate); });
-            const std::string now = failure(candidate, mode, options);
-            if (now.empty()) continue;
-            last = now;
-            return true;
-        }
-        return false;
-    });
-    return title(program.seed, mode, options) + "\n" + why + "\nshrunken: " + last + "\n" +
-           text_of(small);
-}
-
 /// Runs programs for a part of the available time.
 void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
@@ -87,12 +66,10 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
                 FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
                                                 << title(seed, mode, options) << "\n"
                                                 << text_of(program));
-            std::string why;
-            {
-                const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
-                why = failure(program, mode, options);
-            }
-            if (!why.empty()) FAIL(report(program, mode, options, why));
+            require_success(
+                title(seed, mode, options), program,
+                [&](const Program& one) { return failure(one, mode, options); },
+                [&](const Program& one, const auto& fails) { return shrunken(one, mode, fails); });
             ++runs;
         }
         if (runs == 0) break;

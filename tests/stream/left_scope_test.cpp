@@ -1,5 +1,6 @@
 // Scopes that one thread enters and another leaves, for example in coroutines that move between
 // threads. The thread that entered a scope closes it (docs/adr/0060).
+#include "held.hpp"
 #include "support.hpp"
 
 #ifdef __cpp_impl_coroutine
@@ -222,11 +223,7 @@ TEST_CASE("the stream before waits on exit for the stream of a scope that was le
         seen.note(current_stream(test_device()), "base");
         CHECK(current_stream(test_device()) == base);
     });
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    base.synchronize();
-    CHECK(seen.seen() == Strings{"side", "base"});
+    check_held(seen, gate, base, {"side", "base"});
     owner([&] { around.reset(); });
     CHECK(reports.count() == 1);
 }

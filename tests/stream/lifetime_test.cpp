@@ -1,4 +1,5 @@
 // Lifetimes: streams and arrays destroyed with pending work, frees that wait, stale references.
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -63,11 +64,7 @@ TEST_CASE("work that waits for a destroyed stream still comes after its work") {
         waiter.wait_stream(s);
     }
     seen.note(waiter, "waiter");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    waiter.synchronize();
-    CHECK(seen.seen() == Strings{"destroyed", "waiter"});
+    check_held(seen, gate, waiter, {"destroyed", "waiter"});
 }
 
 TEST_CASE("a stream that waits may be destroyed before what it waits for") {

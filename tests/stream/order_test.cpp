@@ -1,4 +1,5 @@
 // wait_stream(): the order that it creates, and when it is elided or must not be.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -14,11 +15,7 @@ TEST_CASE("wait_stream orders what comes after what the other was given before")
     seen.note(b, "b");
     a.wait_stream(b);
     seen.note(a, "a");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_held(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
@@ -67,11 +64,7 @@ TEST_CASE("order goes through chains of waits") {
     b.wait_stream(a);
     c.wait_stream(b);  // b only has a wait, and no work
     seen.note(c, "c");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"a", "c"});
+    check_held(seen, gate, c, {"a", "c"});
 }
 
 TEST_CASE("streams may wait for each other in turn") {

@@ -40,7 +40,8 @@ struct Program {
 };
 
 /// Makes a program with one operation every `every` ns. Each starts some us after its call. The
-/// host sees the end of one in ten operations. Each second has a bracket of 6 us.
+/// host observes the end of one in ten operations. There is one clock reading per second, bracketed
+/// by two host times 6 us apart.
 Program make_program(std::int64_t length, std::int64_t every, unsigned seed) {
     std::mt19937 random(seed);
     const auto up_to = [&](std::int64_t most) {

@@ -15,8 +15,9 @@
 
 #include <sys/resource.h>
 
+#include <nlohmann/json.hpp>
+
 #include "timeline/file/trace_file.hpp"
-#include "timeline/json_reader.hpp"
 #include "timeline/sample_traces.hpp"
 #include "timeline/solve/solution.hpp"
 
@@ -83,7 +84,7 @@ TEST_CASE("a trace is converted to what the extension names", "[timeline]") {
         folder.convert(name);
     CHECK_THAT(folder.text("run.html"), contains("<html"));
     CHECK_THAT(folder.text("run.svg"), contains("<svg"));
-    CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
+    CHECK(nlohmann::json::parse(folder.text("run.json")).contains("traceEvents"));
     CHECK(folder.read("copy.trace") == folder.trace);
     CHECK(folder.files() == 5);
 }
@@ -123,7 +124,7 @@ TEST_CASE("a file that is replaced is whole or as it was", "[timeline]") {
     CHECK(folder.refusal("run.trace", "run.json", {.from = 1h}) != "");
     CHECK(folder.text("run.json") == "old");
     folder.convert("run.json");
-    CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
+    CHECK(nlohmann::json::parse(folder.text("run.json")).contains("traceEvents"));
     folder.convert("run.trace", {.to = 100us});  // writes to the file that it reads
     CHECK(folder.read("run.trace").ops.size() < folder.trace.ops.size());
     CHECK(folder.files() == 2);

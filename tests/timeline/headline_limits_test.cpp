@@ -11,7 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-constexpr Moment us = 1'000, ms = 1'000 * us;
 constexpr TimedCosts nothing{.call = 0,
                              .order = 0,
                              .between = 0,

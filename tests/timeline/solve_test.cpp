@@ -374,8 +374,8 @@ TEST_CASE("an empty trace has an empty solution") {
 
 namespace {
 
-/// Finds the last end by brute force. Considers some operations of a stream, and all work that
-/// their waits are ordered after.
+/// Finds by brute force when all work up to a position of a stream has ended, including all work
+/// that its waits are ordered after.
 class Oracle {
 public:
     Oracle(const Trace& trace, const Solution& solution) : trace_(trace) {

@@ -62,12 +62,16 @@ public:
             (*this)->parent = host_function->id;
             return *this;
         }
-        /// Adds a use of the 64 bytes at this address. Call it before the next operation is added.
-        const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write) const {
+        /// Adds a use of the memory at this address. Call it before the next operation is added.
+        const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write,
+                       std::uint64_t bytes = 64, const std::string& name = "",
+                       int argument = -1) const {
             std::vector<TraceAccess>& all = builder_->made_.accesses;
             if ((*this)->accesses++ == 0)
                 (*this)->first_access = static_cast<std::uint32_t>(all.size());
-            all.push_back(access(data, 64, mode));
+            all.push_back(access(data, bytes, mode));
+            all.back().name = builder_->string(name);
+            all.back().argument = static_cast<std::int8_t>(argument);
             return *this;
         }
         const Op& mode(OpMode mode) const {

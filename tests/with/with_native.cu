@@ -1,4 +1,5 @@
-// heddle with native CUDA calls: a lent handle is one operation, and elision continues.
+// heddle with native CUDA calls: work on a lent handle counts as one operation, and later waits can
+// still be elided.
 #include "want.hpp"
 
 #include <heddle/by_data.hpp>

@@ -19,7 +19,8 @@ void preload_kernel(Device device, const void* tag, const SourceLocation& where)
 }  // namespace detail
 
 /// Loads the code of portable kernels onto a device: every instantiation that a launch, node or
-/// prepared launch in a file compiled by nvcc uses. Afterwards no first launch of them blocks.
+/// prepared launch in a file compiled by nvcc uses. Afterwards, the first launches of these kernels
+/// do not block.
 ///
 /// Without it, CUDA loads a kernel's code at its first launch (unless CUDA_MODULE_LOADING=EAGER).
 /// That blocks until the device is idle: for 500 ms if a kernel of 500 ms is running (H200).
@@ -35,8 +36,8 @@ inline void preload_all(Device device, Where where = {}) {
     detail::preload_kernel(device, nullptr, where);
 }
 
-/// Blocks until a module's code and all its kernels are loaded. Afterwards no first launch of them
-/// blocks. Throws the errors of Module::wait().
+/// Blocks until a module's code and all its kernels are loaded. Afterwards, the first launches of
+/// these kernels do not block. Throws the errors of Module::wait().
 inline void preload(const Module& code, Where where = {}) { code.wait(where); }
 
 /// The response to a launch that would load code while its device is busy, or in a capture that

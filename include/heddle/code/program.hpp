@@ -25,8 +25,8 @@ struct ProgramOptions {
     std::vector<std::string> names = {};
     /// The target architecture. "sm_90" generates code for GPUs of compute capability 9.0.
     /// "compute_90" generates PTX for these and newer GPUs, which the driver compiles when the
-    /// module is loaded. Empty selects the device's own architecture, or PTX for an older one if
-    /// the compiler does not support it.
+    /// module is loaded. If empty, selects the device's own architecture. If the compiler does not
+    /// support that one, selects PTX for an older architecture.
     std::string architecture = {};
     /// Caches results on disk, in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
     /// ~/.cache/heddle. The folder holds at most $HEDDLE_CACHE_MIB MiB (1024 if unset); the least
@@ -75,8 +75,8 @@ public:
     Module load(Where where = {}) const;
     /// Returns a module at once. A background thread loads the code when it is compiled and all of
     /// heddle's streams of the device are idle. If the device is never idle, the code is never
-    /// loaded. The module's members throw the errors of compiling and loading. Work enqueued in the
-    /// microseconds between the check and the load still delays the load.
+    /// loaded. The module's members throw the errors of compiling and loading. Work that is
+    /// enqueued in the microseconds between that check and the loading still delays the loading.
     Module load_when_idle(Where where = {}) const;
 
 private:

@@ -43,9 +43,9 @@ struct GroupState;
 /// 16-bit floating-point types (half_kind). 16-bit types are added as floats, and rounded once per
 /// eight ranks. Other collectives accept any type.
 ///
-/// In a capture: streams that do not take part yet join the capture for the collective, and are
-/// joined back at the collective's end. NCCL is not used in captures and batches, for parts of
-/// different sizes, or on failed streams.
+/// In a capture: a rank's stream that does not take part yet joins the capture. At the end of the
+/// collective, a captured stream waits for it. NCCL is not used in captures and batches, for parts
+/// of different sizes, or on failed streams.
 ///
 /// Errors: invalid calls throw UsageError before any work is enqueued. Thread-safety: one
 /// collective of a group at a time; groups are independent of each other.

@@ -157,8 +157,8 @@ public:
     /// Returns whether all slots were in use at the last call that checked them. Checks nothing
     /// itself.
     bool is_full() const noexcept { return core_.is_full(); }
-    /// Returns the number of pieces submitted and not yet popped. Without output: not yet found
-    /// complete.
+    /// Returns the number of pieces submitted and not yet popped. Without output, returns the
+    /// number of pieces not yet found complete.
     std::size_t pending() const noexcept { return core_.pending(); }
     /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }

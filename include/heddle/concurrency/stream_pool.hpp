@@ -82,7 +82,7 @@ private:
 /// resources for about thirty streams at a time. Creating one more stream blocks until the device
 /// is idle, unless as many streams existed before (H200, driver 580: docs/adr/0202).
 ///
-/// This call blocks until the device is idle, too, so make it before enqueuing work. 128 streams
+/// This call also blocks until the device is idle, so call it before enqueuing work. 128 streams
 /// take 4 ms and 70 MB of device memory. Has no effect on CPU devices. Throws UsageError for more
 /// than 4096. Thread-safe.
 void reserve_streams(Device device, std::size_t count, Where where = {});

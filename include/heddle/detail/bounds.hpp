@@ -12,19 +12,19 @@
 
 namespace heddle::detail {
 
-/// Notes the index for the work that this thread runs, which fails when it ends. The first one
-/// counts. Outside of work, passes it to the report hook instead.
+/// Notes a bad index of the work that this thread runs. Only the first one counts; the work then
+/// fails when it ends. Outside of work, passes the index to the report hook instead.
 void note_bad_index(const BadIndex& index) noexcept;
-/// Returns the index that the running work noted, or null if there is none.
+/// Returns the bad index that the running work noted, or null if there is none.
 BadIndex* noted_bad_index() noexcept;
 
-/// The element that replaces the ones outside a view. Each thread of the host has its own.
+/// The element that replaces elements outside a view. Each host thread has its own.
 template <class T> struct DummyElement {
     alignas(T) std::byte bytes[sizeof(T)];
 };
 
 #if HEDDLE_BOUNDS
-/// Makes members with and without checks two functions of one class.
+/// Makes the symbols of members differ between files with and without checks, so that both link.
 #define HEDDLE_BOUNDS_TAG [[gnu::abi_tag("heddle_bounds")]]
 #else
 #define HEDDLE_BOUNDS_TAG

@@ -20,8 +20,8 @@ __device__ inline BoundsSlot& bounds_slot() noexcept {
     __shared__ BoundsSlot slot;
     return slot;
 }
-/// Returns the value of BoundsSlot::check for a site, which depends on the launch and the block. So
-/// a word that another kernel has left does not match.
+/// Returns the check word for a site. The word depends on the launch and the block, so a stale word
+/// of another kernel does not match.
 __device__ inline unsigned long long bounds_check_word(const BoundsSite* site) noexcept {
     unsigned long long grid = 0;
     asm volatile("mov.u64 %0, %%gridid;" : "=l"(grid));
@@ -32,7 +32,7 @@ __device__ inline unsigned long long bounds_check_word(const BoundsSite* site) n
 }
 
 /// Begins the checks of a kernel. All threads store the same values, so no barrier is needed: each
-/// one finds its own.
+/// thread sees at least its own store.
 __device__ inline void begin_checks(const BoundsSite* site) noexcept {
     BoundsSlot& slot = bounds_slot();
     slot.site = site;

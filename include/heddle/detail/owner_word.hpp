@@ -36,9 +36,9 @@ public:
     template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
         return OwnerWord((word_ & (address | rectangle | pattern_mask)) | traits<T>);
     }
-    /// Returns the word of the view in a View2D.
+    /// Returns this word, marked as belonging to a view in a View2D.
     constexpr OwnerWord in_rectangle() const noexcept { return OwnerWord(word_ | rectangle); }
-    /// Returns the word of a view that is not in a View2D.
+    /// Returns this word without that mark.
     constexpr OwnerWord alone() const noexcept { return OwnerWord(word_ & ~rectangle); }
 
     /// Returns the block, or null. For arbitrary bytes, the address is valid only if may_be_owned()

@@ -52,7 +52,8 @@ private:
     Device a_, b_;
     bool a_had_, b_had_;
 };
-/// Enables peer access in both directions until its destruction. Otherwise as ScopedPoolAccess.
+/// Enables peer access in both directions until its destruction. Otherwise the same as
+/// ScopedPoolAccess.
 class ScopedPeerAccess {
 public:
     /// Enables access that is not enabled yet, in both directions.

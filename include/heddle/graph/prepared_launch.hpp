@@ -26,7 +26,7 @@ inline namespace HEDDLE_COMPILED_BY {
 /// every launch. Only one thread at a time may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
-    /// Enqueues the kernel on `stream` and orders nothing else. Throws UsageError, before anything
+    /// Enqueues the kernel on `stream`, and adds no other order. Throws UsageError, before anything
     /// is enqueued, if the stream belongs to another device or an array has been destroyed.
     void launch(StreamRef stream, Where where = {}) {
         check_held("launch", where);

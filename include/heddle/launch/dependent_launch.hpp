@@ -41,9 +41,9 @@ public:
         : event_(device, {}, where) {}
     /// Returns the device on whose streams the event can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }
-    /// Records the last kernel enqueued on the stream. Use it for kernels of modules, and for
-    /// kernels that are themselves launched as dependent. Throws UsageError on a stream of another
-    /// device.
+    /// Records the event after the last kernel enqueued on the stream. Use it for kernels of
+    /// modules, and for kernels that are themselves launched as dependent. Throws UsageError on a
+    /// stream of another device.
     void record(StreamRef stream = current_stream(), Where where = {}) {
         detail::check_trigger(*this, stream, where);
         detail::record_trigger(*this, stream, where);

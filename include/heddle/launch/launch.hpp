@@ -135,7 +135,7 @@ concept NotPrepared = !is_prepared<K>;
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on `stream`, and orders nothing else. By default, uses the current stream of
+/// Launches a kernel on `stream`, and adds no other order. By default, uses the current stream of
 /// the current device, or of `device` if that is passed. Asynchronous. Kernel and arguments are
 /// copied at the call and must be trivially copyable; an Array is passed as a View.
 ///

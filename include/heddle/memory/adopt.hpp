@@ -36,7 +36,7 @@ private:
     F end_;
 };
 
-/// Keeps a container, and destroys it as the end.
+/// Owns a container. The end of the memory destroys it.
 template <class R> class ContainerEnd final : public MemoryEnd {
 public:
     explicit ContainerEnd(R&& container)
@@ -84,21 +84,21 @@ Block& adopt_host(MemoryKind kind, const ForeignMemory& memory, std::unique_ptr<
 ///         with_native(after, [&](cudaStream_t s) { return cudaFreeAsync(q, s); });
 ///     });
 ///
-/// The parameters of `end` say when it is called. `end(T*)` is called on a thread of heddle, when
-/// all work on the memory has completed, failed or been dropped. If no stream ever used the memory,
-/// the thread that destroys the array calls it. `end(T*, StreamRef)` is called when the array is
-/// destroyed, with a stream of `device` (cpu:0 for host memory) that is ordered after all work
-/// on the memory, even if that failed. Work that it enqueues there frees the memory in stream
-/// order. In host functions, and while a user is being captured, a thread of heddle calls it soon
-/// after.
+/// The parameters of `end` determine when it is called. `end(T*)` is called on a thread of heddle,
+/// when all work on the memory has completed, failed or been dropped. If no stream ever used the
+/// memory, the thread that destroys the array calls it. `end(T*, StreamRef)` is called when the
+/// array is destroyed, with a stream of `device` (cpu:0 for host memory) that is ordered after all
+/// work on the memory, even if that work failed. If `end` enqueues the deallocation on this stream,
+/// the memory is freed in stream order. In host functions, and while a stream that used the memory
+/// is being captured, a thread of heddle calls it soon after.
 ///
-/// The thread that calls ends runs one at a time, holds no lock, and is heddle's own: an end may
-/// use CUDA, take locks, and take its time. An exception is passed to the report hook. When exit()
+/// The thread that calls ends is heddle's own, runs one at a time, and holds no lock: an end may
+/// use CUDA, take locks, and run for long. An exception is passed to the report hook. When exit()
 /// has begun, and in the child of a fork, ends are not called: see finish_adopted().
 ///
 /// Any stream, and the host, may use the memory at once: order streams after work that still writes
 /// it. Throws UsageError for null, for a wrong alignment, for memory of another array, and for
-/// memory that is not the device's. If it throws, `end` is not called. Thread-safe.
+/// memory that is not the device's. If adopt() throws, `end` is not called. Thread-safe.
 template <class T, class F>
     requires detail::EndFor<T, F>
 [[nodiscard]] Array<T> adopt(Device device, T* data, std::size_t size, F&& end,
@@ -110,7 +110,7 @@ template <class T, class F>
 } catch (...) {
     detail::rethrow_as_error("adopt", where);
 }
-/// The same for host memory: MemoryKind::pinned for memory that CUDA knows as pinned, or
+/// Does the same for host memory: MemoryKind::pinned for memory that CUDA knows as pinned, or
 /// MemoryKind::pageable.
 template <class T, class F>
     requires detail::EndFor<T, F>
@@ -125,8 +125,8 @@ template <class T, class F>
 }
 
 /// Makes an array of a container's elements, and destroys the container after the last use, on a
-/// host thread as above. The container is moved, and its elements are not copied if moving it does
-/// not copy them:
+/// host thread as above. The container is moved, so its elements are copied only if moving the
+/// container copies them:
 ///
 ///     Array<float> x = adopt(Device("cpu"), std::move(values));     // a std::vector<float>
 template <detail::AdoptableContainer R>

@@ -23,7 +23,7 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
 /// before anything is enqueued.
 ///
 /// Stream and order:
-/// - With a stream, the copy runs on it and orders nothing else.
+/// - With a stream, the copy runs on that stream, and no other order is added.
 /// - Without a stream: if the destination is memory of a CUDA device, the copy runs on that
 ///   device's current stream. Otherwise, if the source is memory of a CUDA device, the copy runs on
 ///   that device's current stream. If neither side is CUDA memory, the copy runs on the current

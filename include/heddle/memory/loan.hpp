@@ -20,8 +20,9 @@ concept Lendable = std::ranges::contiguous_range<M> && std::ranges::sized_range<
                    ArrayElement<std::remove_reference_t<std::ranges::range_reference_t<M>>>;
 }  // namespace detail
 
-/// Lends memory of its caller to heddle, until the loan ends. Ending it blocks until all work on
-/// the memory that heddle knows of has completed, so that its owner may change or free it:
+/// Lends memory of its caller to heddle, until the loan ends. Ending the loan blocks until all work
+/// on the memory that heddle knows of has completed, so that the memory's owner may change or free
+/// it:
 ///
 ///     std::vector<float> values(n), results(n);
 ///     {
@@ -33,9 +34,10 @@ concept Lendable = std::ranges::contiguous_range<M> && std::ranges::sized_range<
 ///     }                                       // blocks until both are done
 ///     use(values, results);
 ///
-/// The arrays are like others. Destroying one ends no loan. One that outlives its loan is dead: a
-/// use of it, or of a view of it, throws UsageError. Make the loan before its arrays' last scope,
-/// and after the owner of the memory.
+/// The arrays are like others. Destroying an array does not end its loan. An array that outlives
+/// its loan is dead: a use of it, or of a view of it, throws UsageError. Declare the loan after the
+/// owner of the memory, and before the variables that hold its arrays, so that they are destroyed
+/// in the right order.
 ///
 /// Lending the same range again, from the same loan, makes another array of the same memory. Other
 /// ranges must not overlap memory of an array. A loan is for one thread at a time.
@@ -49,9 +51,9 @@ public:
     /// arrays become dead, and pinned memory stays pinned.
     ~Loan();
 
-    /// Makes an Array<T> of memory of `device`, which is a std::span<T>, or an lvalue such as a
-    /// std::vector or an array. Any stream, and the host, may use it at once. Throws UsageError for
-    /// null, for memory of another array, and for memory that is not the device's.
+    /// Makes an Array<T> of memory of `device`. Pass the memory as a std::span<T>, or as an lvalue
+    /// such as a std::vector or an array. Any stream, and the host, may use it at once. Throws
+    /// UsageError for null, for memory of another array, and for memory that is not the device's.
     template <detail::Lendable Memory>
     [[nodiscard]] auto lend(Device device, Memory&& memory, Where where = {}) {
         const std::span elements(memory);
@@ -60,10 +62,10 @@ public:
             elements.size());
     }
 
-    /// Makes an array of the caller's host memory, and pins its pages until the loan ends. So GPUs
-    /// read and write it directly, and copies of it are asynchronous, at the speed of pinned()
-    /// memory. Pinning costs about as much as copying the memory: it is for memory that is copied
-    /// several times. Without a GPU, it only makes the array.
+    /// Makes an array of the caller's host memory, and pins its pages until the loan ends. GPUs
+    /// then read and write it directly, and copies of it are asynchronous, at the speed of pinned()
+    /// memory. Pinning costs about as much as copying the memory: use it for memory that is copied
+    /// several times. Without a GPU, the call only makes the array.
     ///
     /// Pages are pinned once. An array within pages that are registered already shares them. Throws
     /// UsageError if an array is only partly in such pages, and for memory that CUDA cannot pin
@@ -83,7 +85,8 @@ public:
     /// Ends the loan: see the class. The object may lend again afterwards. Does not throw the
     /// failures of work. Throws UsageError in a host function, without an effect. Throws
     /// OutOfMemory if memory for waiting is exhausted. The memory may then be in use: call end()
-    /// again. If another error prevents it from waiting, throws that when everything else is done.
+    /// again. If another error prevents the wait, end() does everything else first, and then throws
+    /// that error.
     void end(Where where = {});
 
 private:

@@ -49,7 +49,7 @@ void reset_pool_high_water(Device device, Where where = {});
 
 /// Returns the bytes of unused memory that the pool keeps when the host waits for a stream or
 /// event. By default the pool keeps all of it, because an allocation from the device takes about 17
-/// times as long (H200). Returns 0 for CPU devices.
+/// times as long as one from the pool (H200). Returns 0 for CPU devices.
 std::size_t pool_release_threshold(Device device, Where where = {});
 /// Sets pool_release_threshold(). Throws Unsupported for CPU devices. Thread-safe.
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
@@ -58,10 +58,10 @@ void set_pool_release_threshold(Device device, std::size_t bytes, Where where = 
 /// stream has reached the free. Also destroys the idle streams that fork_join() caches for the
 /// device.
 ///
-/// Also releases the memory of destroyed graphs with conditional nodes. The same holds for
-/// destroyed shareable and imported arrays, once a background thread has found their work complete.
-/// If there is any such memory, the call waits for all work of the device. While a GPU waits for a
-/// CPU stream, the call leaves that memory alone.
+/// Also releases the memory of destroyed graphs with conditional nodes, and of destroyed shareable
+/// and imported arrays whose work a background thread has found complete. If there is any such
+/// memory, the call waits for all work of the device. While a GPU waits for a CPU stream, the call
+/// leaves that memory alone.
 void trim_pool(Device device, std::size_t keep = 0, Where where = {});
 
 }  // namespace heddle

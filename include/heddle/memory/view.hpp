@@ -25,8 +25,8 @@ namespace detail {
 [[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
-/// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: calls with
-/// no write between them become one.
+/// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: the
+/// compiler can merge calls that have no write between them.
 [[gnu::pure]] bool host_reaches(const Block* block) noexcept;
 /// Throws UsageError if the host cannot read the memory.
 inline void check_host_reach(const Block* block, Where where) {
@@ -195,6 +195,6 @@ template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 
 template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
 template <class T> inline constexpr bool std::ranges::enable_view<heddle::View<T>> = true;
-// So std::ranges::size(), which std::span calls, computes end() - begin(), and begin() checks the
-// memory.
+// Makes std::ranges::size(), which std::span calls, compute end() - begin(), because begin() checks
+// the memory.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::View<T>> = true;

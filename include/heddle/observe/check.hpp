@@ -36,14 +36,15 @@ struct Place {
 
 /// One of the two accesses of a race.
 struct Side {
-    OpKind kind = OpKind::launch;        ///< `host_access` if it is the host itself
+    OpKind kind = OpKind::launch;        ///< `host_access` for an access by the host itself
     std::string name;                    ///< name of the kernel, or "host to device", for example
     std::string stream;                  ///< "main of cuda:0"; empty for the host
     Place where;                         ///< where the operation was enqueued
     std::string node{};                  ///< for a graph launch: the node that accesses the memory
     Place node_where{};                  ///< where that node was made or captured
     AccessMode mode = AccessMode::read;  ///< how the operation uses the memory
-    /// Index of the kernel's argument. -1 if the kernel holds the memory itself, or is no kernel.
+    /// Index of the kernel's argument. -1 if the kernel object itself holds the memory, or if the
+    /// operation is not a kernel.
     int argument = -1;
     std::uint64_t position = 0;  ///< OpInfo::position
 };
@@ -66,7 +67,7 @@ struct Race {
 struct Summary {
     /// Number of certain races. Each pair of places counts once.
     std::uint64_t certain = 0;
-    /// Number of possible races, counted likewise.
+    /// Number of possible races, counted in the same way.
     std::uint64_t possible = 0;
     /// Number of necessary waits that heddle elided. Any such wait is a bug in heddle.
     std::uint64_t faults = 0;
@@ -74,7 +75,7 @@ struct Summary {
     /// Number of kernels (places in the source) that hold undeclared pointers: the check does not
     /// see the memory behind them.
     std::uint64_t undeclared = 0;
-    /// The first few of them: "'scale' at scale.cpp:12".
+    /// The first few of these kernels: "'scale' at scale.cpp:12".
     std::vector<std::string> undeclared_at{};
 };
 

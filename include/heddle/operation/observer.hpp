@@ -46,7 +46,7 @@ struct OpRun {
     /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, which
     /// Observer::on_clock() relates to the host's.
     int clock = -1;
-    /// The clock of the CUDA device that was used.
+    /// How the CUDA device's times were measured: by events or by CUPTI.
     DeviceClock measured_by = DeviceClock::events;
     /// The result. The times are valid only if the result is `done`.
     RunResult result = RunResult::done;

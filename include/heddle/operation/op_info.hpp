@@ -62,7 +62,7 @@ struct GraphNodeInfo {
     /// The name of the stream whose work was captured as this node; empty if it was not captured.
     const char* captured_on = "";
     /// Its accesses. If no observer was registered when a kernel or host function was set, lists
-    /// the whole of each array that it uses.
+    /// the entire arrays that it uses.
     std::span<const OpAccess> accesses = {};
     /// Whether `accesses` are exact.
     bool accesses_known = false;

@@ -26,8 +26,8 @@ struct BatchResult {
         replayed,      ///< same operations and arguments: a cached graph was launched
         updated,       ///< same operations, other arguments: a cached graph was patched
         instantiated,  ///< no cached graph has these operations: a new graph was built
-        /// The work was enqueued directly instead of recorded; `why` has the reason. The result is
-        /// the same if all work was enqueued on streams that had not waited for the batch's stream.
+        /// The work was enqueued directly instead of recorded; `why` has the reason. Also the
+        /// result if all work was enqueued on streams that had not waited for the batch's stream.
         eager,
     };
     How how = How::nothing;      ///< how the last launched graph was obtained
@@ -114,8 +114,9 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// flush is thrown by the operation that caused it, by end(), and by Batch::operator(). The
 /// destructor passes it to the report hook.
 ///
-/// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices
-/// it poisons all streams whose work in the batch is connected to the failed work by waits.
+/// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices,
+/// failed work in a batch also poisons all other streams whose work in the batch is connected to
+/// the failed work by waits.
 ///
 /// Thread-safety: other threads may enqueue on the participants, wait for them and query them.
 class ScopedBatch {

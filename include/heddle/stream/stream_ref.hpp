@@ -71,7 +71,7 @@ public:
     /// not take part in the same capture.
     void wait_stream(StreamRef other, Where where = {}) const;
 
-    /// Orders all later work on this stream after the event's newest record. Otherwise as
+    /// Orders all later work on this stream after the event's newest record. Otherwise the same as
     /// wait_stream().
     void wait_event(const Event& event, Where where = {}) const;
 

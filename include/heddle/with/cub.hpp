@@ -53,8 +53,8 @@ void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
 
 #if CCCL_VERSION >= 3002000
 namespace detail {
-/// Provides a stream's temporaries as a memory resource of CCCL. Streams that are passed to it are
-/// ignored: they are the lent one.
+/// Provides a stream's temporaries as a memory resource of CCCL. Ignores the streams that are
+/// passed to its functions, which are always the lent stream.
 class CubMemory {
 public:
     explicit CubMemory(Temporaries& memory) noexcept : memory_(&memory) {}

@@ -68,23 +68,25 @@ template <detail::DlpackTensor M = DLManagedTensorVersioned, detail::ArrayOrView
         detail::export_tensor<M>(&consumer, memory, shape, where));
 }
 
-/// Returns the memory of another library's contiguous tensor as an array, without a copy. Takes the
-/// tensor, also if it throws: its deleter is called once, by a thread of heddle when all work on
-/// the memory has completed, or at once if it throws or there are no elements.
+/// Returns the memory of another library's contiguous tensor as an array, without a copy. Takes
+/// ownership of the tensor, even if it throws. The tensor's deleter is called once, by a thread of
+/// heddle, when all work on the memory has completed. It is called at once if from_dlpack() throws,
+/// there are no elements, or an array already owns the memory.
 ///
-/// `stream` counts as a user of the memory, and waits for nothing: the tensor's producer has
-/// ordered it, if in Python it was the stream of __dlpack__(stream=...); else call
-/// stream.wait_stream() for the producer's stream. Other streams need a wait for `stream`. The
+/// `stream` counts as a user of the memory. It does not wait. If `stream` was passed to Python's
+/// __dlpack__(stream=...), the tensor's producer has already ordered it after its work. Otherwise
+/// call stream.wait_stream() for the producer's stream. Other streams need a wait for `stream`. The
 /// producer must order its later work after heddle's.
 ///
-/// The elements must be of T's DlpackType, contiguous and aligned. Memory of the CPU is the CPU
-/// device's of `stream`, and pageable if `stream` is a GPU's; kDLCUDAHost is pinned memory. A
-/// tensor of memory that an array has already, of to_dlpack() for example, gets a share of it.
+/// The elements must be of T's DlpackType, contiguous and aligned. Memory of the CPU becomes memory
+/// of the stream's device if that is a CPU device, else pageable memory. kDLCUDAHost becomes pinned
+/// memory. If an array already owns the tensor's memory (after to_dlpack(), for example), the
+/// result shares its ownership.
 ///
 /// Throws UsageError for other elements or strides; read-only tensors (take them with
 /// rows_from_dlpack<const T>()); versions of DLPack other than 0 and 1; managed memory and other
-/// devices; a part of an array's memory. Throws NoDevice for a GPU that heddle does not have.
-/// Thread-safe.
+/// devices; memory of an array, unless it begins where the array begins and does not reach beyond
+/// it. Throws NoDevice for a GPU that heddle does not have. Thread-safe.
 template <detail::ArrayElement T, detail::DlpackTensor M>
 [[nodiscard]] Array<T> from_dlpack(StreamRef stream, M* tensor, Where where = {}) {
     const detail::DlpackImport got = detail::import_tensor(
@@ -92,11 +94,11 @@ template <detail::ArrayElement T, detail::DlpackTensor M>
     return detail::Access::array<T>(*got.block, got.columns);
 }
 
-/// The memory of another library's tensor, as rows that may be apart. T is const for a read-only
-/// tensor. Move-only; made by rows_from_dlpack().
+/// The memory of another library's tensor as equally spaced rows, with or without padding between
+/// them. T is const for a read-only tensor. Move-only; made by rows_from_dlpack().
 template <class T> class DlpackRows {
 public:
-    /// Returns the rows. Of a tensor with more than two dimensions, a row is the last one.
+    /// Returns the rows. If the tensor has more than two dimensions, rows are along the last one.
     View2D<T> view() const noexcept HEDDLE_LIFETIMEBOUND { return rows_; }
 
 private:
@@ -113,8 +115,9 @@ private:
 };
 
 /// Returns the memory of another library's tensor as rows, as from_dlpack() does. Only the elements
-/// of a row must be contiguous; the rows of all dimensions but the last must be equally far apart.
-/// The memory may be a part of an array's. With a const T, the tensor may be read-only.
+/// of a row must be contiguous. The rows of all dimensions but the last, taken together, must be
+/// equally far apart. The memory may be a part of an array's. With a const T, the tensor may be
+/// read-only.
 template <class T, detail::DlpackTensor M>
 [[nodiscard]] DlpackRows<T> rows_from_dlpack(StreamRef stream, M* tensor, Where where = {}) {
     return detail::Access::make<DlpackRows<T>>(
@@ -123,14 +126,15 @@ template <class T, detail::DlpackTensor M>
         where);
 }
 
-/// Returns the stream that Python's __dlpack__(stream=...) names by an integer, for to_dlpack():
-/// 1 is the legacy default stream (as None is), 2 the per-thread one, other numbers a
-/// cudaStream_t, which is wrapped. -1 says that the consumer needs no order: returns a new stream.
+/// Returns the stream that Python's __dlpack__(stream=...) names by an integer, for to_dlpack(). 1
+/// is the legacy default stream (as None is), 2 the per-thread one, and other numbers are a
+/// cudaStream_t, which is wrapped. -1 means that the consumer needs no order: returns a new stream.
 ///
-/// Keep the result as long as the consumer's stream exists and its tensors are in use: of a stream
-/// whose wrapper was destroyed, only the work until then is waited for when a tensor ends.
+/// Keep the result as long as the consumer's stream exists and its tensors are in use. If the
+/// wrapper of a stream is destroyed earlier, the end of a tensor waits only for work that was
+/// enqueued before that.
 ///
-/// Throws UsageError for 0, and for a CPU device if the number is not -1 (of None).
+/// Throws UsageError for 0, and for a CPU device unless the number is -1 (for None).
 [[nodiscard]] Stream dlpack_stream(Device device, std::intptr_t stream, Where where = {});
 
 }  // namespace heddle

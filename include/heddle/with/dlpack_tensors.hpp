@@ -48,7 +48,7 @@ template <class T> DlpackMemory dlpack_memory(Array<T>&& x) noexcept {
     return dlpack_memory(x.view());
 }
 
-/// Implements to_dlpack(). `consumer` is null for one without a stream.
+/// Implements to_dlpack(). `consumer` is null if no stream was passed.
 template <DlpackTensor M>
 M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const DlpackShape& shape,
                  const SourceLocation& where);

@@ -17,7 +17,7 @@ struct float4;
 
 namespace heddle {
 
-/// The type of a tensor's elements, as DLPack has it: a DLDataType.
+/// The type of a tensor's elements, as in DLPack: a DLDataType.
 struct DlpackElement {
     std::uint8_t code = 0;    ///< kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLComplex 5, ...
     std::uint8_t bits = 0;    ///< of one lane
@@ -42,8 +42,8 @@ template <> inline constexpr DlpackElement dlpack_element<__nv_bfloat16>{4, 16};
 template <> inline constexpr DlpackElement dlpack_element<float4>{2, 32, 4};
 }  // namespace detail
 
-/// Says which element of DLPack a T is. Defined for bool, numbers of 8 to 64 bits, std::byte,
-/// std::complex, __half, __nv_bfloat16 and float4. Specialise it for others:
+/// The element type of DLPack that T corresponds to. Defined for bool, numbers of 8 to 64 bits,
+/// std::byte, std::complex, __half, __nv_bfloat16 and float4. Specialise it for others:
 ///
 ///     template <> struct heddle::DlpackType<MyHalf> {
 ///         static constexpr DlpackElement value{.code = 2, .bits = 16};
@@ -56,8 +56,8 @@ template <class T> struct DlpackType {
     static constexpr DlpackElement value = detail::dlpack_element<T>;
 };
 
-/// The sizes of a tensor's dimensions, the slowest first: `{rows, columns}`. Empty: one dimension
-/// of all elements. Up to 8 sizes are copied; a span's are not.
+/// The sizes of a tensor's dimensions, the slowest first: `{rows, columns}`. If empty, the tensor
+/// has one dimension with all elements. Copies up to 8 sizes; sizes in a span are not copied.
 class DlpackShape {
 public:
     DlpackShape() = default;

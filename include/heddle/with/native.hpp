@@ -36,8 +36,8 @@ inline cudaError_t take_new_error(cudaError_t before) noexcept {
     return cudaGetLastError();
 }
 
-/// Calls a function of type F. Returns its error, or the one that it has left as the thread's last
-/// error.
+/// Calls a function of type F. Returns the function's error, or the error that the function has
+/// left as the thread's last error.
 template <class F> cudaError_t call_with_handle(void* function, cudaStream_t native) {
     F& f = *static_cast<F*>(function);
     const cudaError_t before = cudaPeekAtLastError();
@@ -72,19 +72,20 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 /// stream can be elided, and the checker sees the operation. reads() and writes() declare its
 /// arrays and views. The function may call heddle, and may lend this stream again.
 ///
-/// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when
-/// the function has returned. The function must end each native capture that it begins. A batch is
-/// flushed first. In a capture the work is recorded, as one node between heddle's own calls. The
-/// handle is then that of an internal stream with the same priority and attributes. So other
-/// threads can still wait for the stream's earlier work.
+/// Order: the work takes its place in the stream when the function enqueues it. Observers see the
+/// operation when the function has returned. The function must end each native capture that it
+/// begins. A batch is flushed first. In a capture the work is recorded, as one node between
+/// heddle's own calls. The handle is then that of an internal stream with the same priority and
+/// attributes. So other threads can still wait for the stream's earlier work.
 ///
 /// Lifetime: the handle is valid during the call. Code that keeps it needs native_handle().
 ///
-/// Errors: the function returns nothing, or a cudaError_t, which is checked. An error that it
-/// leaves as the thread's last error is thrown too; an older one stays. Its exceptions propagate,
-/// and work enqueued before that counts. If the stream has failed, the function is not called.
-/// Throws UsageError for a stream of a CPU device, in host functions, and for memory that the
-/// stream cannot access; Unsupported under a condition (capture_if()).
+/// Errors: the function returns nothing, or a cudaError_t, which is checked. An error that the
+/// function leaves as the thread's last error is thrown too; an older error stays. Exceptions of
+/// the function propagate; work enqueued before an exception counts. If the stream has failed, the
+/// function is not called. Throws UsageError for a stream of a CPU device, in host functions, and
+/// for memory that the stream cannot access. Throws Unsupported in the body of a conditional node
+/// (capture_if(), capture_while()).
 ///
 /// Thread-safe: several threads may lend one stream at the same time. If the stream is captured,
 /// this needs CaptureMode::relaxed.
@@ -152,7 +153,7 @@ private:
 ///     scale<<<4, 256, 0, borrow(stream, writes(x))>>>(x.data(), n, 2.0f);
 ///
 /// Works like with_native(). But if the stream has failed, throws the stream's failure, because the
-/// expression cannot be left out. A new error of the expression is reported by the report hook, and
+/// expression cannot be left out. A new error of the expression is passed to the report hook, and
 /// stays the thread's last error. Do not keep the object.
 [[nodiscard]] inline BorrowedStream borrow(StreamRef stream, Where where = {}) {
     return {stream, {}, "borrow", where};

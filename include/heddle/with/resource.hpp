@@ -54,11 +54,11 @@ void deallocate_by(R& resource, StreamRef stream, T* data, std::size_t bytes) {
 ///
 ///     Array<float> x = allocate_from<float>(resource, s, n);
 ///
-/// The resource allocates on `stream`, in the way of borrow(stream): order other streams after it.
-/// When the array is destroyed, the memory is deallocated on a stream that is ordered after all
-/// uses, as with adopt() and a stream. The array keeps a copy of `resource`; a resource that it
-/// refers to has to outlive the array. Throws exceptions of the resource, the stream's failure, and
-/// UsageError for a stream of a CPU device and while the stream is captured.
+/// The resource allocates on `stream`, which is lent as by borrow(stream): order other streams
+/// after it. When the array is destroyed, the memory is deallocated on a stream that is ordered
+/// after all uses, as with adopt() and a stream. The array keeps a copy of `resource`; a resource
+/// that the copy refers to has to outlive the array. Throws exceptions of the resource, the
+/// stream's failure, and UsageError for a stream of a CPU device and while the stream is captured.
 template <class T, class R>
     requires(detail::StreamResource<R> || detail::AsyncResource<R>)
 [[nodiscard]] Array<T> allocate_from(R resource, StreamRef stream, std::size_t size,

@@ -97,8 +97,9 @@ struct Finding {
     /// An operation that may create an order that heddle cannot observe; 0 for none.
     SiteId leak = 0;
     SiteId fork = 0;  ///< the fork of which both sides are branches
-    /// For reports: the second side's place was also reached before the second side. In a graph, a
-    /// node with the second side's place is listed before the first side's node, or is that node.
+    /// For reports: the call site of the second access was also reached before that access, as in a
+    /// loop. In a graph: a node from the second side's place is listed before the first side's
+    /// node, or is that node.
     bool is_again = false;
     std::uint64_t shape = 0;  ///< id of the graph's shape
     /// For reports: the place of an event record at or after the first side. The second side's

@@ -16,7 +16,7 @@ struct Conflict {
     bool is_certain = true;
     /// The rows of the common bytes, if not all of [begin, end) is common.
     MemoryRange rows = no_rows;
-    /// True if `first` freed the memory before an ordered access.
+    /// True if `first` freed the memory and the new access is ordered after that free.
     bool is_ordered = false;
 };
 

@@ -12,9 +12,9 @@
 namespace heddle::detail {
 
 /// Stores up to a fixed number of values, by number. When full, it drops the least recently used
-/// half, and joins the order of the dropped values into forgotten(). Use forgotten() in place of a
-/// missing value: it may hide races, but never causes false reports. Value must have a function
-/// each_moment(f) that calls f(const Moment&).
+/// half, and merges the moments of these values into the clock forgotten(). Use forgotten() in
+/// place of a missing value: it may hide races, but never causes false reports. Value must have a
+/// function each_moment(f) that calls f(const Moment&).
 template <class Value> class Recent {
 public:
     explicit Recent(std::size_t most) : most_(most) {}

@@ -6,13 +6,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <sys/syscall.h>
@@ -21,6 +18,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/format.hpp"
+#include "core/base/kernel_name.hpp"
 #include "core/base/thread_sanitizer.hpp"
 #include "watch/symbols.hpp"
 
@@ -115,13 +113,8 @@ std::string frame_text(const Frame& frame) {
     if (symbol.empty())
         return formatted("{}+{:#x}", frame.file,
                          frame.at - reinterpret_cast<std::uintptr_t>(frame.loaded));
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> name(
-        abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-    return formatted(
-        "{}+{:#x} ({})",
-        readable_function(status == 0 && name != nullptr ? std::string(name.get()) : symbol),
-        frame.at - frame.moved - frame.found.begin, frame.file);
+    return formatted("{}+{:#x} ({})", readable_function(demangled(symbol)),
+                     frame.at - frame.moved - frame.found.begin, frame.file);
 }
 
 /// The names of frames, which a separate thread looks up. The lookup acquires the loader's lock,

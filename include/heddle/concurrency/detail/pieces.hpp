@@ -68,7 +68,8 @@ private:
 template <class T> using Element = std::conditional_t<std::is_void_v<T>, std::byte, T>;
 template <class T> constexpr std::size_t element_size = std::is_void_v<T> ? 0 : sizeof(Element<T>);
 
-/// Calls `work`. Returns the number of outputs: its result, or `all` if it returns void.
+/// Calls `work`. Returns the number of outputs: the result of `work`, or `all` if that returns
+/// void.
 template <class Work, class... A>
 std::size_t count_outputs(Work& work, std::size_t all, A... args) {
     if constexpr (std::is_void_v<std::invoke_result_t<Work&, A...>>) {

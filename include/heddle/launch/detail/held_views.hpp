@@ -38,7 +38,7 @@ template <class T> inline constexpr bool is_rectangle = false;
 template <class T> inline constexpr bool is_rectangle<View2D<T>> = true;
 
 /// Returns whether an object may hold views that its type does not declare. Views are aligned, so
-/// the object must be aligned like a view.
+/// only an object with the alignment of a view can hold one.
 template <class T> constexpr bool may_hold_views() {
     static_assert(
         !NamesMembers<T> || HoldsViews<T>,

@@ -38,10 +38,11 @@ template <class P>
 inline constexpr std::size_t own_bytes<P> = sizeof(P) - sizeof(void*);
 #endif
 
-/// The number of opaque parts of a closure, and a function that adds one.
+/// The number of parts of a closure that may hold pointers.
 template <class... P>
 inline constexpr std::uint16_t opaque_parts =
     (std::uint16_t{0} + ... + (may_hold_pointer<P> ? 1 : 0));
+/// Appends `part` to the list at `to` if it may hold a pointer.
 template <class P>
 void add_opaque_part([[maybe_unused]] const P& part, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] OpaquePart*& to) noexcept {
@@ -60,7 +61,7 @@ template <class K, int N, class... P> struct PortableOp {
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
 
-    // Copies everything to locals first. The kernel's writes cannot alias those, so the compiler
+    // Copies everything to locals first, which the kernel's writes cannot alias. So the compiler
     // can vectorise the loop over the fastest index. One nest of loops for all dimensions:
     // NOLINTNEXTLINE(readability-function-cognitive-complexity)
     HEDDLE_BOUNDS_TAG static void run(void* self, std::size_t begin, std::size_t end) {

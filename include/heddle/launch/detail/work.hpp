@@ -37,8 +37,9 @@ struct WorkType {
     Signals signals = Signals::no;
     KernelKind kernel = KernelKind::none;
     std::uint8_t dimensions = 0;  ///< of a portable kernel: 1 to 3
-    /// Kernels on GPUs: whether it checks indices. A portable one then has a site as its first
-    /// parameter, whose address LaunchCall::addresses has in front.
+    /// For kernels on GPUs: whether the kernel checks indices. A portable kernel that checks them
+    /// has a site as its first parameter. The address of that parameter is stored in front of
+    /// LaunchCall::addresses.
     bool has_bounds = false;
     std::uint16_t parameters = 0;  ///< of the kernel, without its indices
     /// Writes the addresses of the closure's parts: the kernel (an object, or a GridHead), the
@@ -90,7 +91,7 @@ struct Work {
 struct LaunchCall {
     const WorkType& type;
     void* closure;
-    void** addresses;   ///< has space for one address per part, and WorkType::has_bounds
+    void** addresses;   ///< one address per part; with has_bounds, space for one more in front
     std::size_t count;  ///< indices; 0: launches nothing; 1 for a grid
     std::span<const MemoryArgument> memory;
     const GivenOptions& how;

@@ -1,4 +1,4 @@
-// Memory of code outside heddle as a block, with an end that runs once, after its last use.
+// Blocks of memory that heddle did not allocate. A function is called once after the last use.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace heddle::detail {
 /// The function to call after the last use of foreign memory.
 class MemoryEnd {
 public:
-    /// Where run() is called: on a host thread when all work on the memory has completed, or at
-    /// once, with a stream that is ordered after all of it.
+    /// When run() is called. `host`: on a host thread, when all work on the memory has completed.
+    /// `stream`: at once, with a stream that is ordered after all of that work.
     enum class Order : std::uint8_t { host, stream };
 
     explicit MemoryEnd(Order when) noexcept : order(when) {}
@@ -36,10 +36,11 @@ struct ForeignMemory {
 };
 
 /// Makes a block of foreign memory, which any stream and the host may use at once. The caller is
-/// its first owner, and passes it to an Array or to release(). After the last release(), `end` is
-/// called once all uses are over. Errors name `call`. If it throws, `end` is destroyed without
-/// being called: the memory is still the caller's. Throws UsageError for null, for memory of an
-/// array, and for memory that is not where it is said to be. Thread-safe.
+/// its first owner, and passes the ownership to an Array or to release(). After the last release(),
+/// `end` is called once all uses are over. Errors name `call`. If adopt_memory() throws, `end` is
+/// destroyed without being called: the memory is still the caller's. Throws UsageError for null,
+/// for memory of an array, and for memory of another kind or device than `memory` states.
+/// Thread-safe.
 Block& adopt_memory(const ForeignMemory& memory, std::unique_ptr<MemoryEnd> end, const char* call,
                     Where where);
 

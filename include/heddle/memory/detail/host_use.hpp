@@ -41,8 +41,8 @@ private:
     std::uint64_t word_;
 };
 
-/// The place of a call, as Where. A separate type, so that members that take it differ from those
-/// of files compiled without host accesses.
+/// The place of a call, as Where. A separate type, so that members of Array have different
+/// signatures in files with HEDDLE_HOST_ACCESSES=1 and in files with 0.
 struct HostPlace : SourceLocation {
     constexpr HostPlace(Where where = {}) noexcept : SourceLocation(where) {}
 };

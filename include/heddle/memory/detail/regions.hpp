@@ -16,8 +16,8 @@ namespace detail {
 
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
-/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Accepts
-/// arrays of size 0, which have one. `call` is the public call that received the array.
+/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). Arrays
+/// of size 0 have one. `call` is the public call that received the array.
 template <class T>
 const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLocation& where) {
     if (Access::block(a) == nullptr) [[unlikely]]

@@ -36,7 +36,7 @@ inline constexpr std::uint32_t joined = 1u << 10;
 /// Set with `dead`: no submission is pending.
 inline constexpr std::uint32_t ended = 1u << 9;
 
-/// Code outside heddle has been lent the native handle, so it may wrap it.
+/// Code outside heddle has been lent the native handle, so it may have wrapped the handle.
 inline constexpr std::uint32_t lent = 1u << 11;
 /// The number of open loans of the native handle, in the upper 16 bits (core/stream/lend.hpp). Work
 /// that has been enqueued during a loan is counted at the end of the loan.
@@ -61,8 +61,8 @@ struct StreamState {
     /// 0: never a stream.
     std::atomic<std::uint64_t> key{0};
     /// The number of submissions. Incremented after the work has been enqueued. A wait counts as a
-    /// submission, and so does memory of a GPU stream that is new from the driver's pool. Memory
-    /// that the stream reuses does not count, nor does a record.
+    /// submission. On a GPU stream, so does an allocation of new memory from the driver's pool.
+    /// Reused memory of the stream does not count, nor does a record.
     std::atomic<std::uint64_t> submissions{0};
 };
 
@@ -73,7 +73,7 @@ StreamState& null_stream() noexcept;
 enum class Admission : std::uint8_t {
     dropped,   ///< drop it: the stream has failed
     given,     ///< enqueue it on the stream
-    recorded,  ///< let a capture or batch record it; enqueue it if that declines
+    recorded,  ///< let a capture or batch record it; if none does, enqueue it
 };
 
 /// Slow path of admit() (core/stream/submit.hpp). Throws for dead and forked streams and lost

@@ -169,7 +169,8 @@ private:
 
     /// Copies the accesses that are still used. Several operations or nodes may share an access.
     void copy_accesses(Trace& cut) const {
-        // At each access: the number of lists that begin there minus the number that ended there.
+        // For each access: the number of lists that begin at it, minus the number that end just
+        // before it.
         std::vector<std::int64_t> begun(trace_.accesses.size() + 1);
         for_each_list(cut, [&](std::uint32_t first, std::uint32_t count) {
             ++begun[first];

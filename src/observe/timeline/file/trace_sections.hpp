@@ -1,7 +1,7 @@
 // The frame of a trace file: a head, sections with their lengths and checks, and an end. By the
 // frame, readers recognise files that were cut off, damaged or written by another program.
 //
-//     head       8 bytes "\x89heddle\n", version: major and minor of 2 bytes, check of 4 bytes
+//     head       8 bytes "\x89heddle\n", version: major and minor, 2 bytes each; check of 4 bytes
 //     sections   name of 4 bytes, length of 8, check of these of 4; contents; check of 8 bytes
 //     end        a section "end " whose contents are the checks of all sections before it
 //

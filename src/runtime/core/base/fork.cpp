@@ -68,7 +68,7 @@ ForkLock fork_lock(ForkOrder order) noexcept {
 
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept {
     const auto before = steps[static_cast<std::size_t>(step)].exchange(run);
-    if (before != nullptr && before != run) std::terminate();  // likewise
+    if (before != nullptr && before != run) std::terminate();  // a second step would replace it
 }
 
 }  // namespace heddle::detail

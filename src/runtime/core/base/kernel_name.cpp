@@ -73,13 +73,17 @@ std::string without_types(std::string name) {
 
 }  // namespace
 
-std::string readable_kernel_name(const std::string& mangled) {
-    if (!mangled.starts_with("_Z")) return mangled;
+std::string demangled(const std::string& symbol) {
     int status = 0;
     const std::unique_ptr<char, void (*)(void*)> text(
-        abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-    if (status != 0 || text == nullptr) return mangled;
-    return without_types(text.get());
+        abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+    return status == 0 && text != nullptr ? text.get() : symbol;
+}
+
+std::string readable_kernel_name(const std::string& mangled) {
+    if (!mangled.starts_with("_Z")) return mangled;
+    const std::string text = demangled(mangled);
+    return text == mangled ? text : without_types(text);
 }
 
 namespace {

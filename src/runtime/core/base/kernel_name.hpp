@@ -12,6 +12,8 @@ std::string_view kernel_name_in(const char* pretty) noexcept;
 /// Returns kernel_name_in(`pretty`), made readable if it is a mangled name. Leaves out nvcc's names
 /// of anonymous namespaces.
 std::string kernel_name(const char* pretty);
+/// Returns the name that a mangled symbol stands for. Returns other symbols unchanged.
+std::string demangled(const std::string& symbol);
 /// Returns "my::scale<float>", for example, for a kernel's mangled name.
 std::string readable_kernel_name(const std::string& mangled);
 

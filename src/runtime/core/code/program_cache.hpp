@@ -31,7 +31,7 @@ std::optional<std::string> included_files(const std::string& source, const Progr
 /// ~/.cache/heddle. Returns an empty text if none of the variables is set.
 std::string cache_directory();
 
-/// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
+/// Returns the limit for all entries of a folder in bytes: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
 std::uint64_t cache_limit();
 
 /// Returns the entry for a key and marks it as used. Returns std::nullopt if there is no entry, or

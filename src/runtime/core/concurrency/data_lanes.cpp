@@ -159,7 +159,7 @@ void DataLanes::wait_on_host(std::size_t lane, std::uint64_t position, const cha
     DataLane& awaited = lanes_[lane];
     StreamRecord& stream = *awaited.stream;
     Backend& backend = *stream.backend;
-    if (position < awaited.newest) {  // else the whole stream is waited for
+    if (position < awaited.newest) {  // otherwise, waits for the whole stream
         if (DataLane::Point* const point = awaited.record_behind(position))
             return point->event.synchronize(where);
         if (position <= backend.position(stream)) {

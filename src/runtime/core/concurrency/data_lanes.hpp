@@ -49,7 +49,7 @@ public:
         std::vector<std::uint64_t> clock;  ///< the lane's clock at this position
     };
     Point* record_behind(std::uint64_t position) noexcept;
-    /// Records after the newest operation. Replaces the oldest record if there are many.
+    /// Records an event after the newest operation. Replaces the oldest record if there are many.
     Point& record(const SourceLocation& where);
     /// Removes the records. All of the lane's work must have completed.
     void forget_points() noexcept {
@@ -72,8 +72,9 @@ public:
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
 
-    /// The number of all streams, and the number of streams for work of all kinds.
+    /// Returns the number of streams.
     std::size_t count() const noexcept { return lanes_.size(); }
+    /// Returns the number of streams that are not reserved for copies.
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
@@ -87,10 +88,11 @@ public:
         if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
         return lanes_[lane].is_slow;
     }
-    /// Returns the lane for copies from the host, to the host, or for copies that the host waits
-    /// for.
+    /// Returns the lane for copies from the host.
     std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
+    /// Returns the lane for copies to the host.
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
+    /// Returns the lane for copies that the host waits for.
     std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
 
     /// Returns the index of a lane.

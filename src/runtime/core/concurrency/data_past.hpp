@@ -72,9 +72,8 @@ public:
             return slot.index;
         }
     }
-    /// Returns the index of the past that all imports of one memory share; the key is
-    /// Import::memory. There are at most 65,536 such pasts: memory with the same low bits shares
-    /// one, too.
+    /// Returns the index of the past shared by all imports of the same memory, which `memory`
+    /// (Import::memory) identifies. Keys with the same low 16 bits share a past.
     std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }

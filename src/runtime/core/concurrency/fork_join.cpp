@@ -124,14 +124,17 @@ private:
         return stream;
     }
     /// Removes and returns a stream whose work is entirely ordered before the fork. Searches only
-    /// the newest few streams.
+    /// the newest few streams. Leaves out streams that were returned before a failure of the base
+    /// was cleared: they may still inherit it.
     static StreamRecord* take_joined(ReturnedStreams& idle, const StreamRecord& base,
                                      std::uint64_t forked_at) noexcept {
         const std::uint64_t base_id = base.id.load();
+        const std::uint64_t cleared_at = base.cleared_at.load();
         const std::size_t looked_at = std::min(idle.size(), ReturnedStreams::few);
         for (std::size_t back = 1; back <= looked_at; ++back) {
             const ReturnedStream& one = idle[idle.size() - back];
             if (one.base_id == base_id && one.joined_at <= forked_at &&
+                cleared_at < one.stream->gone_at.load() &&
                 !one.stream->has(stream_flag::slow_order))
                 return &idle.remove(idle.size() - back);
         }

@@ -154,8 +154,8 @@ void DataOrder::begin_past(std::size_t index) {
     for (const StreamUse& use : users.all()) {
         const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
         if (lane == nullptr || lane->newest_task == 0) continue;
-        // With several streams, a task has used an array that another task has made. How is
-        // unknown.
+        // With several streams, a task has used an array that another task has made. Whether it
+        // wrote the array is unknown.
         past.readers_may_write = past.writer != 0 || past.readers_may_write;
         past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
     }
@@ -217,9 +217,9 @@ std::size_t DataOrder::choose() const noexcept {
     return best;
 }
 
-// Records only if other work may have to wait for the newest operation. Other work cannot, if the
-// stream's next operation replaces it in the pasts of all arrays that it used. The uses of arrays
-// that a task has made are unknown.
+// Records only if other work may have to wait for the newest operation. No work will have to if the
+// stream's next operation replaces the newest one in the pasts of all arrays that it used. The uses
+// of arrays that a task has made are unknown.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;

@@ -162,8 +162,8 @@ struct PipelineCore::State {
     }
 
     /// Allocates memory that both the host and the work access, or that copies read and write.
-    /// Memory that a CPU device uses in place need not be pinned, which would start CUDA on a
-    /// machine with GPUs. The caller may use it immediately, on any stream.
+    /// Memory that a CPU device uses in place is not pinned, because pinning would start CUDA on a
+    /// machine with GPUs. The caller may use the memory immediately, on any stream.
     Array<std::byte> host_memory(std::size_t bytes, Where where) {
         if (!in_place) return pinned<std::byte>(bytes, where);
         return Access::array<std::byte>(allocate_at_once(device, bytes, where), bytes);

@@ -17,7 +17,7 @@ class ShortCalls {
 public:
     using Index = std::uint8_t;
 
-    /// Returns the call's index. Replaces another call with the same index.
+    /// Returns the call's index. Evicts a different call that has the same index.
     Index find(const SourceLocation& where, std::size_t bytes) noexcept {
         const auto size = static_cast<std::uint32_t>(std::bit_width(bytes));
         const Call call{where.file, where.line, size, false};
@@ -41,9 +41,9 @@ private:
     std::array<Call, 64> calls_;
 };
 
-/// The calls of consecutive operations on a stream, and the time when the first was enqueued. When
-/// the last operation has completed, no operation of the window took longer than the time since
-/// then.
+/// The calls of consecutive operations on a stream, and the time when the first was enqueued. Once
+/// the last operation has completed, no operation of the window took longer than the time since the
+/// first was enqueued.
 class CallWindow {
 public:
     /// Adds a call. Returns whether the window is now full. A window is half as long until its

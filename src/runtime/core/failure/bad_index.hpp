@@ -33,7 +33,7 @@ inline bool has_noted_index() noexcept { return noted_index.dimensions != 0; }
 [[noreturn]] void throw_noted_index();
 
 /// Calls run(), which runs work on this thread. If the work used a bad index, throws
-/// IndexOutOfRange when it has ended, also if it has thrown another exception.
+/// IndexOutOfRange when the work has ended, even if the work has thrown another exception.
 template <class Run> void run_with_checks(const Run& run) {
     if (has_noted_index()) [[unlikely]]
         noted_index = {};

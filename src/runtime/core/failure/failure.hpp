@@ -12,7 +12,8 @@
 
 namespace heddle::detail {
 
-/// Moments number events of failing streams: a stream is closed, or a call clears failures.
+/// The number of the newest moment. A new moment begins when a stream is closed or returned for
+/// reuse, and when a call clears failures.
 inline constinit std::atomic<std::uint64_t> newest_moment{0};
 inline std::uint64_t next_moment() noexcept {
     return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;
@@ -43,8 +44,8 @@ public:
     }
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
-    /// Notes that a call has cleared it: clear_error(), clear_errors(). Streams that have it keep
-    /// it until it is cleared there. Streams that were closed earlier leave it to no array.
+    /// Notes that a call has cleared it: clear_error(), clear_errors(). Other streams that have it
+    /// keep it until it is cleared on them. Streams that were closed earlier leave it to no array.
     void note_cleared() const noexcept {
         cleared_at_.store(next_moment(), std::memory_order_release);
     }

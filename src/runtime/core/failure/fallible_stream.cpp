@@ -19,8 +19,8 @@ std::shared_ptr<Fate> FallibleStream::fallible_fate() noexcept {
 void FallibleStream::poison(const Failure& reason, std::uint64_t at) noexcept {
     const std::lock_guard lock(failure_mutex);
     fate->fail(reason, at);
-    // Waiters for a CUDA stream inherit failures through its fate, which is read only for fallible
-    // streams.
+    // Waiters for a CUDA stream inherit failures through its fate, but read the fate only if the
+    // stream is fallible.
     set(device.is_cuda() ? stream_flag::poisoned | stream_flag::fallible : stream_flag::poisoned);
 }
 
@@ -71,6 +71,7 @@ Failure FallibleStream::take_failure(std::uint64_t done, std::shared_ptr<Fate> n
         const std::lock_guard lock(failure_mutex);
         fate.swap(next);
         clear(stream_flag::poisoned);  // `fallible` stays: host functions may be pending
+        cleared_at.store(next_moment(), std::memory_order_release);
     }
     next->end(current_fate().get(), done);  // after the swap, `next` is the old fate
     return failure;

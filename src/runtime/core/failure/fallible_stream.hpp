@@ -27,6 +27,8 @@ struct FallibleStream : StreamState {
     /// The moment (failure.hpp) at which the stream was closed, or returned to a pool or a
     /// fork_join for reuse. 0 while it is in use.
     std::atomic<std::uint64_t> gone_at{0};
+    /// The moment at which a failure of this stream was last cleared. 0 if none was.
+    std::atomic<std::uint64_t> cleared_at{0};
     void note_gone() noexcept {
         std::uint64_t here = 0;
         gone_at.compare_exchange_strong(here, next_moment(), std::memory_order_acq_rel);
@@ -40,8 +42,8 @@ struct FallibleStream : StreamState {
     void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
 
     std::shared_ptr<Fate> current_fate() noexcept;
-    /// Returns current_fate() if earlier work of the stream may still fail, else null. Work of CPU
-    /// devices always may; of CUDA devices only if `poisoned` or `fallible` says so.
+    /// Returns current_fate() if earlier work of the stream may still fail, else null. On CPU
+    /// devices it always may; on CUDA devices only if flag `poisoned` or `fallible` is set.
     std::shared_ptr<Fate> fallible_fate() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;

@@ -1,4 +1,4 @@
-// Failures that are found when somebody asks for them, such as bad indices of kernels on GPUs.
+// Failures that are found only when they are looked up, such as bad indices of kernels on GPUs.
 #pragma once
 
 #include <atomic>

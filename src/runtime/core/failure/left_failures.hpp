@@ -19,7 +19,7 @@ constexpr std::size_t most_failures_left = 256;
 struct LeftFailure {
     std::uint64_t key = 0;  ///< StreamState::key, which the arrays keep
     Device device = Access::device(DeviceKind::cpu, 0);
-    /// A copy. It is not reported to the user; the stream's own failure is (failure.hpp).
+    /// A copy. It is not reported to the user, because the stream's own failure is (failure.hpp).
     Failure failure;
     std::weak_ptr<const FailedWork> origin;
     std::unique_ptr<LeftFailure> older;

@@ -127,8 +127,8 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, also those in child graphs. Those were only checked
-/// for the child graph's own device before.
+/// Checks conditional nodes for this device, including those in child graphs. Those were checked
+/// before only for the child graph's own device.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
     for (const NodeRef& node : nodes) {
@@ -246,7 +246,7 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
     check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
-    // By block that a child graph owns: the last node that uses it.
+    // For each block that a child graph owns: the last node that uses it.
     std::map<const Block*, NodeRef> last_user;
     for (const NodeRef& node : sorted) {
         if (node->child != nullptr) {

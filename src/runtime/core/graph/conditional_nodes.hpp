@@ -11,8 +11,8 @@
 
 namespace heddle::detail {
 
-/// Makes a node that reads `value` when it runs, and then runs its bodies as the value says. The
-/// node is on the value's device. If the value is in pinned memory, it is on the first body's
+/// Makes a node that reads `value` when it runs, and then runs the bodies that the value selects.
+/// The node is on the value's device. If the value is in pinned memory, it is on the first body's
 /// device.
 std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& value,
                                            std::vector<std::unique_ptr<GraphData>> bodies,

@@ -26,8 +26,8 @@ inline std::uint64_t gpu_bit(Device device) noexcept {
 class NodeNames {
 public:
     enum : std::uint32_t { none = ~0u, several = none - 1 };
-    /// Returns the index of the node with this name. Returns `none` or `several` if it is not
-    /// unique.
+    /// Returns the index of the node with this name: `none` if there is no such node, `several` if
+    /// there is more than one.
     std::uint32_t find(const std::vector<std::shared_ptr<NodeData>>& nodes,
                        const std::string& name);
     /// Discards the table. Call it after the name of a node has changed.

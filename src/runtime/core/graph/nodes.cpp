@@ -192,7 +192,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
     }
     note_serials(work);
     if (is_observed()) work.accesses = accesses_of(memory);
-    // The declared accesses are all accesses.
+    // There are no accesses besides the declared ones.
     work.accesses_known = memory.empty() || is_observed();
     give_work(node, std::move(work), where);
 } catch (...) {

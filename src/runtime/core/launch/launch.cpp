@@ -45,7 +45,7 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-/// Describes an operation that uses this memory, and calls the function.
+/// Adds the memory to the description of an operation, and calls the function.
 template <class Tell>
 void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const Tell& tell) {
     std::size_t count = 0;

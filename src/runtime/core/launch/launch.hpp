@@ -20,8 +20,8 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
 /// Returns all accesses, as described by describe_accesses().
 std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 
-/// Throws if the stream cannot run the launch: kernel, grid or memory. `name` is the public call
-/// that received the arguments.
+/// Throws if the stream cannot run the launch because of its kernel, grid or memory. `name` is the
+/// public call that received the arguments.
 void check_launch(StreamState& stream, const LaunchCall& call, const char* name);
 /// Checks the grid, for check_launch().
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,

@@ -29,9 +29,10 @@ bool has_new_blocks() noexcept;
 /// just being allocated or freed are linked to `later` instead; pass them to list_again().
 /// Thread-safe.
 std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept;
-/// Makes the blocks of the chain new again.
+/// Adds the blocks of the chain to the new allocations again.
 void list_again(Block* chain) noexcept;
-/// Makes a block from take_new_blocks() new again, unless it was freed since then.
+/// Adds a block from take_new_blocks() to the new allocations again, unless it was freed since
+/// then.
 void list_again(const NewBlock& one) noexcept;
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
-// The structs of DLPack 1, as its specification lays them out. They are an ABI that does not
-// change within a major version, so heddle needs no copy of its header.
+// The structs of DLPack 1, as its specification lays them out. They are an ABI that does not change
+// within a major version, so heddle needs no copy of DLPack's header.
 #pragma once
 
 #include <cstdint>

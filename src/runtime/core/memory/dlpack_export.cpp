@@ -24,7 +24,7 @@ template <> struct Struct<DLManagedTensorVersioned> {
     using Type = dlpack::Versioned;
 };
 
-/// A tensor, and the share of its memory that it has.
+/// A tensor, and its share in the ownership of the memory.
 template <class M> struct Exported {
     typename Struct<M>::Type managed{};
     Block* block = nullptr;  ///< null: no elements
@@ -36,7 +36,7 @@ template <class M> struct Exported {
     }
 };
 
-/// Returns the array's block, which is alive. Returns null for no elements.
+/// Returns the array's block, which is alive. Returns null if there are no elements.
 Block* owner_of(const DlpackMemory& memory, const SourceLocation& where) {
     if (memory.owner != nullptr && !memory.owner->alive.load(std::memory_order_acquire))
         throw_dead_block(*memory.owner, call, where);
@@ -82,7 +82,7 @@ std::unique_ptr<std::int64_t[]> layout(std::span<const std::int64_t> sizes) {
     return both;
 }
 
-/// Memory that the GPU can access is marked as such only if there is one.
+/// Returns the kind of the memory. Pinned memory counts as ordinary host memory if there is no GPU.
 dlpack::Kind kind_of(const Block& block) {
     if (block.kind == MemoryKind::device)
         return block.device.is_cuda() ? dlpack::cuda : dlpack::cpu;

@@ -44,7 +44,7 @@ void check_managed(const dlpack::Versioned& managed, const Call& call) {
             "the tensor is read-only: import it with rows_from_dlpack<const T>(), or copy it");
 }
 
-/// Where the memory is, as an array on the stream's device would have it.
+/// Sets the device and the kind of the memory, as for an array on the stream's device.
 void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, const Call& call) {
     switch (tensor.kind) {
     case dlpack::cpu:
@@ -104,7 +104,7 @@ public:
     }
 
     bool is_empty() const noexcept { return is_empty_; }
-    /// The rows of the last dimension. Throws UsageError if they are not equally far apart.
+    /// Returns the rows of the last dimension. Throws UsageError if they are not equally far apart.
     DlpackImport rows() const {
         if (is_empty_) return {nullptr, nullptr, 0, 0, 0};
         if (!is_regular_)
@@ -112,7 +112,7 @@ public:
                                "make it contiguous");
         return {nullptr, nullptr, rows_, columns_, pitch_};
     }
-    /// All elements as one row. Throws UsageError if they are not contiguous.
+    /// Returns all elements as one row. Throws UsageError if they are not contiguous.
     DlpackImport whole() const {
         if (is_empty_) return {nullptr, nullptr, 0, 0, 0};
         if (!is_regular_ || (rows_ > 1 && pitch_ != columns_))
@@ -131,7 +131,7 @@ private:
                                "a tensor with a valid shape");
         return all;
     }
-    /// Joins all dimensions but the last to one of rows.
+    /// Joins all dimensions but the last into a single dimension of rows.
     void merge_rows() {
         const int last = tensor_.dimensions - 1;
         pitch_ = columns_;
@@ -160,12 +160,13 @@ private:
     bool is_empty_ = false, is_regular_ = true;
 };
 
-/// Held from the question whether an array has the memory until there is one: two threads may take
-/// tensors of the same memory. No foreign code runs with the lock held.
+/// Held from the check whether an array owns the memory until an array owns it, because two threads
+/// may import tensors of the same memory. No foreign code runs with the lock held.
 constinit std::mutex import_lock;
 const ForkRegistration imports_registered{ForkOrder::dlpack_imports, import_lock};
 
-/// Adds an owner to the array that has the memory, or makes a block of the tensor, with one owner.
+/// Adds an owner to the array that owns the memory, or makes a block from the tensor, with one
+/// owner.
 template <class M>
 Block& block_of(const ForeignMemory& memory, M* tensor, const Call& call, bool& is_shared) {
     const std::lock_guard lock(import_lock);
@@ -175,7 +176,8 @@ Block& block_of(const ForeignMemory& memory, M* tensor, const Call& call, bool& 
     return adopt_memory(memory, std::make_unique<TensorEnd<M>>(tensor), call.call, call.where);
 }
 
-/// Throws UsageError, and releases the block, if the tensor is not of the whole block.
+/// Throws UsageError, and releases the block, unless the tensor lies within the block. For
+/// from_dlpack(), it must also begin where the block begins.
 void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
     const bool begins_there = call.request.as_rows || block.data == memory.data;
     if (begins_there && holds(block, memory.data, memory.count * memory.element)) return;
@@ -185,7 +187,8 @@ void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
                 "use a view of that array, or import the tensor with rows_from_dlpack()");
 }
 
-/// Imports a tensor with elements. Sets `is_taken` once the caller must not end the tensor.
+/// Imports a tensor with elements. Sets `is_taken` once the caller must not call the tensor's
+/// deleter.
 template <class M>
 void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool& is_taken) {
     const dlpack::Tensor& from = dlpack::managed(*tensor).tensor;
@@ -215,7 +218,7 @@ void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool&
         release(*to.block);
         throw;
     }
-    if (is_shared) {  // the share keeps the memory, the tensor need not
+    if (is_shared) {  // the share keeps the memory, so the tensor may end
         is_taken = true;
         end_tensor(tensor);
     }

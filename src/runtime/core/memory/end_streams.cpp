@@ -21,7 +21,7 @@ bool is_free(StreamRecord& stream) noexcept {
 }
 }  // namespace
 
-// The mutex is not held while a stream is queried: that may free memory, which takes a stream.
+// The mutex is not held while a stream is queried: the query may free memory, which needs a stream.
 StreamRecord& EndStreams::take(Device device) {
     {
         const std::lock_guard lock(mutex_);

@@ -41,8 +41,8 @@ public:
     EndStream(const EndStream&) = delete;
     EndStream& operator=(const EndStream&) = delete;
     StreamRecord& record() const noexcept { return stream_; }
-    /// Orders later work of the stream after the users' work. Their failures do not reach it:
-    /// memory is freed after failed work, too.
+    /// Orders later work of the stream after the users' work. The stream does not inherit their
+    /// failures: memory is freed after failed work, too.
     void put_behind(std::span<const StreamUse> users) const;
 
 private:

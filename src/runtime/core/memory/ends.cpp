@@ -51,8 +51,8 @@ public:
         changed_.notify_one();
     }
 
-    /// Calls the end on this thread, with a stream after the users if it takes one. If it throws,
-    /// the end has not been called.
+    /// Calls the end on this thread. If the end takes a stream, passes one that is ordered after
+    /// the users. If call() throws, the end has not been called.
     void call(MemoryEnding& one, std::span<const StreamUse> users) {
         if (is_over()) return;
         if (one.end->order == MemoryEnd::Order::host) return run(one, nullptr);
@@ -63,7 +63,7 @@ public:
     }
     void trim(Device device) noexcept { streams_.trim(device); }
 
-    /// Takes the ending from the list. Its end will never be called.
+    /// Removes the ending from the list. Its end will never be called.
     void forget(MemoryEnding& one) noexcept {
         const std::lock_guard lock(mutex_);
         (one.previous != nullptr ? one.previous->next : oldest_) = one.next;
@@ -208,7 +208,8 @@ bool was_used(const Block& block) noexcept {
            block.writers.load(std::memory_order_relaxed) != 0;
 }
 
-/// In a host function no stream may be made, and during a capture none of its device.
+/// Returns whether a stream may be made: not in a host function, nor while a user is being
+/// captured.
 bool may_make_stream(std::span<const StreamUse> users) noexcept {
     return !thread_states.in_host_function && std::ranges::none_of(users, [](const StreamUse& use) {
         return use.stream->has(stream_flag::capturing);

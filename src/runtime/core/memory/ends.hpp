@@ -27,7 +27,7 @@ struct MemoryEnding : Waiter {
     MemoryEnding* next_ready = nullptr;
     StreamRecord* recorded_by = nullptr;   ///< a stream whose batch may keep the block
     std::unique_ptr<Gathering> gathering;  ///< for an end on the host
-    /// The users of an end that the thread has to put in stream order.
+    /// The users after which the thread has to order an end that takes a stream.
     std::vector<StreamUse> users;
 };
 

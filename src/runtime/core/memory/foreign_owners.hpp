@@ -1,5 +1,5 @@
-// Owners of foreign memory. Other code may hand heddle memory that a block already has, at any
-// time, so the last owner and a new one must agree on which of them was first.
+// Owners of foreign memory. Other code may pass memory to heddle that a block already owns, at any
+// time. So the release by a last owner and the arrival of a new owner must be ordered.
 #pragma once
 
 #include <heddle/memory/detail/adopted_memory.hpp>

@@ -18,8 +18,8 @@ struct ToldUse {
     SourceLocation where;
 };
 
-/// Uses of [begin, end) that need no check until the next operation is enqueued. `kinds` says
-/// which.
+/// Uses of [begin, end) that need no check until the next operation is enqueued. `kinds` is a set
+/// of the flags below.
 struct KnownUses {
     enum : std::uint8_t { reads = 1, all = 2, addresses = 4 };
     std::uintptr_t begin = 0, end = 0;

@@ -7,6 +7,9 @@
 
 #include <unistd.h>
 
+#define XXH_INLINE_ALL  // no library to link
+#include <xxhash.h>
+
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
@@ -43,21 +46,19 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
                         text);
 }
 
-/// An FNV-1a checksum. It detects damage, but not forgery.
+/// An XXH3 checksum. It detects damage, but not forgery.
 class Check {
 public:
-    explicit Check(std::uint64_t kind) noexcept { add(kind); }
+    explicit Check(std::uint64_t kind) noexcept : state_(kind) {}
     template <class T> Check& add(const T& value) noexcept {
         static_assert(std::has_unique_object_representations_v<T>);
-        const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
-        for (std::size_t i = 0; i < sizeof value; ++i)
-            state_ = (state_ ^ bytes[i]) * 0x100000001b3u;
+        state_ = XXH3_64bits_withSeed(&value, sizeof value, state_);
         return *this;
     }
     std::uint64_t value() const noexcept { return state_; }
 
 private:
-    std::uint64_t state_ = 0xcbf29ce484222325u;
+    std::uint64_t state_;
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ void set_limits(DeviceMemory& memory, Device device) {
     memory.most_wasted.store(total / 32 + 1, std::memory_order_relaxed);
 }
 
-/// Returns lists that no stream uses.
+/// Returns a KeptMemory that no stream uses.
 KeptMemory& spare_kept(DeviceMemory& memory, Device device) {
     {
         const std::lock_guard lock(lists_lock);

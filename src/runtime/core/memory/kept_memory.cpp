@@ -198,7 +198,7 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     if (!keeps(stream)) return false;
     // ThreadSanitizer detects accesses to freed memory only if the memory is freed on the stream.
     if (tsan::is_here() && stream.device.is_cpu()) return false;
-    // Poisoning must not precede pending work that uses the memory. It would have to run on the
+    // Poisoning must not precede pending work that uses the memory, so it would have to run on the
     // stream.
     if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);

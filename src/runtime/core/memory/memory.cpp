@@ -378,7 +378,7 @@ void settle(const Block* block, const SourceLocation& where) {
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
             else done->see();
         } else if (!use.is_same()) {
-            backend.synchronize_use(use, where);  // the record now belongs to another stream
+            backend.synchronize_use(use, where);  // no HostWait: another stream has the record
         } else {
             HostWait wait("wait for the memory's users", use, where, WaitReason::copy);
             backend.synchronize_use(use, where);

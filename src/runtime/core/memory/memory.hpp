@@ -24,7 +24,8 @@ Block& allocate_at_once(Device device, std::size_t bytes, Where where);
 /// Maps memory of another process into a new block. The handle must have been checked.
 Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
 
-/// Throws UsageError if adopt_memory() would for its address, size or alignment.
+/// Throws the UsageError that adopt_memory() would throw for the address, the size or the
+/// alignment.
 void check_foreign(const ForeignMemory& memory, const char* call, const SourceLocation& where);
 /// Returns the backend that allocates and registers pinned memory.
 Backend& pinned_backend();

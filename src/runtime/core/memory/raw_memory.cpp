@@ -15,7 +15,7 @@ namespace heddle::detail {
 namespace {
 
 void check_alignment(std::size_t alignment, const SourceLocation& where) {
-    constexpr std::size_t most = 256;  // of every pool
+    constexpr std::size_t most = 256;  // the alignment of every pool's memory
     if (!std::has_single_bit(alignment) || alignment > most)
         usage_error({"allocate", where},
                     "an alignment of {} bytes is not supported: pass a power of two up to {}",

@@ -56,7 +56,7 @@ struct RecordCounts {
 
 /// Reports to observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
-/// Reports to observers that request times that the operation which this thread runs has failed.
+/// If observers request times, reports to them that this thread's operation has failed.
 inline void notify_failed() noexcept {
     if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
         notify_run({.id = id, .result = RunResult::failed});

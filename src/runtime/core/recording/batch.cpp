@@ -56,7 +56,7 @@ void BatchRun::Entry::drop(std::vector<std::shared_ptr<void>>& garbage) noexcept
 }
 
 /// Takes the newest graph, whose shape is the tape's, and updates it. Leaves `made` without a graph
-/// if another one has to be made.
+/// if a new one has to be made.
 void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceLocation& where,
                      std::vector<std::shared_ptr<void>>& garbage) {
     if (remembered_ > 1 && entries_.back().before && entries_.back().before->equals(*tape)) {

@@ -160,7 +160,7 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 
 /// Flushes if the first stream leaves, because the batch cannot record without it. Also flushes if
 /// the leaving stream has recorded work, for three reasons: the stream must not end before that
-/// work. It must receive the work's failure. And waits for its device must cover the work.
+/// work, it must receive the work's failure, and waits for its device must cover the work.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.place == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {
@@ -221,8 +221,8 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
 
 void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                                 const SourceLocation& where) {
-    // Only the first stream can be lent and take part. The loan's work is not on the tape, but
-    // precedes the tape's work, in the order of that stream.
+    // Only the first stream can be lent while it takes part. The loan's work is not on the tape,
+    // but precedes the tape's work, in the order of that stream.
     const bool is_lent = origin() != nullptr && origin()->has(stream_flag::lending);
     // If work was natively enqueued on one of the streams, a flush is needed: it orders all
     // participants after that work.

@@ -172,7 +172,7 @@ Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
         if (spare->block->device != stream.device || spare->block->bytes < bytes ||
             spare->block->bytes / 2 > bytes)
             continue;
-        // Reuses memory only if the next operation is ordered after all uses in any case. Using
+        // Reuses memory only if the next operation is already ordered after all its uses, because
         // more memory costs less than an additional dependency.
         if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; }))
             continue;

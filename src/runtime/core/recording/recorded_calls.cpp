@@ -24,9 +24,9 @@ Recorder::Point point_of(const Recorder::Mark& mark) {
     return {{static_cast<std::uint32_t>(mark.op)}, {}};
 }
 
-/// Returns the operation that the stream's next kernel may overlap, or -1. With `on_stream`, it is
-/// the stream's newest operation. If the stream has waited since, it is -1, because the kernel must
-/// follow that wait.
+/// Returns the operation that the stream's next kernel may overlap, or -1. With `on_stream`, this
+/// is the stream's newest operation, or -1 if the stream has waited since: the kernel must follow
+/// that wait.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
     const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
@@ -228,8 +228,8 @@ bool record_primary(StreamRecord& waiter, EventState& event) {
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
-    // If the stream is in a capture inside a batch, only that batch matters. Meanwhile, it may have
-    // recorded more work of other streams.
+    // If the stream is in a capture inside a batch, only that batch matters. The batch may have
+    // recorded more work of other streams meanwhile.
     for (;;) {
         Recorder* const r = stream.outermost.load(std::memory_order_acquire);
         if (r == nullptr || r->is_capture()) return;

@@ -51,7 +51,7 @@ private:
 /// threads wait for the lock.
 class Recorder {
 public:
-    /// A point in the recording. A waiter must be ordered after the work that it includes.
+    /// A point in the recording. A waiter must be ordered after the work that the point includes.
     struct Point {
         std::vector<std::uint32_t> tail;  ///< indices of the operations that the work ends with
         /// For batches: indices of participants. Their work from before the tape is included, too.
@@ -89,7 +89,8 @@ public:
         /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
         std::size_t base_place = 0;
-        /// Set while code outside heddle holds the stream's own handle. Captures its work.
+        /// Set while code outside heddle holds the stream's own handle. Captures the work of that
+        /// code.
         std::unique_ptr<ForeignCapture> held;
         /// Set during a loan. Captures work on the handle that is lent.
         std::unique_ptr<ForeignCapture> lent;

@@ -316,14 +316,14 @@ public:
     [[nodiscard]] virtual bool free_shared(const SharedMemory& memory, const StreamUse* users,
                                            std::size_t user_count) noexcept = 0;
 
-    /// Reports all timed operations that have ended to observers, if the backend reports them with
+    /// Reports to observers all timed operations that have ended, if the backend reports them with
     /// a delay.
     virtual void tell_ended_runs() noexcept {}
     /// Starts to time operations with a profiling library's records. Returns an empty string, or
     /// the reason why this is impossible. Each successful call needs an end_records(); the last of
     /// them stops the timing. Thread-safe.
     virtual std::string begin_records() { return "this backend has none"; }
-    /// Reports the records received so far to observers.
+    /// Ends one begin_records(), and reports to observers the records received so far.
     virtual void end_records() noexcept {}
     virtual RecordCounts record_counts() noexcept { return {}; }
 

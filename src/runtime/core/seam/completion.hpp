@@ -43,8 +43,8 @@ public:
     /// waiters.
     enum class Told : std::uint8_t { caller, already };
 
-    /// Completes and wakes the waiters. Call it once. If a fiber of the stream
-    /// has called tsan::release(order()) (cpu/executor/fibers.hpp), pass `already`.
+    /// Marks this object as complete, and wakes its waiters. Call it once. Pass `already` if a
+    /// fiber of the stream has called tsan::release(order()) (cpu/executor/fibers.hpp).
     void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
                   Told told = Told::caller) noexcept {
         if (told == Told::caller) tsan::release(order_);
@@ -145,8 +145,8 @@ public:
         if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             free_completion(*object_);
     }
-    /// Returns null if the object has no reference, so that it is unused or about to be. For
-    /// objects whose memory is never freed.
+    /// Returns null if the object has no reference: it is then unused, or about to be. For objects
+    /// whose memory is never freed.
     static Ref try_from(T* object) noexcept {
         Ref made;
         std::uint32_t seen = object->references_.load(std::memory_order_relaxed);

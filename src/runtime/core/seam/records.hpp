@@ -53,7 +53,7 @@ struct alignas(64) StreamRecord : FallibleStream {
     CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
-    /// again. close_stream() closes the stream with the last one. Starts at 1.
+    /// again. close_stream() closes the stream when the last owner drops it. Starts at 1.
     std::atomic<std::uint32_t> owners{1};
 
     /// Number of submissions that have begun. A submission is announced here before it reads the
@@ -74,8 +74,8 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CUDA: while not 0, the record is not reused and keeps `final_event`. Incremented by
     /// notifications, which will query the stream's failure, and by synchronize_device().
     std::atomic<std::uint32_t> pins{0};
-    /// CUDA: number of submissions known to have completed; if the device is lost, only later ones
-    /// fail. CPU: not 0 while the stream is idle.
+    /// CUDA: number of submissions known to have completed; if the device is lost, only submissions
+    /// after these fail. CPU: not 0 while the stream is idle.
     std::atomic<std::uint64_t> seen_complete{0};
     /// CPU: its current urgency, including urgency lent by other streams (cpu/queue/loans.hpp).
     std::atomic<int> level{0};

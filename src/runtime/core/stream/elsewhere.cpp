@@ -11,8 +11,9 @@
 namespace heddle::detail {
 
 namespace {
-/// The state of an open Elsewhere. Stored in the thread and not in the Elsewhere, so that one that
-/// ends on another thread leaves no dangling pointer. Streams' states are never freed.
+/// The state of an open Elsewhere. Stored in the thread and not in the Elsewhere, so that an
+/// Elsewhere that ends on another thread leaves no dangling pointer. Streams' states are never
+/// freed.
 struct Lookout {
     std::uint64_t serial = 0;  ///< unique in this process
     StreamRecord* stream = nullptr;
@@ -30,7 +31,7 @@ bool counts(const StreamRecord& stream, DeviceKind kind) noexcept {
            stream.device.kind() == kind;
 }
 
-/// Returns whether the work was enqueued: the call may have failed or launched over no indices.
+/// Returns whether the work was enqueued: the call may have failed, or had no indices to launch.
 bool was_given(const Lookout& one) noexcept {
     return one.other != nullptr && one.other->submissions.load() > one.before;
 }

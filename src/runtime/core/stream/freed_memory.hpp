@@ -1,13 +1,13 @@
-// Returns memory that streams cache for their later arrays to the pools: when streams end, and for
-// backends when memory is short. Defined in core/memory (docs/adr/0052).
+// Returns to the pools the memory that streams cache for their later arrays: when a stream ends,
+// and when a backend is short of memory. Defined in core/memory (docs/adr/0052).
 #pragma once
 
 #include "core/seam/records.hpp"
 
 namespace heddle::detail {
 
-/// Returns the stream's cached memory to the pool, in stream order. The stream caches none from now
-/// on. Call before the backend closes the stream.
+/// Returns the stream's cached memory to the pool, in stream order. The stream caches no memory
+/// from now on. Call before the backend closes the stream.
 void give_memory_back(StreamRecord& stream) noexcept;
 /// Returns the cached memory of all streams of the device. Returns whether there was any.
 /// Thread-safe.

@@ -56,8 +56,8 @@ bool begin_lend(OpenLoan& loan, std::span<const MemoryArgument> memory) {
 void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     loan.key = stream.key.load(std::memory_order_relaxed);
-    // Sequentially consistent, like the flags of recorders: of a loan and a recorder that begin at
-    // the same time, one sees the other.
+    // Sequentially consistent, like the flags of recorders: if a loan and a recorder begin at the
+    // same time, at least one sees the other.
     if ((stream.flags.fetch_add(stream_flag::one_loan) & stream_flag::recording) != 0) [[unlikely]]
         begin_recorded(loan, memory);
 }

@@ -113,7 +113,8 @@ private:
     WaitMark mark_;
 };
 
-/// Reports to observers that a host function begins on this thread, within RunsOperation.
+/// Reports to observers that a host function begins on this thread. Call within the lifetime of a
+/// RunsOperation.
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
 

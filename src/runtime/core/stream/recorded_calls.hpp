@@ -25,8 +25,8 @@ inline bool is_captured(const StreamRecord& stream) noexcept {
 }
 /// Returns whether a capture of the calling thread records the stream.
 bool is_captured_here(StreamRecord& stream) noexcept;
-/// Returns whether a capture or batch of the calling thread records the stream, or is the outermost
-/// one that does. Waits for the recorder's lock.
+/// Returns whether the stream's innermost or outermost recorder (capture or batch) belongs to the
+/// calling thread. Waits for the recorder's lock.
 bool is_recorded_here(StreamRecord& stream) noexcept;
 /// Returns whether the stream's state allows a batch to record it.
 bool is_recordable(StreamRecord& stream) noexcept;
@@ -93,10 +93,10 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
 /// returns false.
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan, const SourceLocation& where);
 
-/// For backends, when work or a wait arrives on a stream with flag `joined`: the stream joined a
-/// batch after the caller's check. Flushes the batch, and the stream leaves it; the backend then
-/// reads the flag again. Returns false if a capture now records the stream. The backend's work
-/// is then ordered before the whole capture.
+/// A backend calls this if it sees flag `joined` when it enqueues work or a wait: the stream has
+/// joined a batch since core's check. Flushes the batch and removes the stream from it. The backend
+/// must then read the flag again. Returns false if a capture now records the stream. The backend's
+/// work is then ordered before the whole capture.
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because the event is recorded again or destroyed.
 void forget_mark(EventState& event) noexcept;
@@ -110,7 +110,8 @@ void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call when the stream returns to a pool. It leaves its batch when the batch has submitted the
-/// stream's work, or ends. A batch's first stream leaves at its end. Has no effect in a capture.
+/// stream's work, or ends. A batch's first stream leaves when the batch ends. Has no effect in a
+/// capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
 /// Call when the stream's failure has been cleared. Earlier work, including work that its open
 /// batch has submitted, then does not fail its later work in that batch.

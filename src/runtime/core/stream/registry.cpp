@@ -168,7 +168,8 @@ void recycle_stream(StreamRecord& stream) noexcept {
         const std::lock_guard lock(stream.life);
         settled = std::move(stream.settled);
     }
-    // Holders of the old fate keep it. Without memory for a new one the record is not used again.
+    // Holders of the old fate keep it. If there is no memory for a new fate, the record is not
+    // reused.
     if (stream.renew_fate()) give_record(stream);
 }
 

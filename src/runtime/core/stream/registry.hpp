@@ -30,7 +30,7 @@ bool has_ended(std::uint64_t key) noexcept;
 
 /// Calls `function` for every record that has ever been used; check its flags and device. The set
 /// only grows. A record that is not `dead` is fully set up. At any time it may become `dead`, and
-/// then another stream of its device. Thread-safe.
+/// then be reused for another stream of its device. Thread-safe.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
 }  // namespace heddle::detail

@@ -208,7 +208,7 @@ void wait_for_device(Device device, const SourceLocation& where) {
     });
     if (!has_failed_branch) [[likely]]
         return;
-    TrimStep::run_all(device);  // ends such streams
+    TrimStep::run_all(device);  // closes the streams of joined branches that have failed
     backend.synchronize_device(device.index(), where);
 }
 }  // namespace detail

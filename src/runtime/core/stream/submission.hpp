@@ -15,8 +15,8 @@ namespace heddle::detail {
 ///
 /// The caller checked earlier whether the stream is recorded. The constructor announces the call
 /// and checks again. A batch that is about to add the stream then sees the announcement and leaves
-/// the stream out. Otherwise, this object sees the batch and flushes it first. No thread waits for
-/// one that is preempted in between. Costs one atomic addition.
+/// the stream out. Otherwise, this object sees the batch and flushes it first. Neither thread waits
+/// for the other, even if that one is preempted in between. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {

@@ -33,7 +33,7 @@ template <class Use> void note_used(StreamState& stream, const Use& use) {
 }
 
 /// Checks whether a stream accepts work, and notes the stream as a user of the arrays that the work
-/// uses. Does so even if the work is dropped: later users of these arrays inherit the stream's
+/// uses. Notes it even if the work is dropped: later users of these arrays inherit the stream's
 /// failure either way (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that
 /// may be written. Throws for dead and forked streams and lost devices. Functions that enqueue work
 /// call submit() instead.

@@ -19,7 +19,7 @@ bool has_nothing_pending(EventState& event, const SourceLocation& where) {
     return event.backend->is_complete(event, where) && event.backend->failure_of(event) == nullptr;
 }
 
-/// Returns the captures' facts about a wait of `waiter` for a target in capture `theirs`, or 0.
+/// Returns the facts about captures for a wait of `waiter`. `theirs` is the target's capture, or 0.
 template <class Target>
 std::uint32_t facts_of_captures(StreamRecord& waiter, Target& target, std::uint64_t theirs,
                                 const SourceLocation& where) {
@@ -88,7 +88,8 @@ WaitPlan decide_wait(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     StreamRecord& other = *use.stream;
     if (&other == &waiter && use.is_same()) return plan_of(wait_fact::own_use);
     if (other.has(stream_flag::forked)) return plan_of(wait_fact::use_of_parent);
-    // The outermost recorder may be a batch, which has streams that are in a capture now.
+    // Considers the outermost recorder, too: it may be a batch, although a capture records the
+    // stream now.
     if (recorders == Recorders::to_ask &&
         other.outermost.load(std::memory_order_acquire) != nullptr) [[unlikely]]
         return plan_of(wait_fact::recorded);

@@ -30,8 +30,8 @@ struct WaitPlan {
     return {verdict_on(facts), facts, stream_id, submissions};
 }
 
-/// Returns the same plan. The compiler keeps a plan in registers only if no call that is not
-/// inlined returns it; the elided wait would cost a tenth more.
+/// Returns the same plan. The compiler keeps a plan in registers only if all calls that return it
+/// are inlined. Otherwise the elided wait would cost a tenth more.
 [[gnu::always_inline]] constexpr WaitPlan in_registers(const WaitPlan& plan) noexcept {
     return {plan.verdict, plan.facts, plan.stream_id, plan.submissions};
 }

@@ -97,7 +97,7 @@ struct WaitRule {
 
 /// The rules: the first one that applies decides.
 inline constexpr WaitRule wait_rules[] = {
-    // A dead stream has no native stream, and one of the parent process has no threads here.
+    // A dead stream has no native stream. A stream of the parent process has no threads here.
     {WaitRuleName::unusable, WaitAction::refuse, wait_fact::unusable},
     // A stream runs its work in order.
     {WaitRuleName::same_stream, WaitAction::elide, wait_fact::same_stream},
@@ -108,14 +108,14 @@ inline constexpr WaitRule wait_rules[] = {
     // The parent's work uses the parent's copy of the memory, and continues only there.
     {WaitRuleName::use_of_parent, WaitAction::nothing, wait_fact::use_of_parent},
     // The waiter is ordered after all work of the branch's stream. Waits in the branch may have
-    // been elided because of work from before it, so that work has to be covered.
+    // been elided because of work from before the branch. Therefore, that work has to be covered.
     {WaitRuleName::empty_branch, WaitAction::nothing, wait_fact::empty_branch},
     // Recorded work is not in the stream's count yet. Its recorder adds an edge, or enqueues the
     // work that must precede this wait.
     {WaitRuleName::recorded, WaitAction::record, wait_fact::recorded},
     // A record is reused once all work of its stream has completed.
     {WaitRuleName::use_ended, WaitAction::nothing, wait_fact::use_ended},
-    // The event marks a point of a graph, which is no point of any stream.
+    // The event marks a point of a graph, not of a stream.
     {WaitRuleName::event_of_capture, WaitAction::refuse, wait_fact::event_of_capture},
     // Work that has completed now precedes every launch of the graph.
     {WaitRuleName::nothing_pending, WaitAction::elide, wait_fact::nothing_pending},

@@ -160,7 +160,7 @@ private:
         return w.size >= ChunkPool::standard;
     }
     /// Returns `bytes` bytes of the chunk at `offset`. Returns null if they are out of range, or if
-    /// the queue has moved.
+    /// the queue has advanced since copy().
     const std::byte* at(std::size_t offset, std::size_t bytes) noexcept {
         Window& w = window_;
         if (offset > w.size || bytes > w.size - offset) return nullptr;

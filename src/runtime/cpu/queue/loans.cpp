@@ -112,7 +112,7 @@ void lend(Completion& awaited, int level, std::vector<Completion*>& to) {
     StreamRecord* const by = awaited.promised_by();
     if (by == nullptr || by->has(stream_flag::forked)) return;
     const std::lock_guard life(by->life);
-    // While `awaited` is pending, the stream has its queue.
+    // A stream keeps its queue at least until it has completed `awaited`.
     if (awaited.is_done() || awaited.promised_by() != by || by->native == nullptr) return;
     Queue& queue = queue_of(*by);
     if (queue.borrow(level, awaited.promised_at())) queue.add_awaited(to);

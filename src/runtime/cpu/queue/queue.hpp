@@ -217,9 +217,9 @@ public:
     }
 
     // Call these with StreamRecord::life held:
-    /// Lends the queue a level until it has done `until` operations (the lower 32 bits of the
-    /// number). Returns false if it has that level until then anyway, or has already done these
-    /// operations.
+    /// Lends the queue the priority `level` until its operation count reaches `until` (the lower 32
+    /// bits of the count). Returns false if its priority is that high until then without this loan,
+    /// or if the count was already reached.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;

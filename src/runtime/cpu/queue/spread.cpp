@@ -16,8 +16,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Maps the core that this thread runs on to a range, by its rank among the cores that the process
-/// may use.
+/// Assigns a range to the core that runs the calling thread, by the core's rank among the cores
+/// that the process may use.
 class Cores {
 public:
     Cores() {

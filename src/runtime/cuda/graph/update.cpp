@@ -113,8 +113,8 @@ void NativeGraph::change(const NodeData& node, const SourceLocation& where) {
 }
 
 /// Enables or disables a node. Throws Unsupported for a memset node: after one is disabled,
-/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A fill that was ever
-/// disabled is a kernel node, so its graph is rebuilt once.
+/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A graph whose fill is
+/// disabled for the first time is rebuilt once, with a kernel node for the fill.
 void NativeGraph::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
     if (is_memset(node, where))
         unsupported_error({"update", where, node.device},

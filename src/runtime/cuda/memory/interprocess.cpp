@@ -168,8 +168,8 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
 }
 
 namespace {
-/// Returns fences for all users. If CUDA refuses one, makes it through a notification. Throws
-/// std::bad_alloc.
+/// Returns fences for all users. If CUDA rejects a fence, signals it by a notification instead.
+/// Throws std::bad_alloc.
 Fences fences_of(const StreamUse* users, std::size_t user_count) {
     Fences fences;
     for (std::size_t i = 0; i < user_count; ++i) {
