@@ -2,7 +2,7 @@
 // it because of an option of heddle::observe, which names `heddle_observers`.
 #include "start.hpp"
 
-#include "core/observe/start.hpp"
+#include "core/operation/start.hpp"
 
 extern "C" {
 extern const heddle::detail::EnvironmentObservers heddle_observers;

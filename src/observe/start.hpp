@@ -1,4 +1,4 @@
-// Observers that environment variables start (core/observe/start.hpp).
+// Observers that environment variables start (core/operation/start.hpp).
 #pragma once
 
 #include <string_view>

@@ -119,7 +119,8 @@ namespace detail {
 /// The requests of all observers, as bits of `observed`. 0 without observers.
 namespace observe {
 inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
-/// Set while the watch notes operations (core/observe/flight.hpp), which need no full descriptions.
+/// Set while the watch notes operations (core/operation/flight.hpp), which need no full
+/// descriptions.
 inline constexpr std::uint32_t flight = 16;
 }  // namespace observe
 inline constinit std::atomic<std::uint32_t> observed{0};

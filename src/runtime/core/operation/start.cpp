@@ -1,4 +1,4 @@
-#include "core/observe/start.hpp"
+#include "core/operation/start.hpp"
 
 #include <cstdio>
 #include <exception>
