@@ -35,11 +35,17 @@ void disable_pool_access(Device device, Device peer, Where where = {});
 /// device, and for two CPU devices.
 bool is_pool_access_enabled(Device device, Device peer);
 
-/// Enables pool access in both directions until its destruction. The destructor disables only the
-/// directions that the constructor enabled. Throws as enable_pool_access(). Errors on destruction
-/// are passed to the report hook.
+/// Enables pool access in both directions until its destruction.
 ///
 ///     ScopedPoolAccess access(Device("cuda:0"), Device("cuda:1"));
+///     launch(of_0, Scale{}, dim(n), 2.0f, on_1);  // a stream of cuda:0, an array of cuda:1
+///     of_0.synchronize();                         // before the access ends
+///
+/// Lifetime: the destructor disables only the directions that the constructor enabled. Nest objects
+/// for the same two devices: the one that enabled the access ends it for all.
+///
+/// Errors: throws as enable_pool_access(). Errors on destruction are passed to the report hook.
+/// Threads: the access applies to all threads.
 class ScopedPoolAccess {
 public:
     /// Enables access that is not enabled yet, in both directions.
@@ -52,8 +58,8 @@ private:
     Device a_, b_;
     bool a_had_, b_had_;
 };
-/// Enables peer access in both directions until its destruction. Otherwise the same as
-/// ScopedPoolAccess.
+/// Enables peer access in both directions until its destruction. Example, lifetime, errors and
+/// threads: as for ScopedPoolAccess.
 class ScopedPeerAccess {
 public:
     /// Enables access that is not enabled yet, in both directions.

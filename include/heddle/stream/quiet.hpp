@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-/// A host function that signals no thread. Made by quiet().
+/// Holds a host function that signals no thread. Made by quiet(), which has an example. Owns the
+/// function, and is as thread-safe as the function.
 template <class F> struct Quiet {
     using Function = F;  ///< the function's type
     F function;          ///< the function

@@ -7,9 +7,14 @@
 
 namespace heddle {
 
-/// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
-/// Violations are passed to the report hook. The remaining scopes still restore the state from
-/// before they were entered. A thread can have 128 scopes open.
+/// The base of all scopes. A scope changes the calling thread's current device or stream until it
+/// ends. ScopedStream has an example.
+///
+/// Lifetime: leave scopes in reverse order, on the thread that entered them. Violations are passed
+/// to the report hook. The remaining scopes still restore the state from before they were entered.
+///
+/// Errors: entering throws UsageError if 128 scopes are open on the thread. Threads: each has its
+/// own scopes, and does not see those of others.
 class ScopeBase {
 public:
     ScopeBase(const ScopeBase&) = delete;
@@ -39,6 +44,8 @@ private:
 ///
 ///     ScopedDevice in{Device("cuda:1")};
 ///     Array<float> x(1000);  // on cuda:1
+///
+/// Lifetime, errors and threads: see ScopeBase.
 class ScopedDevice : public ScopeBase {
 public:
     /// Enters the scope. Throws UsageError if too many scopes are open.
@@ -61,11 +68,13 @@ struct ScopeOptions {
 ///         fill(x, 2.0f);          // on side
 ///     }                           // the replaced stream is current again; it does not wait
 ///
-/// With the default options, work in the scope is ordered after all work already enqueued on the
-/// replaced stream. Keep the stream alive until the scope ends.
+/// Order: with the default options, work in the scope is ordered after all work already enqueued on
+/// the replaced stream. Entering and leaving never block.
 ///
-/// Throws UsageError if the stream was destroyed or cannot wait (streams of different captures);
-/// the scope is then not entered. Errors on leaving are passed to the report hook.
+/// Lifetime: keep the stream alive until the scope ends. Threads: see ScopeBase.
+///
+/// Errors: throws UsageError if the stream was destroyed or cannot wait (streams of different
+/// captures); the scope is then not entered. Errors on leaving are passed to the report hook.
 class ScopedStream : public ScopeBase {
 public:
     /// Enters the scope. Errors: see the class.

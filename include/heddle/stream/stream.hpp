@@ -27,7 +27,16 @@ struct StreamOptions {
 ///     launch(side, Scale{}, dim(n), 10.0f, x);
 ///     side.synchronize();
 ///
-/// Destroying it never blocks, and its pending work still completes.
+/// Order: work on a stream runs in the order in which it was enqueued. Streams are not ordered with
+/// each other: see StreamRef::wait_stream().
+///
+/// Lifetime: destroying a stream never blocks, and its pending work still completes. A failure that
+/// no call has thrown is passed to the report hook.
+///
+/// Errors: making a stream throws OutOfMemory, and NativeError if the driver or the operating
+/// system refuses. A moved-from Stream is an empty StreamRef.
+///
+/// Thread-safety: that of StreamRef. Moving and destroying need exclusive access.
 class Stream : public StreamRef {
 public:
     /// Makes a stream of the current device.

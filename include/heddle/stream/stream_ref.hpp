@@ -27,12 +27,20 @@ concept NameOrNumber = std::integral<N> || std::convertible_to<const N&, std::st
 
 /// Refers to a stream, without owning it. One pointer wide; pass it by value.
 ///
-/// A default-constructed StreamRef refers to no stream, and using it throws UsageError. So does
-/// using it after the stream was destroyed, at least until 1024 more streams of the device have
-/// been destroyed; later it may refer to a new stream.
+///     void twice(StreamRef stream, View<float> x) {
+///         launch(stream, Scale{}, dim(x.size()), 2.0f, x);
+///     }
+///     twice(side, x);  // side: a Stream
 ///
-/// If work on a stream fails, the stream is poisoned: synchronize() and is_complete() throw the
-/// failure, and later work is dropped until clear_error().
+/// Order: work on a stream runs in the order in which it was enqueued. wait_stream() and
+/// wait_event() order it after work of other streams.
+///
+/// Lifetime: a default-constructed StreamRef refers to no stream, and using it throws UsageError.
+/// So does using it after the stream was destroyed, at least until 1024 more streams of the device
+/// have been destroyed; later it may refer to a new stream.
+///
+/// Errors: if work on a stream fails, the stream is poisoned: synchronize() and is_complete() throw
+/// the failure, and later work is dropped until clear_error().
 ///
 /// Thread-safe: many threads can use one stream concurrently; each thread's work stays in order.
 class StreamRef {
