@@ -38,9 +38,12 @@ void declare_use(Block& block, StreamRef stream, Where where);
 ///     launch(Saxpy{}, dim(1000), 2.0f, x, y);
 ///     std::vector<float> values = to_host(y);
 ///
-/// Move-only. The destructor does not block: it frees the memory in stream order, after all work on
-/// it that was enqueued through heddle on any stream. Declare other uses with used_on(). Const
-/// members are thread-safe.
+/// Lifetime: move-only. The destructor does not block: it frees the memory in stream order, after
+/// all work on it that was enqueued through heddle on any stream. Declare other uses with
+/// used_on().
+///
+/// Errors: allocating throws OutOfMemory. Calls throw UsageError for an array without memory (moved
+/// from, reset or default-constructed). Thread-safety: const members are thread-safe.
 template <class T> class Array {
     static_assert(
         detail::ArrayElement<T>,

@@ -1,4 +1,4 @@
-// Copies.
+// copy() and copy_2d(): copies between arrays, views and host memory, on any devices.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Fills.
+// fill() and fill_zero(): set the elements of arrays, views and host memory.
 #pragma once
 
 #include <cstddef>

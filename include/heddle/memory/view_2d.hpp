@@ -17,13 +17,15 @@ namespace detail {
 
 /// Refers to a rectangle in memory, without owning it: `rows` rows of `columns` elements, whose
 /// starts are `pitch` elements apart (default: `columns`). Kernels take it by value, like a View.
-/// The constructors throw UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in
-/// `memory`. Const members are thread-safe.
 ///
 ///     View2D<float> image(x, rows, columns);
 ///     launch([] HEDDLE_FN(std::size_t column, std::size_t row, View2D<float> to) {
 ///         to(row, column) *= 2;
 ///     }, dim(columns, rows), image);
+///
+/// Lifetime: the memory must outlive it, as for a View. Errors: the constructors throw UsageError
+/// if `columns` exceeds `pitch`, or the rectangle does not fit in `memory`. Const members are
+/// thread-safe.
 template <class T> class View2D {
 public:
     /// The element type without const.
