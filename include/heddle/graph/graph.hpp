@@ -50,11 +50,17 @@ struct NodeInfo {
 ///     Graph graph = twice.build();
 ///     graph.launch(stream);
 ///
-/// Order: launches of one graph run one after the other, even on different streams. Lifetime: the
-/// arrays and events that its nodes use must exist at every launch, which otherwise throws
-/// UsageError. A launch counts as a use of the arrays. Destroying a graph does not block, and
-/// launches already enqueued still complete. Thread-safety: callers synchronise launches and
-/// changes of one graph.
+/// Order: launches of one graph run one after the other, even on different streams.
+///
+/// Lifetime: the arrays and events that its nodes use must exist at every launch. A launch counts
+/// as a use of the arrays. Destroying a graph does not block, and launches already enqueued still
+/// complete.
+///
+/// Errors: a launch throws UsageError for an array or event that was destroyed. Members throw
+/// UsageError for an empty handle (moved from, reset or default-constructed). A node that fails
+/// poisons the stream of the launch.
+///
+/// Thread-safety: one thread at a time may launch or change a graph.
 class Graph {
 public:
     Graph() noexcept;  ///< an empty handle: launching it throws UsageError

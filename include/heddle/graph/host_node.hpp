@@ -22,6 +22,11 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
 
 /// A node that calls a host function once in every launch, on any thread, under the rules of
 /// launch_host(). Made by host_node().
+///
+///     auto check = host_node([] { std::puts("done"); }).after(store);
+///
+/// Lifetime: the node owns the function, and a launch that is enqueued keeps it. Errors: an
+/// exception of the function poisons the stream of the launch.
 class HostNode : public NodeOf<HostNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a host function.

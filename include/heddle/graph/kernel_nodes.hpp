@@ -22,6 +22,13 @@ template <class K, int N, class... P> class PreparedLaunch;
 
 /// A node that launches a kernel: KernelNode, GlobalNode or ModuleNode. Made by kernel_node(). K is
 /// the kernel, S the shape of its launch.
+///
+///     auto scale = kernel_node(Scale{}, dim(n), 2.0f, x);
+///     Graph graph = scale.build();
+///     scale.args(3.0f, x).dim(dim(n / 2));  // from the next launch on
+///
+/// Errors: kernel_node(), args() and grid() check as launch() does. build() throws UsageError for a
+/// kernel without arguments. Lifetime and threads: see GraphNode.
 template <class K, class S> class BasicKernelNode : public NodeOf<BasicKernelNode<K, S>> {
     static constexpr bool is_portable = !std::is_same_v<S, LaunchGrid>;
 

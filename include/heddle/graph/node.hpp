@@ -1,4 +1,4 @@
-// Nodes: handles to one operation of a graph.
+// GraphNode: a handle to one operation of a graph.
 #pragma once
 
 #include <compare>
@@ -40,9 +40,15 @@ enum class NodeKind : std::uint8_t {
 const char* to_string(NodeKind kind) noexcept;
 
 /// A handle to one operation, which may or may not be in a graph yet. Made by kernel_node(),
-/// copy_node() and others (heddle/graph/nodes.hpp). Copies refer to the same node. Errors: members
-/// throw UsageError if the handle refers to no node. Thread-safety: one thread at a time may change
-/// a node, and none while its graph is being launched.
+/// copy_node() and others (heddle/graph/nodes.hpp). Copies refer to the same node.
+///
+///     GraphNode node = graph.node("scale");
+///     node.disable();  // from the next launch on
+///
+/// The following holds for all kinds of nodes. Lifetime: a handle keeps its node, even if the graph
+/// is destroyed. The node can then be built into another graph. Errors: members throw UsageError if
+/// the handle refers to no node. Thread-safety: one thread at a time may change a node, and none
+/// while its graph is being launched.
 class GraphNode {
 public:
     GraphNode() noexcept = default;

@@ -1,4 +1,4 @@
-// Nodes: the operations of a graph, made before the graph is built.
+// Nodes that copy, fill, only order, record or wait for an event, or run another graph.
 #pragma once
 
 #include <concepts>
@@ -30,8 +30,9 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 /// A node that copies between arrays, views and pinned memory, on or between devices and the host.
 /// Made by copy_node() and copy_2d_node(): `copy_node(y, x).after(start)`.
 ///
-/// Copying no elements has no effect. Throws UsageError for pageable memory, because the host could
-/// not know when it may change that memory again. Use pinned() instead.
+/// Copying no elements has no effect. Errors: copy_node() and between() throw UsageError for
+/// pageable memory, because the host could not know when it may change that memory again. Use
+/// pinned(). Lifetime and threads: see GraphNode.
 class CopyNode : public NodeOf<CopyNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
@@ -71,8 +72,11 @@ CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(to), detail::region(from), where);
 }
 
-/// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
-/// UsageError for pageable memory and memory of another device. Filling no elements has no effect.
+/// A node that fills an array, view or pinned memory with one value. Made by fill_node():
+/// `fill_node(x, 1.0f).after(start)`.
+///
+/// Filling no elements has no effect. Errors: fill_node() and with() throw UsageError for pageable
+/// memory, and with() for memory of another device. Lifetime and threads: see GraphNode.
 class FillNode : public NodeOf<FillNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
@@ -115,7 +119,7 @@ FillNode fill_node(const View2D<T>& to, const std::type_identity_t<T>& value, Wh
 }
 
 /// A node that performs no work. Placed between two sets of nodes, it orders one after the other
-/// with fewer edges: `empty_node().after(a, b, c)`.
+/// with fewer edges: `empty_node().after(a, b, c)`. Lifetime, errors and threads: see GraphNode.
 class EmptyNode : public NodeOf<EmptyNode> {
 private:
     friend detail::Access;
@@ -130,8 +134,9 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
 /// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
-/// A launch waits for the newest record made before it was enqueued. The event must belong to the
-/// graph's device, and must exist at every launch.
+/// Order: a launch waits for the newest record made before it was enqueued. The event must belong
+/// to the graph's device. Lifetime: the event must exist at every launch. Errors: a launch throws
+/// UsageError for an event that was destroyed. Threads: see GraphNode.
 class EventNode : public NodeOf<EventNode> {
 private:
     friend detail::Access;
@@ -150,6 +155,8 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
 }
 
 /// A node that runs a copy of another graph. Made by child_node(): `child_node(graph).after(a)`.
+/// The other graph may be destroyed or changed afterwards. Errors: child_node() throws UsageError
+/// for an empty handle. Threads: see GraphNode.
 class ChildNode : public NodeOf<ChildNode> {
 private:
     friend detail::Access;

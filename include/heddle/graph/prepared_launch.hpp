@@ -22,8 +22,10 @@ inline namespace HEDDLE_COMPILED_BY {
 /// ordinary launch (H200). On CPU devices, and on streams that are being recorded, it makes an
 /// ordinary launch.
 ///
-/// The caller orders launches on different streams, as with launch(). The arrays must exist at
-/// every launch. Only one thread at a time may launch or change it.
+/// Order: the caller orders launches on different streams, as with launch(). Lifetime: move-only.
+/// The arrays must exist at every launch. Errors: prepare() and set() check as launch() does;
+/// members throw UsageError for an object that was moved from. Thread-safety: one thread at a time
+/// may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
     /// Enqueues the kernel on `stream`, and adds no other order. Throws UsageError, before anything

@@ -56,6 +56,9 @@ struct CaptureOptions {
 /// share their memory with the graph. If they are freed in the capture, later arrays may reuse that
 /// memory. Without end(), for example after an exception, the destructor discards the capture, and
 /// its streams continue as before.
+///
+/// Threads: end it on the thread that began it (ScopeBase). Work that other threads enqueue on a
+/// participant is captured too.
 class ScopedCapture : public ScopeBase {
 public:
     /// Begins the capture. Throws UsageError if `stream` is in a capture already or was destroyed.
