@@ -1,4 +1,4 @@
-// Launching kernels and host functions.
+// launch(): launches a kernel on a stream.
 #pragma once
 
 #include <concepts>

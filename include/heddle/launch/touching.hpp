@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// A part of a view, for touching().
+/// A part of a view, for touching(), which has an example. Refers to the memory without owning it.
 class ViewPart {
 public:
     /// Selects the elements of a view.
@@ -31,7 +31,8 @@ private:
 };
 
 /// A kernel's argument: a view, and how the kernel uses it. Made by touching() and concurrent().
-/// The kernel takes it as a View<T>. Const members are thread-safe.
+/// The kernel takes it as a View<T>. Examples and errors: see these functions. Lifetime: like a
+/// view, it does not own the memory. Const members are thread-safe.
 template <class T> class KernelView {
 public:
     /// Maximum number of parts for touching().

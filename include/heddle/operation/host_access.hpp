@@ -14,7 +14,10 @@
 namespace heddle {
 
 /// The memory that a host function, or the host itself, uses: up to four arrays or views. Made by
-/// reads() and writes(), for launch_host() and on_host().
+/// reads() and writes(), for launch_host() and on_host(): see reads() for an example.
+///
+/// Lifetime: refers to the memory without owning it, so pass it on while the memory exists. Const
+/// members are thread-safe.
 class DeclaredAccess {
 protected:
     friend detail::Access;
@@ -37,7 +40,7 @@ public:
 };
 
 /// The declared access to one array or view, and a view of that memory. T is const if the memory is
-/// only read.
+/// only read. Made by reads() and writes(). Lifetime and threads: see DeclaredAccess.
 template <class T> class DeclaredView : public DeclaredAccess {
 private:
     friend detail::Access;

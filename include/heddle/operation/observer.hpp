@@ -83,13 +83,18 @@ struct ObserverOptions {
 /// Receives a call for each operation. Derive from it, and register the object by add_observer().
 ///
 ///     struct Log final : Observer {
-///         void on_op(const OpInfo& op) noexcept override {
-///             std::printf("%s on %s\n", to_string(op.kind), op.stream.name().c_str());
-///         }
-///     };
+///         void on_op(const OpInfo& op) noexcept override { std::puts(to_string(op.kind)); }
+///     } log;
+///     add_observer(log);
+///     step();
+///     remove_observer(log);
 ///
-/// Lifetime: call remove_observer() before destroying it. Thread-safety: several threads may call
-/// these functions at once.
+/// Order: on_op() follows the enqueuing of the operation. on_run() of an operation may precede its
+/// on_op().
+///
+/// Lifetime: call remove_observer() before destroying it. Errors: the functions must not throw;
+/// add_observer() throws OutOfMemory. Thread-safety: several threads may call these functions at
+/// once.
 class Observer {
 public:
     /// Called on the enqueuing thread after the operation was enqueued. No function of an observer
