@@ -1,4 +1,4 @@
-// Loads kernels' code onto a device before it is needed.
+// preload(): loads kernels' code onto a device before it is needed; and the policy for late loads.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,10 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
 /// do not block. While a collective's kernels wait for other ranks, threads that load code are
 /// blocked. So call preload_all() first.
 ///
-/// In a capture, collectives become part of the graph; capture them on all ranks or none. Destroy
-/// such graphs before the communicator.
+/// In a capture, collectives become part of the graph; capture them on all ranks or none.
+///
+/// Lifetime: destroy such graphs before the communicator. Its destructor blocks until its
+/// collectives have completed.
 ///
 /// Errors: calls throw UsageError for mistakes that this rank can detect, and NativeError, with
 /// NCCL's code and name, for errors of NCCL. After a NativeError, only abort() and the destructor

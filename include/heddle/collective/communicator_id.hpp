@@ -14,7 +14,11 @@ namespace heddle {
 std::string nccl_unavailable_reason();
 
 /// Identifies a communicator. One rank makes the id, and the program sends its bytes to all other
-/// ranks (by MPI, a file or a socket).
+/// ranks (by MPI, a file or a socket). A plain value.
+///
+///     CommunicatorId id;
+///     if (rank == 0) id = CommunicatorId::make();
+///     MPI_Bcast(id.bytes.data(), 128, MPI_BYTE, 0, MPI_COMM_WORLD);
 struct CommunicatorId {
     /// The bytes to send, unchanged.
     std::array<std::byte, 128> bytes{};

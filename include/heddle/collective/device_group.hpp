@@ -47,8 +47,9 @@ struct GroupState;
 /// collective, a captured stream waits for it. NCCL is not used in captures and batches, for parts
 /// of different sizes, or on failed streams.
 ///
-/// Errors: invalid calls throw UsageError before any work is enqueued. Thread-safety: one
-/// collective of a group at a time; groups are independent of each other.
+/// Lifetime: move-only. The destructor blocks only with NCCL. Errors: invalid calls throw
+/// UsageError before any work is enqueued, and so do calls of a moved-from group. Thread-safety:
+/// one collective of a group at a time; groups are independent of each other.
 class DeviceGroup {
 public:
     /// Makes a group of 1 to 64 different devices of one kind; throws UsageError for any other

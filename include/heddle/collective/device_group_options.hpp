@@ -19,7 +19,7 @@ const char* to_string(Transport transport) noexcept;
 
 /// Options of a DeviceGroup.
 struct DeviceGroupOptions {
-    /// Permanently enables pool access among the devices (heddle/device/memory_access.hpp) if they
+    /// Permanently enables pool access among the devices (heddle/device/peer_access.hpp) if they
     /// can reach each other. Kernels then read other ranks' arrays in place; without it, arrays are
     /// first copied to scratch memory. With NCCL, pool access is always enabled.
     bool access = true;
