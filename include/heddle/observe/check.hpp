@@ -108,6 +108,10 @@ void on_race(std::function<void(const Race&)> function);
 ///
 ///     const check::ScopedOff off;
 ///     launch(s, Count{}, dim(n), x);
+///
+/// Allocations and frees are still checked. Objects can be nested. Lifetime: destroy it on the
+/// thread that made it; other threads are not affected. Throws nothing. Has no effect without a
+/// check.
 class ScopedOff {
 public:
     [[nodiscard]] ScopedOff() noexcept;

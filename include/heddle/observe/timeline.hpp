@@ -51,8 +51,9 @@ struct RecordingOptions {
 ///     synchronize();
 ///     recording.write("run.html");
 ///
-/// Several recordings can exist at a time. In a child of fork() it records nothing more.
-/// Thread-safe.
+/// Lifetime: the destructor ends the recording and writes no file. Several recordings can exist at
+/// a time. In a child of fork() it records nothing more. Errors: write() and summary() throw
+/// UsageError for a recording that was moved from. Thread-safe.
 ///
 /// HEDDLE_TIMELINE=run.html in the environment records a program without changes to it, from its
 /// first stream, range or named thread on. The file is written when the program ends: at the end of
@@ -86,6 +87,8 @@ private:
 /// under its name. Costs a few nanoseconds if nothing is recorded.
 ///
 ///     const timeline::Range range("step");
+///
+/// Lifetime: destroy it on the thread that made it; ranges can be nested. Throws nothing.
 class Range {
 public:
     /// Begins the range. The name is not copied: pass a literal, or a text that outlives the range.
