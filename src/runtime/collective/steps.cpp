@@ -6,6 +6,7 @@
 
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/detail/regions.hpp>
+#include <heddle/memory/make_array.hpp>
 
 namespace heddle::detail {
 

@@ -1,5 +1,6 @@
 // Pipelines: slots, and the events between their stages.
 #include <heddle/concurrency/pipeline.hpp>
+#include <heddle/memory/make_array.hpp>
 #include <heddle/operation/host_access.hpp>
 
 #include <algorithm>
