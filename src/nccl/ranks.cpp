@@ -305,8 +305,8 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     const std::lock_guard lock(mutex);
     std::vector<Device>& known = all.get();
     for (const Device other : known) {
-        // The access exists already: this device enabled it for earlier ones, and later devices
-        // enable it themselves.
+        // Access exists already: when this device was added, it enabled access between itself and
+        // all earlier devices. Later devices do the same.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
