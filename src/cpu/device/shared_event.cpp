@@ -114,8 +114,8 @@ struct SharedEvent::Page {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
-        // Read after `gone`, because a process that has ended has written its reached records by
-        // then.
+        // Called again after is_gone(), because a process that has ended has written its reached
+        // records by then.
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.

@@ -169,7 +169,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
         }
         report(failed_call(code, call, device, nullptr, nowhere));
     } catch (...) {
-        // there was no memory for the report
+        // There was no memory for the report.
     }
 }
 
