@@ -1,10 +1,9 @@
 // Lists of operations in words, and the checker's findings for them.
 //
 // "a writes x; b waits a; b reads x" is a list of three operations of the streams a and b. "host"
-// stands for the calling thread, names that begin with e for events, "a@1" for a stream of another
-// device. "x[10+5]" is five bytes of x from byte 10, and "x*" x by a plain pointer. A finding names
-// its two operations by their numbers in the list; 0 stands for none. "-b waits a" is counted, but
-// left out of the list: at most one.
+// is the calling thread, e1 an event, a@1 a stream of another device, x[10+5] five bytes of x from
+// byte 10, x* the array x through a plain pointer. A finding names its operations by their numbers
+// in the list; 0 means none. One operation may begin with "-": it is counted, but not in the list.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -112,7 +111,8 @@ private:
         if (verb == "copies") return program_.copy(s, memory(to), memory(what));
         if (verb == "records") return program_.record(s, event(what));
         if (verb == "elides") return program_.elided_wait(s, stream(what));
-        if (verb == "awaits") return program_.after_users(s, memory(what));  // x: its users
+        // Waits for the users of x.
+        if (verb == "awaits") return program_.after_users(s, memory(what));
         if (verb == "frees") return program_.free(s, memory(what));
         if (verb == "allocates") {
             memories_[what] = program_.allocate(s);
@@ -145,7 +145,7 @@ private:
 };
 
 struct Case {
-    std::string name;  ///< empty: a variant of the case before
+    std::string name;  ///< empty for a variant of the previous case
     std::string list;
     std::string findings;
 };
