@@ -68,8 +68,8 @@ public:
     };
 
     void set_components(std::vector<std::uint32_t> components);
-    /// Notes a launch before it is enqueued. `fates`: of the components; may be empty. Throws
-    /// std::bad_alloc.
+    /// Notes a launch before it is enqueued. `fates` has one fate for each component, or is empty.
+    /// Throws std::bad_alloc.
     void note_launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
 
 private:
