@@ -13,9 +13,9 @@ namespace heddle::detail {
 /// and device. The usual time is the 10th percentile of the calls' times, because most calls block
 /// while a queue stays full.
 ///
-/// If a slow call is the first launch of its kernel on the device, its reason is loading code,
-/// unless all later launches of the kernel are about as slow. Copies of pageable memory are never
-/// slow, because their time depends on their size.
+/// The first launch of a kernel on a device is slow because it loads code. This does not apply if
+/// all later launches of the kernel are about as slow. Copies of pageable memory are never slow,
+/// because their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);
