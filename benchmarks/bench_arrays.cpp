@@ -41,7 +41,7 @@ private:
 };
 
 /// Memory for the same calls on a CPU device. It is freed immediately, possibly before the streams
-/// would have used it. So the streams fill other memory instead.
+/// run, so the streams fill other memory instead.
 class HostMemory {
 public:
     using Piece = void*;
@@ -99,7 +99,7 @@ private:
             report_.compare(name, device_.name(), ours_[name].side, theirs_[name], batches, unit);
     }
 
-    /// Both ways begin without memory, so that both allocate from the device in each batch.
+    /// Both ways begin without memory, so both allocate from the device in each batch.
     void add_pressure() {
         const std::size_t peak = bench::peak_of(bench::training_step());
         ours_[bench::row::pressure] = ours_[bench::row::training];

@@ -82,7 +82,8 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     }
 }
 
-/// Adds rows for copies of a std::vector. heddle did not allocate it, as in programs of users.
+/// Adds rows for copies of a std::vector. heddle did not allocate the vector's memory, as in users'
+/// programs.
 void vector_copies(bench::Report& report, Device device, const std::vector<std::size_t>& all) {
     const Stream s{device};
     const std::size_t most = all.back() / sizeof(float);

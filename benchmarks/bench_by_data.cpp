@@ -149,7 +149,8 @@ void gpu_rows(bench::Report& report, Device device) {
         for (const bench::Pattern pattern : bench::all_patterns)
             for (const int streams : {1, 2, 4, 8, 16})
                 for (const DataWaits waits : {DataWaits::newest, DataWaits::exact}) {
-                    if (streams == 1 && waits == DataWaits::newest) continue;  // the same
+                    // On one stream, both kinds of waits are the same.
+                    if (streams == 1 && waits == DataWaits::newest) continue;
                     const std::string name =
                         std::string(name_of(pattern)) + ", kernels of " +
                         std::to_string(ns / 1'000) + " µs, " + std::to_string(streams) +

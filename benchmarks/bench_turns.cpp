@@ -39,7 +39,7 @@ public:
             served_.fetch_add(1);
             served_.notify_all();
         });
-        served_.wait(before);  // synchronize() would run the work on this thread
+        served_.wait(before);  // not synchronize(), which would run the work on this thread
     }
     void end() override {
         stop_ = true;

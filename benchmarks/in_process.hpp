@@ -22,7 +22,7 @@ namespace detail {
 struct Message {
     double heddle, raw, ratio, ratio_p10, ratio_p90;
     char peer[100];
-    char error[200];  ///< if empty, the rest of the message is a row
+    char error[200];  ///< if empty, the other members are a row
 };
 static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096,
               "a pipe takes it at once");

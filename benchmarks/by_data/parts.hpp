@@ -81,7 +81,7 @@ HEDDLE_FN inline void run_task(long& to, long a, long b, long c, std::uint64_t n
 /// missing, and prints why.
 std::vector<Peer> taskflow_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
 std::vector<Peer> tbb_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
-/// Return why a peer is missing, or an empty string if it is not.
+/// Return why a peer is missing, or an empty string if it is available.
 std::string why_no_taskflow();
 std::string why_no_tbb();
 

@@ -17,7 +17,8 @@ namespace bench {
 /// streams, which are forked from a stream and joined into it. A single stream is not forked.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// The same, but the streams receive one kernel each in turn, instead of all their kernels at once.
+/// The same, but the kernels are launched on the streams in turn, one at a time. raw_fork_join()
+/// launches all kernels of a stream at once.
 Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
 /// In one call, each thread of the team launches an empty kernel, on `streams` streams in turn.

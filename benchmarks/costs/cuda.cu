@@ -274,7 +274,7 @@ void add_global_rows(Report& report, Device device) {
     }
 }
 
-/// Loans of a stream's handle, with a launch in each and without.
+/// Adds rows for loans of a stream's handle, with and without a launch in each.
 void add_native_rows(Report& report, Device device) {
     const Stream s{device};
     const auto raw = std::make_shared<Raw>();

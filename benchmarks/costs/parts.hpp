@@ -18,14 +18,13 @@ Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
 /// Adds rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
-/// Adds rows of loans of a stream's native handle, without the work that they are for: core's part
-/// alone, which CPU streams have, too (loans.cpp).
+/// Adds rows for loans of a stream's native handle, without work in the loans. Measures only core's
+/// part, which CPU streams have, too (loans.cpp).
 void add_loan_rows(Report& report, heddle::Device device);
 
-/// Adds rows of memory of others, whose ends do nothing (adopted.cpp). Does nothing for CUDA
-/// devices.
+/// Adds rows for adopted memory whose ends do nothing (adopted.cpp). Does nothing for CUDA devices.
 void add_adopted_rows(Report& report, heddle::Device device);
-/// Adds the same rows for a CUDA device, which must be current, and rows of registered memory
+/// Adds the same rows for a CUDA device, which must be current, and rows for registered memory
 /// (adopted.cu).
 void add_adopted_cuda_rows(Report& report, heddle::Device device);
 

@@ -62,8 +62,8 @@ private:
 };
 
 /// The stages alone. They use as many buffers in turn as a pipeline has. One call is one piece.
-/// "Both copies" counts as a stage, too. The link or the memory may transfer less than twice its
-/// one-way rate, and a pipeline cannot be faster than that.
+/// "Both copies" counts as a stage, too: in both directions at once, the link or the memory may
+/// transfer less than twice its one-way rate, and a pipeline cannot be faster than that.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)

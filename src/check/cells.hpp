@@ -32,8 +32,8 @@ inline bool conflicts(AccessMode a, AccessMode b) noexcept {
     return true;
 }
 
-/// The reads since the last write, and the concurrent accesses. Stores two inline and the others on
-/// the heap.
+/// The reads since the last write, and the accesses declared as concurrent. Stores two inline and
+/// the others on the heap.
 class Readers {
 public:
     Readers() = default;

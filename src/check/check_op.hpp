@@ -27,12 +27,12 @@ struct CheckAccess : OpAccess {
     bool is_guess = false;
 };
 
-/// Marks a contiguous range: every byte of it counts, not only those in rows.
+/// Marks a range as contiguous: all its bytes count, not only the bytes in rows.
 inline constexpr MemoryRange no_rows{.rows = 0};
 
 /// A node of a launched graph. The nodes in the body of a conditional node are listed together,
-/// after the conditional node. Successors of the conditional node are ordered after these nodes,
-/// too.
+/// after the conditional node. Successors of the conditional node are ordered after the nodes in
+/// its bodies, too.
 struct CheckNode {
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
@@ -74,8 +74,8 @@ struct CheckOp {
     /// The operation may signal other work in a way that heddle cannot observe. Examples are a host
     /// function, and a kernel that writes a flag.
     bool may_signal = false;
-    /// For an allocation: heddle's own cache supplied the memory. So its former users must be
-    /// ordered before the allocation.
+    /// For an allocation: heddle's own cache supplied the memory. So the memory's former users must
+    /// be ordered before the allocation.
     bool from_own_cache = false;
     /// For a wait: the awaited work was already complete, so no wait was enqueued.
     bool had_completed = false;

@@ -206,7 +206,7 @@ private:
     /// All work before the records of exported and imported events.
     Clock exported_;
     /// Work that was already complete when a stream was ordered after it. heddle enqueued no wait
-    /// for it, so an elided wait need not cover it either.
+    /// for such work, so an elided wait need not cover it either.
     Clock completed_;
     Recent<Past> functions_{1024};
     Recent<Past> graphs_{256};

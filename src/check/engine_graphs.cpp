@@ -87,7 +87,7 @@ void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     Clock before = stream.clock;
     before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
     std::vector<Moment> parts;
-    Clock all;  // not for conflicts within the launch: check_shape() finds those
+    Clock all;  // not used for conflicts within the launch, which check_shape() finds
     for (std::size_t i = 0; i < shape.streams.size(); ++i) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;
@@ -158,8 +158,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
 
 // Collectives --------------------------------------------------------------------------------
 
-/// Adds one share of a collective. The share's writes are ordered after the entry of all shares.
-/// Since later shares are unknown, conflicts are held until all shares have arrived or the
+/// Adds one share of a collective. A share's writes are ordered after the entry of all shares.
+/// Later shares are still unknown, so conflicts are held until all shares have arrived or the
 /// collective is abandoned.
 void CheckEngine::share(const Step& step) {
     const CheckOp& op = step.op;

@@ -56,7 +56,7 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         return;
     }
     if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
-        return;  // a graph made this record, so `by_nodes` covers it
+        return;  // a graph's node made this record, so `by_nodes` covers it
     // The record was forgotten. Its stream may have been destroyed since, and the slot reassigned.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);
@@ -95,8 +95,8 @@ void CheckEngine::wait(const Step& step) {
 }
 
 /// Returns whether the elided wait covers work that the stream is not yet ordered after. Returns
-/// false if several threads enqueue. Observers may then see operations in another order than
-/// heddle, which is not a fault.
+/// false if several threads enqueue. Observers may then receive operations in another order than
+/// heddle enqueued them, which is not a fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
     if (has_threads_) return false;
@@ -111,8 +111,8 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     return is_new;
 }
 
-/// Returns whether the slot's newest work is new. It must be at or before `reached`, and neither
-/// `order` nor the host may cover it.
+/// Returns whether the slot's newest work is at or before `reached`, and neither `order` nor the
+/// host covers it.
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;

@@ -35,7 +35,7 @@ struct EventTrack {
     }
 };
 
-/// Ways in which an event may carry an order that heddle cannot observe.
+/// Ways in which an event may create an order that heddle cannot observe.
 struct EventTies {
     SiteId leak = 0;  ///< handed out, exported or imported here
     bool is_exported = false;

@@ -103,10 +103,10 @@ struct Finding {
     bool is_again = false;
     std::uint64_t shape = 0;  ///< id of the graph's shape
     /// For reports: the place of an event record at or after the first side. The second side's
-    /// stream could wait for this record, but has not.
+    /// stream has not waited for this record, but could.
     SiteId record_behind = 0;
-    /// For reports: a missing wait that was reported earlier, before this place. It would also
-    /// order this finding.
+    /// For reports: the place of a missing wait that was reported earlier. That wait would order
+    /// this finding, too.
     SiteId same_wait = 0;
     /// For reports: the place where the second side's stream became the current stream without a
     /// wait for the first side's stream.

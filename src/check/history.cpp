@@ -41,8 +41,8 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
         return;
     }
     // Removes earlier accesses that are ordered before the new one. Work ordered after the new
-    // access is ordered after them, too. Marks of another mode stay, because they conflict with
-    // accesses that the new mode does not conflict with.
+    // access is ordered after them, too. Marks of another mode stay, because later accesses may
+    // conflict with them but not with the new access.
     cell.readers.remove_if([&](const Mark& earlier) {
         return earlier.mode == mark.mode && order.covers(earlier.epoch);
     });

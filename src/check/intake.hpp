@@ -20,8 +20,8 @@ public:
         engine_.add(op);
     }
     /// Compares a use by the host; see CheckEngine::look(). While operations are held, the engine
-    /// has not received all operations before the use. The use is then held, too, and the result is
-    /// empty.
+    /// lacks some of the operations that precede the use. So the use is held, too, and the result
+    /// is empty.
     template <class F>
     CheckEngine::HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                F&& make_site) {

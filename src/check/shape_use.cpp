@@ -80,7 +80,7 @@ bool has_events(const CheckShape& shape) {
 }  // namespace
 
 ShapeUse use_of(const CheckShape& shape) {
-    // Sorted by a key that respects edges: an earlier part has fewer waits before it or more
+    // Sorted by a key that respects the edges: a predecessor has fewer waits before it, or more
     // records after it.
     using Key = std::tuple<std::size_t, std::ptrdiff_t, Events, Events>;
     std::map<Key, std::vector<CheckAccess>> parts;

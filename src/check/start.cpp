@@ -109,7 +109,8 @@ void start_check(std::string_view text) {
             return text.find(word) != std::string_view::npos;
         };
         if (!has("exit") && !has("abort")) throw;
-        // Fails the process: exit status 0 would claim that there were no races.
+        // Ends the process with a failure, because exit status 0 would claim that there were no
+        // races.
         std::fputs((std::string(error.what()) + "\n").c_str(), stderr);
         _exit(status_of_races);
     }

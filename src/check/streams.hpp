@@ -34,7 +34,8 @@ struct StreamTrack {
     /// Work that is ordered only by waits that a batch added on its own. A program must not rely on
     /// such waits.
     Clock by_batches;
-    Position last_work = 0;  ///< slot position of the newest operation that needs a wait
+    Position last_work = 0;  ///< slot position of the newest operation that later users of the
+                             ///< stream must wait for
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< collectives with missing shares
     /// The place where its handle was exposed: foreign work may have been enqueued.

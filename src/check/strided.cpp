@@ -90,7 +90,7 @@ CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto b_bytes = static_cast<std::int64_t>(b.bytes);
     const bool meets_k = into<b_bytes, meets_next = into + a_bytes> pitch;
     if (meets_k == meets_next) return {};
-    // Offsets from the beginning of a's row, in bytes.
+    // Byte offsets of the common bytes from the beginning of a's row.
     const std::int64_t from = meets_k ? 0 : pitch - into;
     const std::int64_t till = std::min(a_bytes, (meets_k ? 0 : pitch) - into + b_bytes);
     if (meets_next) ++k;

@@ -106,7 +106,7 @@ template <class T, class Op, bool divides> struct Reduce {
         for (std::size_t k = first; k < last; ++k) to[k] = loaded<n>(from, k);
     }
 
-    /// All loads precede the first use, so that loads from other devices overlap.
+    /// Makes all loads before the first use of a value, so that loads from other devices overlap.
     template <int n> HEDDLE_FN T loaded(const T* const (&from)[reduce_width], std::size_t i) const {
         T x[n];
         for (int k = 0; k < n; ++k) x[k] = from[k][i];

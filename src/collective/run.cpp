@@ -18,13 +18,13 @@ constexpr std::size_t step_bytes = 4 << 20;
 /// The threshold for ranks that work in place. Such a rank keeps its result in scratch memory until
 /// all ranks have read its input, and then copies the result.
 constexpr std::size_t small_in_place = 256 << 10;
-/// The threshold for all_reduce on CPU devices. They share the processors, so n times the work
-/// takes n times as long. Measured with four ranks on 2 cores: 64 KB take 58 µs at once and 24 µs
-/// in slices, and 256 KB take 224 µs and 54 µs.
+/// The threshold for all_reduce on CPU devices. CPU devices share the processors, so n times the
+/// work takes n times as long. Measured with four ranks on 2 cores: 64 KB take 58 µs at once and 24
+/// µs in slices, and 256 KB take 224 µs and 54 µs.
 constexpr std::size_t small_on_cpu = 16 << 10;
 constexpr std::size_t small_reduce_on_cpu = 256 << 10;
-/// From this size on, a broadcast avoids that all ranks fetch the whole array from the root. Each
-/// rank fetches one slice from the root, and the other slices from the other ranks.
+/// A broadcast of at least this size is divided, so that not all ranks fetch the whole array from
+/// the root. Each rank fetches one slice from the root, and the others from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
 /// The threshold for n GPUs. To reduce the whole array at once, each GPU receives n - 1 times the

@@ -139,8 +139,8 @@ private:
 
     // Other processes ---------------------------------------------------------------------------
 
-    /// Returns a text that names a stream or thread of this process. It waits for this record,
-    /// which another process must reach. Returns an empty text if nothing waits.
+    /// Returns a text that names the stream or thread of this process that waits for a record of
+    /// another process. Returns an empty text if none waits.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
             if (one.is_steady && one.look.at == StreamAt::wait &&
@@ -231,7 +231,7 @@ private:
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
-    /// Adds the operation as a cause. It is the only pending one of a GPU's stream, so it is
+    /// Adds the operation as a cause. It is the only pending operation of a GPU's stream, so it is
     /// running.
     void add_noted_operation(const FlightEntry& one) {
         const bool is_function = one.kind == OpKind::host_function;

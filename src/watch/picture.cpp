@@ -194,7 +194,8 @@ bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
             StreamLook look;
             const Looked looked = one.stream->backend->look(*one.stream, look);
             if (one.stream->key.load() != one.key || !look.is_whole) return false;
-            // A step after the second look is done. So all signals before that step have completed.
+            // A step that was pushed after the second look is done. So all signals before that step
+            // have completed.
             if (looked == Looked::moved) return look.counts.done > one.pushed;
             for (const StreamLook::Promise& promise : look.promises)
                 to.promised_again.insert(promise.completion);
@@ -211,7 +212,7 @@ bool has_lost_wait(const Snapshot& to) {
 }
 
 /// Looks at all streams a second time. A completion is promised before any stream can wait for it.
-/// So at the second look, each awaited completion is either promised or already complete.
+/// So each completion that was awaited at the first look is promised or complete at the second.
 void look_again_at_streams(Snapshot& to) {
     std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;

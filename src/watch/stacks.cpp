@@ -200,7 +200,7 @@ bool has_stacks() noexcept { return stack_signal != 0; }
 
 std::vector<std::string> stack_of(int thread) {
     if (stack_signal == 0 || thread <= 0) return {};
-    // Since then, the program may have installed a handler of its own.
+    // The program may have installed its own handler since prepare_stacks().
     struct sigaction now {};
     if (sigaction(stack_signal, nullptr, &now) != 0 || now.sa_handler != &heddle_answer_with_stack)
         return {};

@@ -4,7 +4,8 @@
 
 using namespace heddle_test;
 
-// The nodes of a graph really race: a test cannot secretly order them, as it does for streams.
+// The nodes of a graph really race, because a test cannot secretly order them, as it can for
+// streams.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 

@@ -35,7 +35,7 @@ struct Memory {
                    std::uint32_t count) const {
         return {id, data + offset, size, apart, count};
     }
-    /// Returns the same bytes, accessed by a plain pointer.
+    /// Returns the same bytes, to be accessed by a plain pointer.
     Memory raw() const { return {0, data, bytes, pitch, rows}; }
 };
 

@@ -101,7 +101,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     copy(up, x, in);
     copy(down, out, y);
-    up.synchronize();  // if copies waited for kernels, this would return at the time limit
+    up.synchronize();  // if copies waited for kernels, this would return only at the time limit
     down.synchronize();
     const bool kernel_still_there = !compute.is_complete();
     fill(up, arrived, 2);

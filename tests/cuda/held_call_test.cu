@@ -206,7 +206,7 @@ TEST_CASE("child: the launch of a graph fails and host functions run all the sam
     graph.instantiate();
     const long executables = objects_alive()["executables"];
     inside_call("cuGraphLaunch", At::end, [started] {
-        started.wait();  // afterwards, the first host function has used its turn
+        started.wait();  // once it has started, the first host function has used its turn
         return int{cudaErrorUnknown};
     });
     const Reports reports;

@@ -18,18 +18,19 @@ using Failed = int;
 /// The CPU in a program for GPUs. It is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. If the stream has ended, the failure that it left.
+/// A stream that has used an array. Once the stream has ended, `left` is the failure that it left.
 struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// Whether it may or may not count as a user: a batch's root and the base of a branch may.
+    /// Whether it is uncertain that the stream counts as a user, as for a batch's root or the base
+    /// of a branch.
     bool may_be_none = false;
     Failed left = 0;
-    /// Its stream may be reused, and then fail, because it was a branch or a lease.
+    /// Whether the stream may be reused, and then fail, because it was a branch or a lease.
     bool is_kept = false;
-    /// It has one of several failures: of an awaited batch, or of several users of an array. Eager
-    /// streams that wait for each other have the first failure.
+    /// Whether the stream has one of several failures: of an awaited batch, or of several users of
+    /// an array. Eager streams that wait for each other have the first failure.
     bool is_mixed = false;
 };
 

@@ -549,7 +549,8 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // Kernels use the array, and mix it with others, before any other statement can access it.
+        // Kernels use the array and mix it with other arrays before any other statement can access
+        // it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);

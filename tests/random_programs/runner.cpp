@@ -374,7 +374,7 @@ private:
     }
 
     /// Launches the graph on `root`. If the graph has nodes on another GPU, every second launch is
-    /// on a stream of that GPU instead, with waits that keep its place in the order of `root`.
+    /// on a stream of that GPU instead. Waits then keep the launch's place in the order of `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {
             return std::ranges::any_of(graph.nodes(),

@@ -86,7 +86,8 @@ private:
             join(execution->known(), values_[index].second);
         return values_[index].first;
     }
-    /// `inherited` is the knowledge attached to the value that a read-modify-write replaces.
+    /// Stores a value. For a read-modify-write, `inherited` is the knowledge attached to the
+    /// replaced value.
     void write(T value, std::memory_order order, View inherited) {
         known() = values_.size();
         if (order == std::memory_order_release || order == std::memory_order_acq_rel)

@@ -258,7 +258,8 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6) will run"));
 }
 
-// A stream's earlier work is not a part of an open batch. Only that work is waited for.
+// The work that a stream had before it joined an open batch is not a part of the batch. The thread
+// waits for that earlier work alone.
 TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     const Drained drained;
     const Watched watched;

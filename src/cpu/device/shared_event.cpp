@@ -114,7 +114,8 @@ struct SharedEvent::Page {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
-        // Read last: a process that has ended has written its reached records by now.
+        // Called again after is_gone(), because a process that has ended has written its reached
+        // records by then.
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.
@@ -124,8 +125,8 @@ struct SharedEvent::Page {
         if (!is_reached(place))
             return failure_elsewhere("the process that recorded this event ended before the work "
                                      "that precedes the event was complete");
-        // Only the newest run of failures is known exactly. A late query may report a failure that
-        // did not happen, but never misses one.
+        // Only the newest run of consecutive failures is known exactly. A late query may report a
+        // failure that did not happen, but never misses one.
         const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
         const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
                             place.number <= lane.failed_before.load();

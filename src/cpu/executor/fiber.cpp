@@ -190,7 +190,7 @@ bool Fiber::call(Call what, const OpType& type, void* self) noexcept {
         set(is_called_, 1);
         wait_while(is_called_, 1);
     } else {
-        const As own(fiber_);  // no more threads can be created: runs on this one, with its stack
+        const As own(fiber_);  // if no thread can be created, runs on this one, with its stack
         make_call();
     }
     return has_thrown_;

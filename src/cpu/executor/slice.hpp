@@ -1,4 +1,4 @@
-// The time that a stream or graph may keep a worker while others of its priority are ready.
+// The time that a stream or graph may keep a worker while others of the same priority are ready.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace heddle::detail::cpu {
 
 /// The time for which a thread may run the operations of one stream or graph while another one of
-/// the same priority is ready. The slice begins at construction if such work is ready then,
-/// otherwise when it becomes ready. Until the slice begins, no clock is read. Not thread-safe.
+/// the same priority is ready. The slice begins at construction if such work is ready then, and
+/// otherwise once such work is ready. Until the slice begins, no clock is read. Not thread-safe.
 class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;

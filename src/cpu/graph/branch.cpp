@@ -30,7 +30,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     for (int passes = 0;; ++passes) {
         if (is_failed(index)) return true;
         if (branch.kind == ConditionalKind::while_loop) {
-            // A loop may wait for a task outside it that has failed.
+            // A task outside the loop may have failed, and the loop may be waiting for that task.
             fail(index, failure_beside());
             if (is_failed(index)) return true;
         }

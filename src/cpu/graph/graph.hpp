@@ -81,8 +81,8 @@ struct Plan {
 std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as = 0);
 void set_task(Plan& plan, const NodeData& node);
 
-/// One launch of a graph, or one pass through the body of a conditional node. Workers join while
-/// they find work in it. The thread that drops the last reference deletes it.
+/// One launch of a graph, or one pass through the body of a conditional node. Workers join the run
+/// while it has work for them. The thread that drops the last reference deletes it.
 ///
 /// If a task fails, the tasks that depend on it fail too. Of the other tasks, only loops stop.
 class GraphRun final : public StreamRun {

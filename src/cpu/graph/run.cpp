@@ -389,7 +389,8 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
 void GraphRun::release() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (left_.load(std::memory_order_acquire) == 0) delete this;
-    // While tasks are left, a thread, an awaited event or the executor's lists hold a reference.
+    // While tasks are left, a thread, an awaited event or the executor's lists hold a reference to
+    // the run.
 }
 
 }  // namespace heddle::detail::cpu

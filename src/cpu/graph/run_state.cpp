@@ -106,7 +106,7 @@ void GraphRun::end() noexcept {
     if (order() != nullptr) order()->end();
     Failure failure = first_failure();
     if (!parts_.empty()) {
-        // A stream that has left the batch may be the only one that a failure concerns.
+        // A failure may concern only a stream that has left the batch.
         if (first_failure_ != nullptr) first_failure_->note_taken();
         for (const Failure& one : more_failures_) one->note_taken();
         failure = first_failure(parts_.front());
@@ -114,8 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // Completing `done_` lets the stream continue, and a look (look.cpp) finds both completions
-    // only while the stream waits. So `over_` completes first.
+    // A look (look.cpp) finds both completions only while the stream waits, and completing `done_`
+    // lets the stream continue. So `over_` completes first.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

@@ -39,7 +39,8 @@ private:
     bool has_given_way_ = false;
 };
 
-// The pause between two attempts. The awaited work may become ready while all workers are busy.
+// The pause between two attempts. Attempts are repeated because the awaited work may become ready
+// while all workers are busy.
 constexpr std::chrono::milliseconds usual_pause{100};
 constexpr auto one_turn =
     std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(Slice::ns));
@@ -54,7 +55,7 @@ std::chrono::milliseconds Help::run() noexcept {
         try {
             found = go_on(std::exchange(insists, false));
         } catch (const std::bad_alloc&) {
-            // Out of memory: waits for the last completion on the path.
+            // If out of memory, waits for the last completion on the path.
         }
         if (found == Found::nothing) return usual_pause;
         if (found == Found::others_first) {
@@ -75,7 +76,7 @@ Help::Found Help::go_on(bool insists) {
     {
         const std::lock_guard life(by->life);
         if (next.is_done()) return Found::some;
-        // While `next` is pending, the stream has its queue. A queue that was removed from the
+        // While `next` is pending, the stream still has a queue. A queue that was removed from the
         // executor's lists cannot end.
         if (by->native == nullptr) return Found::nothing;
         Queue& all = queue_of(*by);

@@ -41,9 +41,9 @@ public:
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. If the place is the same in both copies, two groups of
-        // members are consistent with it: those after the place in the first copy, and those before
-        // it in the second.
+        // The first copy may be torn. If both copies have the same place, two groups of members are
+        // consistent with it: in the first copy, those after the place; in the second copy, those
+        // before it.
         Words again;
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;

@@ -67,8 +67,8 @@ void Queue::order_before(const Completion& done) noexcept {
 void Queue::end() noexcept {
     StreamRecord& stream = stream_;
     const CompletionRef done = final_;
-    // Passes the failure to the final completion before the stream disappears. A thread that finds
-    // no stream then finds the failure reported, or held by an owner that can report it.
+    // Passes the failure to the final completion before the stream disappears. So when a thread no
+    // longer finds the stream, the failure has been reported, or has an owner that can report it.
     Failure why;
     if (failed_) {
         const std::lock_guard lock(stream.life);
@@ -307,7 +307,8 @@ Queue::Next Queue::step() noexcept {
 
 namespace {
 /// Returns whether to stop before the next operation: `until` has completed, or other work takes
-/// precedence. Before the first operation only more urgent work does, even if the slice is over.
+/// precedence. Before the first operation, only more urgent work takes precedence, even if the
+/// slice is over.
 inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcept {
     if (first ? slice.is_urgent_ready() : slice.is_over()) return true;
     return until != nullptr && until->is_done();

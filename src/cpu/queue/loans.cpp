@@ -58,7 +58,8 @@ void Queue::end_loans() noexcept {
 
 bool Queue::park(Completion& done) noexcept {
     StreamRecord& own = stream_;
-    // Either a thread that lends this stream a level sees awaited_, or this thread sees the level.
+    // At least one of two threads sees the other's change: a thread that lends this stream a level
+    // sees awaited_, or this thread sees the level.
     awaited_.store(&done, std::memory_order_relaxed);  // add() is the barrier
     if (!done.add(waiting_)) return false;
     // The queue may no longer exist.

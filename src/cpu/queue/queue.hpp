@@ -262,7 +262,7 @@ private:
         if (tsan::is_here() && fibers() == nullptr) [[unlikely]]
             fibers_.store(new Fibers(stream_), std::memory_order_release);
     }
-    /// Releases the work so far to ThreadSanitizer as ordered before `done`, which the caller
+    /// Declares to ThreadSanitizer that the work so far is ordered before `done`, which the caller
     /// completes.
     void order_before(const Completion& done) noexcept;
     bool is_joined() const noexcept {
@@ -347,8 +347,8 @@ private:
     /// The completion of a step that has been stepped over, until it completes. A look
     /// (look/look.cpp) finds it only here.
     std::atomic<const Completion*> completing_{nullptr};
-    /// Whether the stream has failed, as in its record. Only the draining thread changes the two,
-    /// in stream order.
+    /// Whether the stream has failed, as in its record. Only the draining thread changes this flag
+    /// and the record's, in stream order.
     bool failed_ = false;
     std::atomic<bool> has_loans_{false};  ///< read by the draining thread; set under `life`
     bool timed_is_spread_ = false;  ///< whether several threads may share the work of timed_id_

@@ -178,7 +178,7 @@ class CudaCode final : public CodeBackend {
                 if (api.cuStreamQuery(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
             });
         } catch (...) {
-            return false;  // out of memory: assumed busy
+            return false;  // assumes pending work if out of memory
         }
         return idle;
     }

@@ -21,7 +21,7 @@ void poll_session(CuptiSession& of) noexcept {
     try {
         poll_in_background([&of] { return is_forked() || of.poll(); });
     } catch (...) {
-        // Out of memory or no thread: the records are read at the end.
+        // If out of memory, or if no thread can be created, the records are read at the end.
     }
 }
 

@@ -10,7 +10,8 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// The session that receives CUPTI's buffers. A global, because those callbacks have no user data.
+/// The session that receives CUPTI's buffers. It is global, because the callbacks for buffers have
+/// no user data.
 constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
@@ -197,7 +198,7 @@ void CuptiSession::tell_read() noexcept try {
     without_times_ = matcher_.without_times();
     for (const OpRun& run : matcher_.take()) notify_run(run);
 } catch (...) {
-    // Out of memory: a later call reports the rest.
+    // If out of memory, a later call reports the rest.
 }
 
 void CuptiSession::read(const RecordBuffers::Filled& buffer) {

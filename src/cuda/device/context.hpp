@@ -82,12 +82,12 @@ private:
 /// The number of native captures that heddle holds open, for work that code outside heddle
 /// enqueues.
 inline std::atomic<int> open_captures{0};
-/// Locked while such a capture begins, and during calls that concern all streams of a context:
-/// these calls invalidate open captures.
+/// Locked while heddle begins such a capture, and during calls that concern all streams of a
+/// context, because these calls would invalidate an open capture.
 inline constinit std::mutex captures_mutex;
 
-/// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are then
-/// forbidden even on other streams, such as allocating from a pool (CUDA 13.0).
+/// A RelaxedCapture that acts only while heddle holds a native capture open. Use it for frequent
+/// calls that are then forbidden even on other streams, such as allocating from a pool (CUDA 13.0).
 class RelaxedWhileCaptured {
 public:
     RelaxedWhileCaptured() noexcept {

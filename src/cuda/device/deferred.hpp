@@ -7,8 +7,8 @@
 
 namespace heddle::detail::cu {
 
-/// Defers an action that is impossible now: in a callback, or during a capture. do_chores() and a
-/// background thread retry it. So it runs soon even if the program makes no calls.
+/// Defers an action that is not allowed now, in a callback or during a capture. do_chores() and a
+/// background thread retry it, so it runs soon even if the program makes no calls.
 void defer(Gpu& g, std::function<void()> action);
 /// Updates the number of chores, and starts the background retries if they are needed. Call with
 /// chores_mutex held, after each change of a list that it guards.

@@ -132,8 +132,8 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
-        // Out of memory: the failure may be null, and some streams may not be poisoned. Every call
-        // on the device still fails.
+        // If out of memory, the failure may be null, and some streams may not be poisoned. But
+        // every call on the device still fails.
     }
     return failure;  // the watcher passes it to pending notifications
 }
@@ -169,7 +169,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
         }
         report(failed_call(code, call, device, nullptr, nowhere));
     } catch (...) {
-        // out of memory for the report
+        // There was no memory for the report.
     }
 }
 

@@ -60,8 +60,8 @@ private:
 /// A closed stream whose last work may still be running.
 struct Zombie {
     StreamRecord* stream;
-    /// Null once the native stream has been released. Releasing it has to wait while the stream is
-    /// capturing, or if it was closed in a host function.
+    /// Null once the native stream has been released. It cannot be released while the stream is
+    /// capturing, nor in the host function that closed it.
     cudaStream_t native;
 };
 

@@ -37,7 +37,8 @@ bool is_reached(Gpu& g, cudaEvent_t event) noexcept {
     const CUresult code = api.cuEventQuery(event);
     if (code == CUDA_ERROR_NOT_READY) return false;
     note_failure(code, "cuEventQuery", g.index);
-    // On other errors the work before the event may still be pending: the caller queries again.
+    // After other errors, the work before the event may still be pending, so the caller queries
+    // again.
     return code == CUDA_SUCCESS || is_sticky(as_runtime(code)) || is_unloading(as_runtime(code));
 }
 

@@ -34,8 +34,9 @@ bool is_done(Doomed& one) noexcept try {
     return false;
 }
 
-/// Destroys an executable. Even without conditional nodes the driver sometimes waits for the device
-/// with its lock held, so the gate is closed meanwhile. Returns false if it cannot be closed now.
+/// Destroys an executable. Even without conditional nodes, the driver sometimes waits for the
+/// device while it holds its own lock, so await_gate is closed meanwhile. Returns false if it
+/// cannot be closed now.
 bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
     if (!await_gate.close()) return false;
     destroy_natively(*one);

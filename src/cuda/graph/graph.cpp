@@ -156,8 +156,8 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
 }
 
 /// Adds the graph to a capture begun outside heddle. The captured graph may be launched any number
-/// of times, and those launches add no turns. So a graph with host functions adds separate nodes to
-/// it.
+/// of times, and those launches add no turns. So a graph with host functions is added as separate
+/// nodes.
 void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (native_.has_staged_nodes()) throw_capture_of_host_memory(stream, "launch", where);

@@ -40,8 +40,8 @@ private:
     void destroy() noexcept;
 
     NativeGraph native_;
-    std::weak_ptr<NodeData> first_;  ///< leads to the graph while it exists
-    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used at its destruction
+    std::weak_ptr<NodeData> first_;  ///< the graph's first node, to find the graph while it exists
+    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used by destroy()
     StreamUse last_;  ///< the stream of the newest launch
     /// True if rebuilt since the last launch. CUDA then does not order the next launch after
     /// earlier ones.

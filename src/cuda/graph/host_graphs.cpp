@@ -20,11 +20,12 @@ struct Alive {
     SpinLock lock;
     std::size_t graphs = 0;
     std::size_t branches = 0;
-    std::size_t of_several_gpus = 0;  ///< graphs
+    std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
 };
 constinit Alive alive;
 
-/// Returns half of the smallest number of branches with which the driver crashed.
+/// Returns the largest allowed number of branches: HEDDLE_HOST_GRAPH_BRANCHES, by default 1000. The
+/// default is half of the smallest number with which the driver crashed.
 int most_branches() {
     static constinit MadeOnce<EnvironmentNumber> number;
     return number

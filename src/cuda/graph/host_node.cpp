@@ -51,7 +51,7 @@ void HostTurns::run(void* data) {
 }
 
 void HostTurns::run_always(void* data) {
-    const Turn& turn = static_cast<HostTurns*>(data)->turns.front();  // never changes
+    const Turn& turn = static_cast<HostTurns*>(data)->turns.front();  // the same in all launches
     InCallback in;
     run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
                  turn.count, turn.where, turn.name.get());

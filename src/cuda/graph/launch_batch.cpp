@@ -55,7 +55,8 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
     if (!fates.empty())
         for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
     if (parts.size() > 1)
-        (void)cached_event(origin, where);  // the waits below need it and must not fail
+        // Creates the event for the waits below, which must not fail.
+        (void)cached_event(origin, where);
     launch(origin, fates, where);
     // The batch has been launched. Nothing below may throw, or it would be launched again.
     for (std::size_t i = 0; i < parts.size(); ++i) {

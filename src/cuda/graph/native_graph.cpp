@@ -99,7 +99,8 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.event = node.event;
         has_events = true;
     }
-    // A host node runs on one thread, because the driver keeps the graph's order.
+    // A host node needs no order of its own: it runs on one thread, and the driver keeps the
+    // graph's order.
     if (is_host(node)) {
         one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {

@@ -29,9 +29,9 @@ struct DestroyNatively {
 /// A native graph made of heddle's nodes, with its executable, events and turns. A value: it can be
 /// moved and swapped. Its owner passes it to destroy_when_done(), because launches may still run.
 struct NativeGraph {
-    /// Adds all nodes, but makes no executable. `captured`: null, or the stream of a capture begun
-    /// outside heddle that receives the nodes. In such a capture every run of a host function has
-    /// the same turn.
+    /// Adds all nodes, but makes no executable. If a capture that was begun outside heddle receives
+    /// the nodes, `captured` is its stream; otherwise null. In such a capture, every run of a host
+    /// function has the same turn.
     void build(const GraphData& data, Gpu& of_graph, StreamRecord* captured,
                const SourceLocation& where);
     /// Makes the executable.
@@ -40,8 +40,8 @@ struct NativeGraph {
     /// Changes a node of the executable in place. Throws Unsupported if CUDA cannot. (update.cpp)
     void change(const NodeData& node, const SourceLocation& where);
 
-    /// Adds a turn of each host function for a launch on the stream. `fates`: of the components;
-    /// may be empty.
+    /// Adds a turn of each host function for a launch on the stream. `fates` has one fate for each
+    /// component, or is empty.
     void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
     /// Removes the newest launch's turn from each of the first `count` host nodes, unless the node
     /// has used it.

@@ -12,7 +12,7 @@ namespace heddle::detail::cu {
 
 /// A node of heddle's graph in the native graph.
 struct NativeNode {
-    cudaGraphNode_t native = nullptr;  ///< the last one, if it consists of several
+    cudaGraphNode_t native = nullptr;  ///< the last native node, if there are several
     std::uint32_t component = 0;       ///< index of its connected component
     bool is_staged = false;            ///< consists of several native nodes
     bool is_disabled = false;

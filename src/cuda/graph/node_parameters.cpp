@@ -69,8 +69,9 @@ Before::Before(const GraphData& graph, const NodeData& node, std::span<const Nat
 KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
                    const BoundsSite* const& site, const SourceLocation& where) {
     const WorkType& type = *node.work.type;
-    addresses.resize(type.parts() + 1);                  // one for the site
-    if (type.code != nullptr && type.code().registered)  // making a node of it loads the kernel
+    addresses.resize(type.parts() + 1);  // one for the site
+    // Making a node of the kernel loads the kernel.
+    if (type.code != nullptr && type.code().registered)
         type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
     return form_of(type, node.work.closure.get(), addresses.data() + 1,
                    static_cast<unsigned>(g.limits.processors), node.work.options, site, where);

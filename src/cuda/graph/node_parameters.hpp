@@ -78,13 +78,13 @@ cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node, co
 cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
                               const Piece& from, const Gpu& g);
 
-/// Returns whether a copy or fill needs several native nodes. Memory of a CPU device needs them,
-/// because only the host can access it; so do elements too large for a kernel argument. Such a node
-/// cannot be changed in place. (staging.cpp)
+/// Returns whether a copy or fill needs several native nodes. This is so for memory of a CPU
+/// device, which only the host can access, and for elements too large for a kernel argument. Such a
+/// node cannot be changed in place. (staging.cpp)
 bool is_staged(const NodeData& node) noexcept;
-/// Returns whether one of those native nodes runs on the host.
+/// Returns whether a staged node needs a native node that runs on the host.
 bool needs_host(const NodeData& node) noexcept;
-/// Adds those native nodes and returns the last one.
+/// Adds the native nodes of a staged node, and returns the last one.
 cudaGraphNode_t add_staged_node(const NodeAdder& adder, const NodeData& node, const Nodes& after);
 
 /// Adds a conditional node with its bodies. (conditional_nodes.cpp)

@@ -27,7 +27,7 @@ struct PinnedPiece {
     void* data;
     explicit PinnedPiece(std::size_t bytes, const SourceLocation& where)
         : data(pinned_cache().take(bytes, where).data) {}
-    /// No fences: the graph releases the piece once no launch can use it.
+    /// Needs no fences, because the graph destroys this object once no launch can use the piece.
     ~PinnedPiece() { pinned_cache().give(data, {}); }
     PinnedPiece(const PinnedPiece&) = delete;
     PinnedPiece& operator=(const PinnedPiece&) = delete;

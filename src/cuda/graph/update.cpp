@@ -146,7 +146,7 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
         }
     }
     if (in_place) return false;
-    if (node.graph == nullptr)  // a graph of a batch: the batch makes a new one
+    if (node.graph == nullptr)  // this graph belongs to a batch, which makes a new one
         unsupported_error({"update", where, node.device},
                           "{} cannot be changed in an instantiated graph: build another graph",
                           label_of(node));

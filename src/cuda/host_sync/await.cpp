@@ -150,8 +150,9 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     if (done->is_done()) {
         Submission submission(waiter, where);
-        // No wait is needed, but a failure affects the stream's later work and its waiters. It
-        // counts as a submission, because fork_join() does not join a branch without submissions.
+        // No wait is needed, but a failure affects the stream's later work and its waiters. The
+        // failure counts as a submission, because fork_join() does not join a branch without
+        // submissions.
         if (done->failure() != nullptr)
             waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
         return submission.count();

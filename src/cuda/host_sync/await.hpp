@@ -14,9 +14,9 @@ namespace heddle::detail::cu {
 ///
 /// The device waits for one word of pinned memory to reach 1, 2, 3, ...: one value for each wait.
 /// The completions may complete in any order. The value of a wait is stored when its completion and
-/// those of all earlier waits have completed. That delays nothing, because the stream could not
-/// pass the earlier waits anyway. The word is never freed, because the device may still read it: it
-/// stays with the stream's record.
+/// those of all earlier waits have completed. This delays nothing, because the stream could not
+/// pass the earlier waits anyway. The word stays with the stream's record and is never freed,
+/// because the device may still read it.
 class AwaitLine {
 public:
     /// Makes a line with a word allocated through `g`. Throws if there is no pinned memory.

@@ -40,9 +40,9 @@ struct CheckedKernel {
 /// exhausted: a report then names no kernel. For WorkType::has_bounds.
 const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) noexcept;
 
-/// Reads the reports of `__global__` functions on the device, and fails the stream of the launch,
-/// if that is known. Otherwise fails `synchronized`, the stream that the host has waited for. If it
-/// is null, throws the failure. Costs a load if no file of the program has checks.
+/// Reads the reports of `__global__` functions on the device, and fails the stream of the launch.
+/// If that stream is unknown, fails `synchronized`, the stream that the host has waited for. If
+/// `synchronized` is null, throws the failure. Costs a load if no file of the program has checks.
 void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation& where);
 
 /// The report of one instantiated graph, and the sites of its kernels. Its memory has to stay until

@@ -103,10 +103,11 @@ struct BoundsState {
     /// Copies the reports of files to the host, and fails the launches of those that have a bad
     /// index. Call it with files_mutex held, and without `mutex`.
     void read_files(Gpu& g, const WaitedFor& waited);
-    /// Returns the newest launch of a `__global__` function that has the view. Its stream is
-    /// `only`, unless that is null.
+    /// Returns the newest launch of a `__global__` function that has the view. If `only` is not
+    /// null, searches only launches on that stream.
     GlobalLaunch find_launch(const Gpu& g, const void* data, const StreamRecord* only);
-    /// Fails the launch of the `__global__` function that has the view, or else `waited`.
+    /// Fails the launch of the `__global__` function that has the view. If there is none, fails
+    /// `waited`.
     void fail_unknown(const Gpu& g, const BadIndex& bad, const WaitedFor& waited);
     /// Leaves completed launches out of later searches.
     void forget_launches(const Gpu& g, bool of_all) noexcept;

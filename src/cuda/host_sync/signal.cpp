@@ -190,7 +190,7 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         return fence_by_asking(g, use, done);
     }
     note_failure(code, "cuEventRecord", g.index);
-    // No wait is needed; or the device is lost, and with it all work that could access the memory.
+    // Either no wait is needed, or the device is lost, and no work can access the memory any more.
     if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) return done->complete();
     fence_by_asking(g, use, done);
 }

@@ -30,8 +30,8 @@ void rest(Clock::duration idle) noexcept {
     else std::this_thread::sleep_for(50us);
 }
 
-/// Returns the failure of the stream's first submissions. Null if the stream has ended and the
-/// failure has been cleared since.
+/// Returns the failure of the stream's first submissions. Returns null if the stream has ended and
+/// the failure has been cleared since then.
 Failure uncleared_failure(StreamRecord& stream, std::uint64_t submissions) noexcept {
     Failure failure = failure_until(stream, submissions);
     const std::uint64_t gone = stream.gone_at.load(std::memory_order_acquire);
@@ -130,7 +130,7 @@ bool Watcher::look(Notification& note) noexcept {
             // The process is exiting, and the driver has waited for all enqueued work.
         } else if (is_sticky(native)) {
             failure = mark_lost(g.index, native, "cuEventQuery", nullptr, {});
-            // Out of memory for the failure: tries again later.
+            // If out of memory for the failure, tries again later.
             if (failure == nullptr) return false;
         } else {
             // The query itself failed. Repeats it a few times, then passes the failure to the

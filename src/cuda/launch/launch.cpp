@@ -124,7 +124,7 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
         unsupported_error({"launch", where, stream},
                           "{} does not support clusters: use a device of compute capability 9.0",
                           stream.device);
-    // Source: CUDA programming guide; the size that every device with clusters allows.
+    // The cluster size that every device with clusters allows. Source: CUDA programming guide.
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
         usage_error(
@@ -138,8 +138,8 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
-/// Returns the largest number of blocks of such a launch that can be resident on the device at
-/// once.
+/// Returns the largest number of blocks of a launch with these parameters that can be resident on
+/// the device at once.
 std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
                          std::size_t shared_bytes, const LaunchOptions& options,
                          const SourceLocation& where) {

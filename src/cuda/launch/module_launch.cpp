@@ -51,8 +51,8 @@ struct Config {
     Config& operator=(const Config&) = delete;
 };
 
-/// Returns the largest number of blocks of such a launch that can be resident on the device at
-/// once.
+/// Returns the largest number of blocks of a launch with these parameters that can be resident on
+/// the device at once.
 std::size_t most_at_once(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                          const SourceLocation& where) {
     const InContext in(gpu_of(stream));

@@ -79,8 +79,8 @@ struct Job {
 class Crew {
 public:
     void run(const Job& job) noexcept {
-        // Another copy uses the helpers. They would not make this copy faster than its own thread
-        // does.
+        // If another copy uses the helpers, this thread copies alone: sharing them would not be
+        // faster.
         std::unique_lock mine(busy_, std::try_to_lock);
         if (!mine || !have_helpers()) {
             for (std::size_t i = 0; i < job.shares; ++i) job.run(i);

@@ -58,8 +58,8 @@ public:
                                         stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
-                // It is unknown when the piece is free, so it leaks instead of being used twice at
-                // the same time.
+                // It is unknown when the piece is free, so the piece leaks: otherwise two copies
+                // could use it at the same time.
                 continue;
             }
             give_event(g_, slot.event);
@@ -158,7 +158,7 @@ public:
             add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
             pinned_cache().give(data_, std::move(fences));
         } catch (...) {
-            // The piece leaks instead of being used twice at the same time.
+            // The piece leaks: otherwise two copies could use it at the same time.
             report(std::current_exception());
         }
     }

@@ -71,7 +71,7 @@ void NativeNodes::note(const void* made, const void* original, std::uint64_t id)
     try {
         building->add(made, original, id);
     } catch (...) {
-        // Out of memory: the node's records are attributed to the graph.
+        // If out of memory, the node's records are attributed to the graph.
     }
 }
 

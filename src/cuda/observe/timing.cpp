@@ -154,11 +154,11 @@ void DeviceTimes::read_clock(int times) noexcept try {
     base_ = std::move(best);
     base_made_ns_ = now_ns();
 } catch (...) {
-    // Out of memory: keeps the old base.
+    // If out of memory, keeps the old base.
 }
 
 cudaEvent_t DeviceTimes::begin(StreamRecord& stream, std::int64_t now) {
-    // The newest operation may have ended unnoticed, if the host was slow to enqueue this one.
+    // If the host was slow to enqueue this operation, the previous one may have ended unnoticed.
     constexpr std::int64_t worth_a_look_ns = 10'000;
     {
         const std::lock_guard lock(mutex_);
@@ -198,7 +198,7 @@ void DeviceTimes::start_polling() noexcept try {
     poll_in_background([this] { return poll(); });
     is_polled_ = true;
 } catch (...) {
-    // Out of memory, or no thread could be created: tell_timed_ops() reports the times instead.
+    // If out of memory, or if no thread can be created, tell_timed_ops() reports the times instead.
 }
 
 bool DeviceTimes::poll() noexcept {
@@ -304,7 +304,7 @@ void TimedOp::begin(std::uint64_t id, RunBy by) noexcept try {
     id_ = id;
     is_timed_ = true;
 } catch (...) {
-    // Out of memory or no event: the operation has no times.
+    // If out of memory, or if there is no event, the operation has no times.
 }
 
 void TimedOp::end() noexcept try {
@@ -312,7 +312,7 @@ void TimedOp::end() noexcept try {
     if (id_ == 0) return;
     times_of(gpu_of(stream_)).end(stream_, id_, start_);
 } catch (...) {
-    // Out of memory or no event: the operation has no times.
+    // If out of memory, or if there is no event, the operation has no times.
 }
 
 void time_end(StreamRecord& stream) noexcept {
@@ -321,7 +321,7 @@ void time_end(StreamRecord& stream) noexcept {
     try {
         times_of(gpu_of(stream)).end(stream, id, nullptr);
     } catch (...) {
-        // Out of memory or no event: the operation has no times.
+        // If out of memory, or if there is no event, the operation has no times.
     }
 }
 

@@ -13,9 +13,9 @@
 
 namespace heddle::detail::cu {
 
-// Two threads may use it at the same time. The later record then serves both waits, so that one of
-// them waits for more than necessary, never for less. A record made in a capture is safe, too: each
-// call records the event immediately before it waits for it.
+// Two threads may use the stream's event at the same time. The later record then serves both waits:
+// one of them may wait for more than necessary, but never for less. A record made in a capture is
+// safe, too, because each call records the event immediately before it waits for it.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     std::atomic_ref<void*> slot(stream.cached_event);
     if (void* event = slot.load(std::memory_order_acquire)) [[likely]]

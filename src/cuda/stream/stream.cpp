@@ -212,8 +212,8 @@ std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
 
 Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissions,
                                    const SourceLocation& where) {
-    // A failed host function leaves no error in CUDA. A lost device cannot be recovered in this
-    // process.
+    // A failed host function leaves no error in CUDA, so the failure can be cleared. A lost device
+    // cannot be recovered in this process.
     if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
     return stream.take_failure(submissions, std::make_shared<Fate>());

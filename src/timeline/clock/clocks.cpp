@@ -10,7 +10,7 @@ namespace {
 
 /// A moment with a larger absolute value than this is garbage.
 constexpr std::int64_t furthest = std::int64_t{1} << 61;
-// Used if nothing bounds the moment; over a week, in ns.
+// The error in ns, over a week, of a moment that nothing bounds.
 constexpr std::int64_t unknown_error = 1'000'000'000'000'000;
 
 std::int64_t rounded_error(double error) {

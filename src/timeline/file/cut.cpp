@@ -138,7 +138,7 @@ private:
         if (!overlaps(op.call_begin, op.call_end)) op.call_begin = op.call_end = unknown_moment;
         const Run& run = runs_[index];
         if (!overlaps(run)) op.start = op.end = unknown_moment;
-        // Uses the span of its nodes, because some nodes may be cut.
+        // A graph launch gets the span of its nodes, because some nodes may be cut.
         else if (run.spans_nodes) op.start = run.start, op.end = run.end;
         return op;
     }

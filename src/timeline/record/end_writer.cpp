@@ -179,7 +179,7 @@ void run_writer() noexcept {
         }
     } else {
         // Tries twice. The first copy may have failed because another thread was just changing
-        // data. Meanwhile, that thread has finished its change.
+        // data. By the second try, that thread has finished its change.
         if (!write_in_copy() && !write_in_copy())
             print("heddle: HEDDLE_TIMELINE: the process that writes the file has failed\n");
         if (words != nullptr && words->size != 0) {

@@ -106,9 +106,9 @@ class StretchMaker {
 public:
     StretchMaker(Moment begin, const HostActivity::OwnCode& tell) : at_(begin), tell_(tell) {}
 
-    /// Adds the thread's own code up to the next call, which is of `next`. A short pause between
-    /// two calls counts as part of the calls. About 100 ns are normal, partly because both calls
-    /// notify observers.
+    /// Adds the thread's own code up to the next call, the one that enqueued `next`. A short pause
+    /// between two calls counts as part of the calls. About 100 ns are normal, partly because both
+    /// calls notify observers.
     void own_until(Moment until, TraceIndex next) {
         constexpr Moment least_own = 500;
         if (until <= at_) return;
