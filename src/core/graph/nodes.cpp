@@ -30,7 +30,8 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
                      const SourceLocation& where) {
     if (memory.place.kind != MemoryKind::pageable) return;
     usage_error({call, where},
-                "{} uses pageable memory, which a graph cannot wait for: use pinned()",
+                "{} uses pageable memory, which needs the host during the copy, so a graph cannot "
+                "contain it: use pinned()",
                 label_of(node));
 }
 
@@ -83,8 +84,9 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is not a {}: use the node's own type", label_of(data),
-                    to_string(kind));
+        usage_error({"GraphNode", where},
+                    "{} is not a {} node: use the class for its kind, for example CopyNode",
+                    label_of(data), to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);

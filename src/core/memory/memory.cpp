@@ -487,9 +487,11 @@ void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch
                         Where where) try {
     for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
     usage_error({"View2D", where},
-                "{} rows of {} columns{} do not fit in the memory, which has {} elements: pass "
-                "fewer rows or columns",
-                rows, columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch),
+                "{} rows of {} elements{} do not fit in the memory, which has {} elements: pass "
+                "fewer rows or columns, or a smaller pitch",
+                rows, columns,
+                pitch == columns ? std::string()
+                                 : formatted(", with a pitch of {} elements,", pitch),
                 size);
 } catch (...) {
     rethrow_as_error("View2D", where);

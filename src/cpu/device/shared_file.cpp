@@ -140,7 +140,8 @@ SharedFileName SharedFile::name(const char* call, const SourceLocation& where) c
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
         coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),
-                    "the shared file cannot be read{}", why(errno));
+                    "the shared memory file of this array or event cannot be examined{}",
+                    why(errno));
     return {static_cast<std::int32_t>(getpid()), descriptor_, is.st_dev, is.st_ino};
 }
 

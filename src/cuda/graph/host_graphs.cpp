@@ -96,10 +96,10 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
             }
             unsupported_error(
                 {"instantiate", where, graph.device},
-                "{} graphs with host functions are instantiated, with {} branches, and this graph "
-                "has {} more, but at most {} branches are allowed if any of the graphs uses "
-                "several GPUs, because CUDA's driver crashes at about twice as many: destroy or "
-                "reset() unneeded graphs, or set HEDDLE_HOST_GRAPH_BRANCHES",
+                "the {} instantiated graphs with host functions have {} branches, and this graph "
+                "has {} more. The limit is {} while one of them uses several GPUs, because "
+                "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
+                "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
                 graphs, before, branches, most_branches());
         }
     }

@@ -122,7 +122,8 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
     const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
     if (!is_hopper(stream))
         unsupported_error({"launch", where, stream},
-                          "{} does not support clusters: use a device of compute capability 9.0",
+                          "{} does not support clusters: use a device of compute capability 9.0 or "
+                          "higher",
                           stream.device);
     // The cluster size that every device with clusters allows. Source: CUDA programming guide.
     constexpr unsigned most = 8;

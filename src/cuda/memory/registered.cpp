@@ -115,7 +115,8 @@ private:
                         bytes);
         if (code == cudaErrorHostMemoryAlreadyRegistered)
             usage_error(site, "code outside heddle has pinned some or all of these pages: if all "
-                              "are pinned, use adopt(MemoryKind::pinned, ...)");
+                              "are pinned, use adopt(MemoryKind::pinned, ...), otherwise unpin "
+                              "them first, or use Loan::lend()");
         usage_error(site,
                     "CUDA cannot pin this memory, for example because it is mapped read-only, or "
                     "maps a file or device: use Loan::lend(), or copy the data to pinned() memory");

@@ -43,8 +43,10 @@ public:
         scale_.to = options.to == unknown_moment ? solution.end : options.to;
         if (is_all) scale_.to = std::max(scale_.to, scale_.from + 1);
         if (scale_.to <= scale_.from)
-            usage_error({"write_svg", {}}, "the interval from {} ns to {} ns is empty", scale_.from,
-                        scale_.to);
+            usage_error({"write_svg", {}},
+                        "the interval from {} ns to {} ns is empty: set .from to less than .to, "
+                        "within the recording",
+                        scale_.from, scale_.to);
         scale_.left = label_width;
         scale_.width = width_ - label_width - right_margin;
     }
