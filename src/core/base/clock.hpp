@@ -17,8 +17,8 @@ inline std::int64_t now_ns() noexcept {
 
 /// A clock that replaces the host's for all choices that depend on durations: whether a watch's
 /// limit has passed, which stream an order_by_data chooses, how a kernel is split, how long an idle
-/// worker spins. Times that users see (timelines, events) always come from now_ns(). Each choice
-/// gives correct results; tests set a clock to cover all choices. Thread-safe.
+/// worker spins. Times that users see (timelines, events) are always results of now_ns(). The work
+/// is correct for every choice; tests set a clock to cover all choices. Thread-safe.
 class DecisionClock {
 public:
     virtual std::int64_t now_ns() noexcept = 0;

@@ -18,9 +18,9 @@ namespace heddle {
 using detail::StreamRecord;
 
 struct StreamPoolState {
-    /// Streams of one priority, clamped to the device's range.
+    /// The streams of one priority, which was clamped to the device's range.
     struct Lane {
-        /// Streams with work that a batch has not submitted yet count as in use.
+        /// Returned streams. Those with work that a batch has not submitted yet count as in use.
         detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
