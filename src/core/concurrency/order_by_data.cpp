@@ -219,7 +219,7 @@ std::size_t DataOrder::choose() const noexcept {
 
 // Records only if other work may have to wait for the stream's newest operation. No work will have
 // to if the next operation replaces the newest one in the past of each array that the newest one
-// used. If a task has made arrays, its uses are unknown.
+// used. The uses of arrays that a task made are unknown, so a record is made after such a task.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
@@ -261,7 +261,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
 }
 
 // Called for each operation, because streams outside may have used the memory again since the last
-// one.
+// operation.
 void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {
