@@ -1,4 +1,4 @@
-// Setters of nodes: checks and changes. A node may not belong to a graph yet.
+// Setters of nodes: checks and changes. The node need not belong to a graph yet.
 #include <algorithm>
 #include <cstring>
 
@@ -93,7 +93,7 @@ const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLo
 }
 
 namespace {
-/// Throws UsageError because the node has another kernel or another number of indices.
+/// Throws UsageError because the node has another kernel or number of dimensions than `asked`.
 [[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
                                      const SourceLocation& where) {
     const ErrorSite site("KernelNode", where);
@@ -131,8 +131,8 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
 }
 
 namespace {
-/// Throws Unsupported if the options differ in a way that an instantiated CUDA graph cannot change.
-/// It can only change `block` and `shared_bytes`.
+/// Throws Unsupported if the options differ in a way that an instantiated CUDA graph cannot adopt.
+/// Such a graph can change only `block` and `shared_bytes`.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
     if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
     next.block = node.work.options.block;
@@ -192,7 +192,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
     }
     note_serials(work);
     if (is_observed()) work.accesses = accesses_of(memory);
-    // There are no accesses besides the declared ones.
+    // The function has no accesses besides those to `memory`.
     work.accesses_known = memory.empty() || is_observed();
     give_work(node, std::move(work), where);
 } catch (...) {
@@ -225,7 +225,7 @@ void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument)
 }
 
 namespace {
-/// Replaces the closure by a closure of another shape.
+/// Replaces the closure by one with another shape.
 void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
                const LaunchOptions& options, const SourceLocation& where) {
     check_options(node, options, where);
