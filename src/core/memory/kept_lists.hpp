@@ -21,7 +21,7 @@ struct PieceList {
 
     void put(MemoryPiece& piece) noexcept {
         piece.next_free = std::exchange(first, &piece);
-        // No piece was needed so far, so this one is not needed either.
+        // No piece has been needed so far, so the new one is not needed either.
         if (unused != 0 && unused == count) ++unused;
         ++count;
     }
@@ -72,7 +72,7 @@ struct alignas(64) KeptMemory {
 
 /// The memory that all streams of a device cache.
 struct DeviceMemory {
-    /// The first KeptMemory object of the list of all. That list only grows.
+    /// The first of all KeptMemory objects of the device. Their list only grows.
     std::atomic<KeptMemory*> first{nullptr};
     std::atomic<std::size_t> reserved{0};  ///< sum over all KeptMemory objects
     std::atomic<std::size_t> wasted{0};    ///< sum over all pieces that arrays use

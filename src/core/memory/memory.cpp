@@ -65,8 +65,8 @@ OpAccess all_of(const Block& block) noexcept {
 }
 
 /// Reports that the stream is ordered after all users of the memory. This includes users that have
-/// ended, for which no wait was reported. `stream` is null for the host. For `first`, see
-/// notify_after_others().
+/// ended, for which no wait was reported. `stream` is null for the host. notify_after_others()
+/// explains `first`.
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
                         const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
     const OpInfo op{.kind = OpKind::after_users,
