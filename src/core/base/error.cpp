@@ -37,7 +37,7 @@ using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
 const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};
 
-/// Objects, made in advance, that are needed when memory has run out.
+/// Objects that are needed when memory has run out, and so are made in advance.
 struct Reserve {
     Hook hook;  ///< under hook_mutex
     OutOfMemory error{ErrorInfo{

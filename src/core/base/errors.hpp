@@ -5,8 +5,8 @@
 //                     "{} bytes do not fit into the destination of {} bytes: copy fewer", bytes,
 //                     limit);
 //
-// Callers pass their values by reference to a cold function, which formats them. So a check costs a
-// hot path one branch. When memory is exhausted, the functions throw OutOfMemory.
+// Callers pass their values by reference to a cold function, which formats them. So a check adds
+// one branch to a hot path. When memory is exhausted, the functions throw OutOfMemory.
 #pragma once
 
 #include <array>

@@ -51,8 +51,8 @@ struct ForkLock {
 int forks() noexcept;
 
 /// Registers a lock at its position in the order in which fork() acquires locks. Call it before any
-/// thread can have locked it (see ForkRegistration). Terminates the program if another lock has
-/// that position.
+/// thread can have acquired the lock (see ForkRegistration). Terminates the program if another lock
+/// has that position.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.

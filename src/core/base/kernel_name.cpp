@@ -41,7 +41,7 @@ std::string_view kernel_name_in(const char* pretty) noexcept {
 
 namespace {
 
-/// Removes each part of a name that starts with `begin`.
+/// Removes from a name each scope ("...::") that starts with `begin`.
 void remove_scopes(std::string& name, std::string_view begin) {
     for (std::size_t at = name.find(begin); at != std::string::npos; at = name.find(begin, at)) {
         const std::size_t end = name.find("::", at);
