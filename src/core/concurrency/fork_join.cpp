@@ -109,8 +109,8 @@ public:
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    /// The maximum number of cached streams. If a fork has more branches, the streams of the
-    /// additional ones are not cached, which costs more.
+    /// The maximum number of cached streams. Forks with more branches cost more, because the
+    /// streams of the additional branches are not cached.
     static constexpr std::size_t most_idle = 1024;
     struct Lane {
         ReturnedStreams idle;

@@ -85,8 +85,8 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     check_not_recorded(current, "order_by_data", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
-        // Without this, the streams would count as streams outside the order_by_data, until
-        // tell_ended() reports them.
+        // Without this report, observers would count these streams as streams outside the
+        // order_by_data, until tell_ended() reports them.
         if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
     }
 }

@@ -103,8 +103,8 @@ struct StreamPoolState {
             stream = &make(priority, where);
             ++exclusive;
         }
-        // Takes a busy stream. The new lease's work is ordered after the earlier work, even in the
-        // calling thread's own batch.
+        // Takes a busy stream. The new lease's work is ordered after the earlier work, even if that
+        // is in the calling thread's own batch.
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
