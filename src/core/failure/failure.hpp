@@ -20,9 +20,9 @@ inline std::uint64_t next_moment() noexcept {
 }
 
 /// Why work failed. Shared by the stream on which the work failed, by streams that waited for the
-/// work, and by all later queries for the failure. A failure that poisoned a stream and was not
-/// reported is passed to the report hook when its last reference is dropped. So hold no internal
-/// lock when dropping a reference. (docs/adr/0019)
+/// work, and by results of later queries. A failure that poisoned a stream and was not reported is
+/// passed to the report hook when its last reference is dropped. So hold no internal lock when
+/// dropping a reference. (docs/adr/0019)
 class FailedWork final : public ErrorInfo {
 public:
     explicit FailedWork(ErrorInfo info) : ErrorInfo(std::move(info)) {}

@@ -12,9 +12,10 @@
 namespace heddle::detail {
 
 /// The failure of one stream's work, if any, and the work of other streams that this work depends
-/// on. A stream gets a new Fate when its failure is cleared (clear_error()) and when its record
-/// becomes another stream. Shared with streams that waited for this stream and with events recorded
-/// on it, which may query the Fate much later. All members are thread-safe. (docs/adr/0019)
+/// on. A stream gets a new Fate when its failure is cleared (clear_error()). A record gets one when
+/// it is reused for another stream. Shared with streams that waited for this stream and with events
+/// recorded on it, which may query the Fate much later. All members are thread-safe.
+/// (docs/adr/0019)
 class Fate {
 public:
     /// Sets the failure unless there is one already. `at` is the submission that failed.
