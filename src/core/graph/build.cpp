@@ -86,8 +86,8 @@ private:
         node->visit = Visit::on_path;
     }
 
-    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle.
-    /// Otherwise they would own each other and never be destroyed.
+    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle:
+    /// otherwise the nodes would own each other and never be destroyed.
     [[noreturn]] void refuse_circle(const NodeRef& first) {
         std::vector<NodeRef> circle;
         auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == first; });

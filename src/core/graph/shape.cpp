@@ -46,7 +46,7 @@ OpAccess value_access(const Conditional& conditional) noexcept {
     return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 
-/// Appends an access to each whole array, because its actual use is unknown.
+/// Appends an access to the whole of each array, because the actual uses are unknown.
 void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
     for (Block* const block : blocks)
         to.push_back(access_of({block->data, block->bytes}, block, AccessMode::read_write));
