@@ -45,7 +45,7 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-/// Sets the accesses of `op` to those of the memory, and calls the function.
+/// Sets the accesses of `op` to those of the memory, and then calls the last argument.
 template <class Tell>
 void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const Tell& tell) {
     std::size_t count = 0;
