@@ -34,15 +34,15 @@ struct PieceList {
     }
 };
 
-/// The memory that a stream caches, by size class. Each stream has its own lock, because usually
-/// one thread makes and frees a stream's arrays. Never freed: later streams of the device reuse the
-/// object.
+/// The memory that a stream caches, by size class. Each stream's cache has its own lock, because
+/// usually one thread makes and frees a stream's arrays. Never freed: later streams of the device
+/// reuse the object.
 struct alignas(64) KeptMemory {
     explicit KeptMemory(Device of) noexcept : device(of) {}
 
     const Device device;
     KeptMemory* next = nullptr;  ///< next in the list of all objects of the device
-    /// This member and the next are guarded by kept_lists_lock().
+    /// Guarded by kept_lists_lock(), like the next member.
     KeptMemory* next_listed = nullptr;
     KeptMemory* next_spare = nullptr;
     std::atomic<bool> is_listed{false};  ///< changed only with both locks held

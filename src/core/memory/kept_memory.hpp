@@ -35,8 +35,8 @@ struct ArrayMemory {
 ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const SourceLocation& where);
 
 /// Frees the memory after all work that its users have enqueued so far. If one user is ordered
-/// after all others, it caches the memory. Otherwise the memory returns to the pool. Never blocks.
-/// If memory for this is exhausted, returns false and changes nothing. Thread-safe.
+/// after all others, that stream caches the memory. Otherwise the memory returns to the pool. Never
+/// blocks. If memory for this is exhausted, returns false and changes nothing. Thread-safe.
 [[nodiscard]] bool free_memory(MemoryPiece& piece, Device device,
                                std::span<const StreamUse> users) noexcept;
 

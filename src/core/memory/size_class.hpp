@@ -7,7 +7,7 @@
 
 namespace heddle::detail {
 
-/// Memory of this size or more is not cached.
+/// Size classes end below this size. Memory of half this size or more is not cached.
 inline constexpr std::size_t kept_size_end = std::size_t{1} << 40;
 inline constexpr int size_class_count = 256;
 
