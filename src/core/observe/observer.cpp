@@ -25,7 +25,7 @@ namespace heddle {
 namespace {
 
 struct Entry {
-    Observer* observer;  ///< null if removed when there was no memory for a new list
+    Observer* observer;  ///< null if it was removed when there was no memory for a new list
     ObserverOptions options;
 };
 
