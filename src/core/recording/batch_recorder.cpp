@@ -145,7 +145,7 @@ void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
 
 bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
                            const SourceLocation& where) {
-    // During a loan, work that is enqueued natively may follow.
+    // During a loan, native work may still be enqueued on the stream.
     if (wants == Wants::nothing && is_clean(stream) && !stream.has(stream_flag::lending))
         return true;
     step_aside(stream, where);
@@ -214,7 +214,7 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
     if (!attach(stream, std::move(at), nullptr, where)) return false;
     participants.back().past = std::move(past);
     if (participants.back().given == given) return true;
-    detach(participants.back());  // meanwhile, another thread enqueued on the stream
+    detach(participants.back());  // another thread has enqueued work since
     participants.pop_back();
     return false;
 }

@@ -17,7 +17,7 @@
 
 namespace heddle::detail {
 
-/// A mutex whose waiters sleep instead of spinning. Flushing a batch holds it for long.
+/// A mutex whose waiters sleep instead of spinning, because flushing a batch takes long.
 class RecorderLock {
 public:
     void lock() noexcept {
@@ -228,7 +228,7 @@ public:
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call it without the lock. If a capture begins within a
-    /// batch, the batch is flushed, and resumes afterwards.
+    /// batch, the batch is flushed, and resumes when the capture ends.
     void begin(StreamRecord& stream, const SourceLocation& where);
     /// Removes all participants. The tape becomes garbage, to be destroyed later.
     void end() noexcept;

@@ -162,9 +162,9 @@ private:
     bool comparable_ = true;
 };
 
-/// The only owner of a tape's contents. First, this is the recorder that adds operations. After the
-/// graph was launched, it is the batch that remembers the tape. Movable but not copyable, so a tape
-/// never has two owners. Closures in graphs keep the tape's memory alive by shared().
+/// Owns the contents of a tape exclusively: movable but not copyable. Held by the recorder that
+/// adds operations, and after the graph's launch by the batch that remembers the tape. Closures in
+/// graphs keep the tape's memory alive by shared().
 class TapeOwner {
 public:
     TapeOwner() = default;
