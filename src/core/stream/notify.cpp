@@ -99,7 +99,7 @@ void set_target(OpInfo& op, const EventState& event) noexcept {
 }  // namespace
 
 namespace {
-/// Notes a wait for the watch alone.
+/// Notes a wait in the flight recorder only (HEDDLE_WATCH), not for observers.
 [[gnu::noinline]] void note_wait_flight(StreamRecord& waiter, const WaitNote& wait,
                                         const SourceLocation& where) noexcept {
     FlightNote note{.kind = OpKind::wait, .name = wait.name, .where = where};

@@ -106,7 +106,7 @@ StreamRecord& new_stream_record(Device device) {
     record.noted_before.store(record.noted.load());
     record.waited.forget();
     {
-        // Threads that still refer to the old stream see another id under this lock.
+        // Under this lock, threads that still refer to the old stream see that the id has changed.
         const std::lock_guard life(record.life);
         record.settled_by = 0;
         record.owns_native = true;
