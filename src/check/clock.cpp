@@ -72,8 +72,8 @@ bool Clock::covers(Node* mine, Node* other, Slot first, const HostFloor& floor) 
     return true;
 }
 
-/// Returns a node with the greater position of each slot. If one of the two nodes covers the other,
-/// returns that node itself.
+/// Returns a node with the greater position of each slot. If one node covers the other, returns the
+/// covering node itself.
 Clock::Node* Clock::merged(Node* a, Node* b) {
     const auto share = [](Node* node) {
         acquire(node);

@@ -19,7 +19,7 @@ struct EventRecord {
 struct EventTrack {
     static constexpr std::size_t most_records = 4;
     std::vector<EventRecord> records;  ///< the newest records, oldest first
-    Clock by_nodes;                    ///< work recorded since by record nodes of launched graphs
+    Clock by_nodes;                    ///< work of record nodes since the newest record
 
     template <class F> void each_moment(F&& f) const {
         for (const EventRecord& one : records) f(one.moment);

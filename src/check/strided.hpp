@@ -13,8 +13,8 @@ enum class Overlap : std::uint8_t { none, some, unknown };
 inline constexpr std::uint32_t most_rows_compared = 4096;
 
 /// Returns whether the accesses have a byte in common. The result is exact if the pitches are
-/// equal, or if one access has at most most_rows_compared rows. Otherwise returns `unknown` if they
-/// may overlap.
+/// equal, or if one access has at most most_rows_compared rows. Otherwise returns `unknown` for
+/// accesses that may overlap.
 Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 /// Returns whether `outer` contains all bytes of `inner`. May return false for strided accesses
