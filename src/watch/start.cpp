@@ -36,7 +36,7 @@ namespace {
 
 constinit std::mutex mutex;
 const ForkRegistration watch_registered{ForkOrder::watch, mutex};
-/// Null until this process starts watching. The object is never destroyed.
+/// Null until this process starts watching. The watcher is never destroyed.
 constinit std::atomic<Watcher*> watcher{nullptr};
 // Guarded by the mutex. The object is never destroyed.
 WatchOptions* wanted = nullptr;  ///< the file's name still contains `%p`; null if not watching
