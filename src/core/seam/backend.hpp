@@ -228,8 +228,8 @@ public:
     // close the stream during the calls.
 
     /// Queries the progress of streams that the backend does not track otherwise. Waits for an
-    /// answer, at most for the passed duration. Returns the time since the last answer, or 0 if
-    /// there is an answer now.
+    /// answer, at most for the passed duration. Returns for how long a request has been unanswered,
+    /// or 0 if it was answered.
     virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
         return std::chrono::nanoseconds(0);
     }
