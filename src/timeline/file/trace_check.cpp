@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// A moment must not be further from 0 than this. Then differences of moments, and sums with the
+/// The largest allowed distance of a moment from 0. So differences of moments, and sums with the
 /// base, fit into 64 bits.
 constexpr Moment farthest = Moment{1} << 61;
 

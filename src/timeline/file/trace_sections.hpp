@@ -30,7 +30,8 @@ struct NoTrace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Writes a trace file section by section. If writing fails, the state of the stream says so.
+/// Writes a trace file section by section. If writing fails, the state of the output stream shows
+/// it.
 class SectionWriter {
 public:
     explicit SectionWriter(std::ostream& to);

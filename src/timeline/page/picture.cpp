@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The most lanes that one thread may have. Calls of one thread are nested or one after the other,
+/// The most lanes that one thread may have. Calls of one thread are nested or follow one another,
 /// so few lanes are enough. Calls that need more lanes are left out.
 constexpr std::uint32_t most_lanes = 16;
 

@@ -84,8 +84,8 @@ union Slot {
 };
 static_assert(sizeof(Slot) == 64);
 
-/// Limits how many entries all threads of a recording keep together. An operation with all of its
-/// slots is one entry.
+/// Limits how many entries all threads of a recording keep together. An operation counts as one
+/// entry, with all of its slots.
 struct EntryLimit {
     std::size_t most = 0;
     std::atomic<std::size_t> held{0};  ///< number of entries in full chunks

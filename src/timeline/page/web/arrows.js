@@ -46,8 +46,8 @@ function frameElement(model, view, scroll, {row, lane}, begin, end, kind) {
     });
 }
 
-/// Makes frames for the selection. If an operation is selected, its call has a frame, too. If a
-/// call is selected, its operation has one.
+/// Makes frames for the selection. If an operation is selected, its call has a frame, too; if a
+/// call is selected, so does its operation.
 function selectionFrames(model, view, scroll, selection) {
     if (!selection) return [];
     const frame = (place, times, kind) =>

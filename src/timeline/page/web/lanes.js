@@ -6,7 +6,7 @@
 const laneHeights = {stream: 26, thread: 16};
 const rowGap = 10, headHeight = 30;
 
-/// Makes the rows, the headings of their groups, and the places of both.
+/// Makes the rows and the headings of their groups, and places both.
 function placeRows(model) {
     const {head} = model;
     let top = 0, device = null;
