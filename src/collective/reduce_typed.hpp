@@ -55,8 +55,8 @@ template <class T, class A> HEDDLE_FN T closed(A x) {
 }
 template <class T> using Opened = decltype(opened(T{}));
 
-/// Each index combines `width` elements. On a GPU, these are one element or one pack, so that
-/// neighbouring threads read neighbouring elements. On a CPU, they are the elements of a long loop.
+/// Each index combines `width` elements. On a GPU, `width` is one element or one pack, so that
+/// neighbouring threads read neighbouring elements. On a CPU, it is the length of a long loop.
 template <class T, class Op, bool divides> struct Reduce {
     std::uint64_t count;
     std::uint64_t width;
