@@ -179,7 +179,7 @@ void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t rec
                 entry.shape = std::make_shared<const ShapeData>(
                     *graph_of(entry.tape.shared(), origin.device, where));
         } catch (...) {
-            // If memory is exhausted, observers do not see the nodes.
+            // If memory is exhausted, observers receive no nodes.
         }
         op.recording = recording;
         op.shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr;

@@ -178,8 +178,8 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     }
 }
 
-/// Does not flush if `base` has joined the branch. Then `base` receives the branch's failures, and
-/// it counts as a user of the branch's arrays.
+/// Does not flush if `base` has joined the branch: then `base` receives the branch's failures, and
+/// counts as a user of the branch's arrays.
 void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexcept {
     Participant& one = participant(stream);
     const Participant* const joined_by = base_of(one);
@@ -287,8 +287,8 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
     marks.clear();
     begins.clear();
-    // Processes the first participant last, because the parts of the others are compared with its
-    // part.
+    // Processes the first participant last, because the parts of the other participants are
+    // compared with the first part.
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;

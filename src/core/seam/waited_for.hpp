@@ -84,7 +84,7 @@ void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submiss
     if ((version & 1) != 0 ||
         !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing this entry: dropping the note is safe
-    // Keep an older note that covers more submissions.
+    // Keeps an older note that covers more submissions.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
         submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
     write(*place, version, stream_id, submissions);

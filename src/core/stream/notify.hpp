@@ -37,7 +37,7 @@ void end_gpu_records() noexcept;
 RecordCounts gpu_record_counts() noexcept;
 
 /// Adds an operation of the stream to its flight recorder. Call only while the process is watched.
-/// The second overload is for operations that no observer sees: it assigns the position.
+/// The second overload is for operations that no observer receives: it assigns the position.
 void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
                  bool is_recorded) noexcept;
 void note_flight(StreamState& stream, const FlightNote& note, bool is_recorded) noexcept;

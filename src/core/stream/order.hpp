@@ -15,8 +15,8 @@ namespace heddle::detail {
 /// already enqueued on `other`. Throws UsageError if a capture forbids it.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                         WaitReason reason = WaitReason::user);
-/// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
-/// while a capture or batch records either. Does not wait for recorded work.
+/// Makes the native stream of `waiter` wait for the work already enqueued on the native stream of
+/// `other`, even while a capture or batch records one of them. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 /// Like order_after_enqueued(), for a wait that the user requested. Other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.

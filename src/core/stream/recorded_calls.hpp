@@ -110,9 +110,9 @@ void leave_recording(StreamRecord& stream) noexcept;
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
-/// Call when the stream returns to a pool. It leaves its batch when the batch has submitted the
-/// stream's work, or ends. A batch's first stream leaves when the batch ends. Has no effect in a
-/// capture.
+/// Call when the stream returns to a pool. The stream leaves its batch when the batch has submitted
+/// the stream's work, or ends. A batch's first stream leaves when the batch ends. Has no effect in
+/// a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
 /// Call when the stream's failure has been cleared. Earlier work, including work that its open
 /// batch has submitted, then does not fail its later work in that batch.

@@ -17,8 +17,8 @@ StreamRecord& open_stream(Device device, int priority, std::string name,
 /// Changes the name of a stream that only the caller uses. Other threads may read the names of all
 /// streams during the call.
 void name_stream(StreamRecord& stream, std::string name) noexcept;
-/// Drops one owner (see StreamRecord::owners); the last one closes the stream. Its pending work
-/// still runs.
+/// Drops one owner (see StreamRecord::owners); the last one closes the stream. The stream's pending
+/// work still runs.
 void close_stream(StreamRecord& stream) noexcept;
 /// Makes the record available for reuse. Called by backends once no work of the stream is pending.
 void recycle_stream(StreamRecord& stream) noexcept;
