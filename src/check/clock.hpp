@@ -96,7 +96,7 @@ public:
 
     /// Calls f(Epoch) for each slot that has a position.
     template <class F> void for_each(F&& f) const { for_each(root_, nullptr, 0, f); }
-    /// Same as for_each(), but skips the parts that this clock shares with the other one.
+    /// Same as for_each(), but skips the parts that this clock shares with `other`.
     template <class F> void for_each_not_shared(const Clock& other, F&& f) const {
         for_each(root_, other.root_, 0, f);
     }

@@ -58,8 +58,8 @@ public:
 
     /// Returns the findings so far. The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
-    /// Returns the place of a known event record on the stream: the first one at `position` or
-    /// later. Returns 0 if there is none.
+    /// Returns the place of the first known event record on the stream at `position` or later.
+    /// Returns 0 if there is none.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
     /// Returns the place where the array at this address was made. Returns 0 if no array is known
     /// there, or if it was made before the first operation.

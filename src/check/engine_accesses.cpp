@@ -207,7 +207,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
                            const Conflict& conflict, std::size_t first_finding) {
     const FindingSide first = side_of(conflict.first);
     const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
-    // If the use may be a read or a write, and both would conflict, reports a read, which is more
+    // If the use may be a read or a write, and each would conflict, reports a read, which is more
     // likely.
     const bool is_read = second.op.reach != HostReach::none && overwrites(conflict.first.mode);
     FindingKind kind = kind_of(conflict, first_kind, is_read ? AccessMode::read : second.mark.mode,
@@ -333,7 +333,7 @@ KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrac
             .covered = floor_.at(track->slot) - track->base};
 }
 
-/// Returns the place of the fork that has both streams as branches. Returns 0 if there is none.
+/// Returns the place of the fork with branches on both streams. Returns 0 if there is none.
 SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
     if (first == nullptr || second == nullptr || first == second) return 0;
     const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;

@@ -113,7 +113,7 @@ struct Finding {
     SiteId unwaited_scope = 0;
 };
 
-/// Keeps the first finding of each kind and pair of sites, and counts the others.
+/// Keeps the first finding of each kind and pair of sites, and counts further findings.
 class FindingLog {
 public:
     struct Entry {

@@ -26,10 +26,10 @@ struct CommonBytes {
     std::uint64_t begin = 0, end = 0;
     MemoryRange rows = no_rows;
 };
-/// Returns the bytes that both accesses have in common. Requires that there are some. The result
-/// has rows if both have the same pitch and each row overlaps one row of the other. It also has
-/// rows if one access has a single row; then the first and last row may be common only in part.
-/// Otherwise the result is the intersection of the two spans.
+/// Returns the bytes that the two accesses have in common. Requires that there are some. The result
+/// has rows if the accesses have the same pitch and each row overlaps one row of the other access.
+/// It also has rows if one access has a single row; then the first and last row may be common only
+/// in part. Otherwise the result is the intersection of the two spans.
 CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 }  // namespace heddle::detail
