@@ -176,8 +176,8 @@ bool is_as_it_was(const StreamFacts& facts, Looked looked, const StreamLook& now
            is_same(now, facts.look);
 }
 
-/// A stream that advances too fast to be read as a whole. `pushed` is the number of steps that were
-/// enqueued on it at the second look.
+/// A stream that advances too fast to be read as a whole. `pushed` is the number of steps that had
+/// been enqueued on it by the second look.
 struct Moving {
     StreamRecord* stream;
     std::uint64_t key, pushed;

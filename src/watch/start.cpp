@@ -40,7 +40,7 @@ const ForkRegistration watch_registered{ForkOrder::watch, mutex};
 constinit std::atomic<Watcher*> watcher{nullptr};
 // Guarded by the mutex. The object is never destroyed.
 WatchOptions* wanted = nullptr;  ///< the file's name still contains `%p`; null if not watching
-/// True if the parent process set the options, before it forked this one.
+/// True if the parent process set the options before it forked this process.
 constinit bool is_inherited = false;
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;
