@@ -152,7 +152,7 @@ struct Trace {
     std::vector<TraceGraph> graphs;
     std::vector<TraceNodeRun> node_runs;
     std::vector<TraceRange> ranges;
-    /// How many of the oldest operations were dropped because the memory limit was reached.
+    /// How many of the oldest operations were dropped because of the recording's limit.
     std::uint64_t lost_ops = 0;
     std::vector<std::string> notes;  ///< remarks for the user, for example "CUPTI was taken by ..."
 

@@ -52,8 +52,8 @@ public:
     /// Computes the map. Call it before at(), and again after more bounds were added.
     void solve();
 
-    /// Returns the host's moment. It satisfies all bounds of not_before() and not_after(), except
-    /// those left out. Without any bounds, returns the device's moment itself with a large error.
+    /// Returns the host's moment. It satisfies all bounds of not_before() and not_after() that were
+    /// not left out. Without any bounds, returns the device's moment itself with a large error.
     MappedMoment at(std::int64_t device) const;
 
     /// Returns the largest error at any moment between the first and the last bound.

@@ -142,8 +142,8 @@ private:
     }
 
     void read_graphs(Trace& trace) {
-        // Each graph has the numbers of its nodes and edges. They divide the rows of the next
-        // tables among the graphs.
+        // Each graph has the numbers of its nodes and edges. These numbers divide the rows of the
+        // next tables among the graphs.
         std::vector<std::uint64_t> nodes, edges;
         TableReader graph_table(contents_of("grph"));
         trace.graphs.resize(graph_table.rows());

@@ -21,7 +21,7 @@ namespace heddle::detail {
 
 inline constexpr std::uint16_t trace_major = 1, trace_minor = 2;
 
-/// Returns the XXH3 checksum with this seed. It has 64 bits, and is the same on every machine.
+/// Returns the XXH3 checksum with this seed: 64 bits, the same on every machine.
 std::uint64_t check_of(std::string_view bytes, std::uint64_t seed = 0) noexcept;
 
 /// Thrown if a file is not a whole trace of a readable version. The text continues a sentence that

@@ -40,8 +40,8 @@ struct Look {
 
 /// Returns the looks of all bar classes, in the order of the enumeration.
 std::span<const Look> bar_looks() noexcept;
-/// Returns the looks of the gaps, by reason. The labels are those of to_string(). The colours are
-/// for the hatching.
+/// Returns the looks of the gaps, by reason. The labels are the results of to_string(). The colours
+/// are for the hatching.
 std::span<const Look> gap_looks() noexcept;
 
 /// The colour of text on bars.

@@ -63,8 +63,8 @@ std::string look_json(const Look& look) {
         .json();
 }
 
-/// Returns the names of all modes of operations, and a name for operations of an abandoned batch as
-/// the last one.
+/// Returns the names of all modes of operations. The last name is for operations of an abandoned
+/// batch.
 std::string mode_names() {
     std::string names;
     for (const OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})

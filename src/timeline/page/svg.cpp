@@ -146,7 +146,7 @@ void SvgPicture::draw_rows() {
     }
 }
 
-/// Returns the gaps to draw: the widest ones.
+/// Returns the widest gaps, which are drawn.
 std::vector<const Gap*> SvgPicture::wide_gaps() const {
     std::vector<const Gap*> wide;
     for (const Gap& gap : solution_.gaps) {

@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// One operation, without the fields that are rarely used. In the chunk, it is followed by a
-/// RareSlot if the flags contain `has_rare`. Then follow `accesses` slots of accesses.
+/// One operation, without the fields that are rarely used. In the chunk, a RareSlot follows if the
+/// flags contain `has_rare`, and then as many slots of accesses as `accesses` says.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;

@@ -116,8 +116,8 @@ std::string text_of(const Trace& trace, const Line& line) {
     return text + ", " + place;
 }
 
-/// Returns for each part whether it is shown. If not all parts fit, shows the longest ones. One
-/// line stands for each group of hidden parts.
+/// Returns for each part whether it is shown. If not all parts fit, the longest parts are shown.
+/// One line stands for each group of hidden parts.
 std::vector<bool> find_shown(const std::vector<Part>& parts) {
     std::size_t lines = 0;
     for (const Part& part : parts) lines += part.shown_lines();

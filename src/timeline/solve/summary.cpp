@@ -139,7 +139,7 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
 /// Counts operations without times, by reason.
 struct Missing {
     std::uint64_t pending = 0;  ///< operations that had not run when the recording ended
-    std::uint64_t unkept = 0;   ///< operations that ran, but whose times exceeded the memory limit
+    std::uint64_t unkept = 0;   ///< operations that ran, but whose times were over the limit
     std::uint64_t dropped = 0;  ///< operations that were dropped because their streams had failed
     std::uint64_t failed = 0;
     TraceIndex failure = no_index;  ///< the first operation that failed

@@ -1,4 +1,4 @@
-// Finds the target of each wait: the operation that ended last among those that the wait covers.
+// Finds the target of each wait: of the operations that the wait covers, the one that ended last.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -42,8 +42,8 @@ private:
 
 /// Follows the operations of each stream in order. At each place, finds the operation that ended
 /// last among all that are ordered before the place. A wait needs the result of another stream at
-/// some place, so follows the other stream to that place first. In a damaged trace, waits may form
-/// a cycle. Then one of these waits uses an incomplete result.
+/// some place. So that stream is first followed to that place. In a damaged trace, waits may form a
+/// cycle. Then one of these waits uses an incomplete result.
 class Follower {
 public:
     explicit Follower(Solving& solving)

@@ -130,8 +130,8 @@ function addRows(model) {
     model.firstGap = groupStarts(model.gapStream, model.head.streams.length);
 }
 
-/// Returns {row, lane} for an operation's bar. Without a bar, returns those of the operation's
-/// call. Returns null if there is neither.
+/// Returns {row, lane} of an operation's bar. Without a bar, returns {row, lane} of the operation's
+/// call. Without a call, returns null.
 function placeOfOp(model, op, bar = model.opBar[op]) {
     if (op < 0) return null;
     if (bar >= 0) return {row: model.rowOfStream[model.barStream[bar]], lane: model.barLane[bar]};

@@ -92,7 +92,7 @@ function gapWords(model, gap) {
     return `${words}${link}${opLabel(model, cause)} on ${opRowLabel(model, cause, device)}`;
 }
 
-/// Explains a gap's reason in a sentence. The keys are those of gap_looks() in C++.
+/// Explains a gap's reason in a sentence. The keys are the keys of gap_looks() in C++.
 function gapSentence(model, gap) {
     const op = model.gapOp[gap];
     const name = op < 0 ? 'the next operation' : opLabel(model, op);
