@@ -97,8 +97,8 @@ private:
     void barrier(Moment moment);
     /// Copies a part on the rank's stream, unless the parts are empty or the same.
     void copy(std::size_t rank, const Part& to, const Part& from);
-    /// Queues a copy for fetch(). At most as many copies as there are ranks may be queued. They
-    /// must not overlap.
+    /// Queues a copy for fetch(). The queue has room for as many copies as there are ranks. Queued
+    /// copies must not overlap.
     void want(const Part& to, const Part& from);
     /// Runs the queued copies. Uses one kernel if all parts are small and accessible, because
     /// between GPUs a kernel starts sooner than a copy.

@@ -96,8 +96,8 @@ template <class T, class Op, bool divides> struct Reduce {
         }
 #endif
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
-        // `to` may alias a source, but only element by element: the same index has the same
-        // address.
+        // `to` may alias a source, but only element by element: elements with the same index then
+        // have the same address.
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1  // one element, or the rest of a pack
 #elif defined(__GNUC__) && !defined(__clang__)

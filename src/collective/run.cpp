@@ -1,6 +1,6 @@
 // Collectives by copies and kernels. The stream of each rank fetches the data for that rank; no
-// rank writes to another rank's memory. At the end, each rank waits until the others have read its
-// data.
+// rank writes to another rank's memory. At the end, each rank waits until the other ranks have read
+// its data.
 #include "collective/group.hpp"
 
 #include <algorithm>
