@@ -81,7 +81,7 @@ public:
         }
     }
     /// Takes ownership of the communicator. All ranks of one process must begin together, because
-    /// destroying one communicator waits until the others are destroyed, too.
+    /// destroying one communicator waits until the other communicators are destroyed, too.
     void begin(ncclComm_t comm) noexcept { comm_ = comm; }
 
     void check(const char* call, const SourceLocation& where) override {
@@ -358,7 +358,7 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
 namespace {
 
 /// Enqueues the shares as one group. If NCCL throws std::bad_alloc, some ranks may already be
-/// waiting for the others, so aborts all ranks.
+/// waiting for the other ranks. So all ranks are aborted.
 ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
                            const ncclComm_t* comms, const cudaStream_t* streams) {
     std::exception_ptr thrown;
