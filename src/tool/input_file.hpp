@@ -15,9 +15,9 @@ struct FileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular file that is open for reading. The constructor determines the file's size. For files
-/// that the kernel generates (/proc, /sys), it reports no size. So the constructor reads such a
-/// file to its end, and keeps the contents.
+/// A regular file that is open for reading. The constructor determines the file's size. The kernel
+/// reports no size for files that it generates (/proc, /sys). So the constructor reads such a file
+/// to its end, and keeps the contents.
 class InputFile {
 public:
     /// Throws FileError if the path cannot be opened or is not a regular file.
