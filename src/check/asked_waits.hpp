@@ -9,7 +9,7 @@
 namespace heddle::detail {
 
 /// Remembers the newest missing waits that were reported. One missing wait can cause several races:
-/// one for each pair of places that it would order.
+/// one race for each pair of places that the wait would order.
 class AskedWaits {
 public:
     /// Searches for a missing wait that was suggested for an earlier finding, and that would also

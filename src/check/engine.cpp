@@ -61,8 +61,8 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     return {op, &stream, epoch};
 }
 
-/// Orders the stream's work after the host function that enqueues the operation. The work before
-/// that function is included.
+/// Orders the stream's work after the host function that enqueues the operation, and after the work
+/// before that function.
 void CheckEngine::come_from(StreamTrack& stream, const CheckOp& op) {
     if (const Past* const function = functions_.find(op.parent))
         stream.clock.join(function->moment.before, function->moment.at, floor_);

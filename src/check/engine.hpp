@@ -21,7 +21,7 @@ public:
     /// Adds an operation. Appends its conflicts to findings().
     void add(const CheckOp& op);
     /// The result of look(): the bytes around the use that conflict with no pending operation. If
-    /// `is_race` is true, it is the bytes of the use instead, and findings() has the race.
+    /// `is_race` is true, these are the bytes of the use instead, and findings() has the race.
     struct HostLook {
         std::uint64_t begin = 0, end = 0;
         bool is_race = false, is_certain = false;
@@ -52,17 +52,17 @@ public:
     /// Ends the input. Appends the findings that were held for later operations.
     void finish();
 
-    /// Returns whether this id belongs to a known operation that runs host functions. Old
-    /// operations are forgotten.
+    /// Returns whether this id belongs to a known operation that runs host functions. The engine
+    /// forgets old operations.
     bool knows_function(std::uint64_t id) const { return functions_.has(id); }
 
     /// Returns the findings so far. The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
-    /// Returns the place of a known event record on the stream: the first one at `position` or
-    /// later. Returns 0 if there is none.
+    /// Returns the place of the first known event record on the stream at `position` or later.
+    /// Returns 0 if there is none.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
-    /// Returns the place where the array at this address was made. Returns 0 if there is no known
-    /// array, or if it was made before the first operation.
+    /// Returns the place where the array at this address was made. Returns 0 if no array is known
+    /// there, or if it was made before the first operation.
     SiteId made_at(std::uint64_t address) {
         const AllocationTrack* const found = memory_.at_address(address);
         return found != nullptr && !found->is_freed ? found->made : 0;

@@ -80,8 +80,8 @@ void CheckEngine::note_event_waits(const Step& step, const EventTrack& event,
     }
 }
 
-/// Launches a graph that is divided into parts by wait nodes and record nodes. Each part has its
-/// own positions, as if it ran on a stream that forks from the launch's stream and joins it again.
+/// Launches a graph that wait nodes and record nodes divide into parts. Each part has its own
+/// positions, as if it ran on a stream that forks from the launch's stream and joins that again.
 void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     StreamTrack& stream = *step.stream;
     Clock before = stream.clock;
@@ -148,8 +148,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
     if (found == batched_.end()) return;
     for (const Epoch epoch : found->second) abandoned_.insert(epoch.word());
     batched_.erase(found);
-    // Forgets abandoned operations that the host knows to be complete: they cause no more
-    // conflicts.
+    // Forgets abandoned operations that the host knows to be complete, because they can cause no
+    // more conflicts.
     std::erase_if(abandoned_, [&](std::uint64_t word) {
         const Position mask = (Position{1} << Epoch::position_bits) - 1;
         return floor_.covers({static_cast<Slot>(word >> Epoch::position_bits), word & mask});

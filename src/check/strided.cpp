@@ -16,8 +16,8 @@ bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end)
     return rows.address() + last * rows.pitch + rows.bytes > begin;
 }
 
-/// Returns whether two accesses with the same pitch overlap. There is one k for all rows: row i of
-/// `a` can only overlap rows i + k and i + k + 1 of `b`.
+/// Returns whether two accesses with the same pitch overlap. Some k is the same for all rows: row i
+/// of `a` can only overlap rows i + k and i + k + 1 of `b`.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());

@@ -105,7 +105,7 @@ private:
         return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
     }
     /// Returns whether every worker runs work that has not advanced. An idle worker could still run
-    /// other work.
+    /// a stream's work.
     bool are_workers_still() const {
         int busy = 0;
         for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
@@ -166,8 +166,8 @@ private:
                                 one.process, waiter));
         }
     }
-    /// Adds processes that exported memory or events here and have ended. Running work may depend
-    /// on them in ways that heddle cannot observe.
+    /// Adds processes that exported memory or events to this process and have ended. Running work
+    /// may depend on them in ways that heddle cannot observe.
     void find_gone_exporters() {
         const bool may_wait =
             found_.empty() || std::ranges::any_of(found_, [](const StuckCause& one) {
@@ -231,8 +231,8 @@ private:
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
-    /// Adds the operation as a cause. It is the only pending operation of a GPU's stream, so it is
-    /// running.
+    /// Adds the noted operation as a cause. It is the only pending operation of a GPU's stream, so
+    /// it is running.
     void add_noted_operation(const FlightEntry& one) {
         const bool is_function = one.kind == OpKind::host_function;
         const char* const kind = one.kind == OpKind::launch ? "kernel"

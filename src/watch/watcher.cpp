@@ -112,7 +112,7 @@ void Watcher::ask_at_end() noexcept {
     constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
     is_at_end_.store(true);
     ask();
-    // Uses a clock instead of counting pauses: on a busy machine, a pause takes far longer.
+    // Uses a clock instead of counting pauses, because on a busy machine a pause takes far longer.
     const std::int64_t until = decision_ns() + patience;
     while (!has_written_end_.load() && decision_ns() < until) decision_pause(pause);
 }
