@@ -93,7 +93,8 @@ TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check
     CHECK(engine.findings().empty());
 }
 
-/// Streams that each wait for the previous one. Each may signal other work when it runs.
+/// Streams that each wait for the previous one. Each runs a host function that may signal other
+/// work.
 Program chain(std::size_t streams) {
     Program p;
     auto before = p.stream();
