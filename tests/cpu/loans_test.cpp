@@ -20,7 +20,8 @@ public:
     auto noting(const std::string& what) const {
         return [order = order_, what] { order.add(what); };
     }
-    /// Frees one worker. Returns the work that it runs, in order. No thread waits meanwhile.
+    /// Frees one worker. Returns the work that it runs, in order. Waits for flags, because a thread
+    /// that waits for a stream would run work itself.
     std::string run(std::initializer_list<StreamRef> others = {}) {
         std::deque<Flag> ends;
         const auto end_of = [&](StreamRef stream) {
@@ -43,7 +44,7 @@ private:
     HeldWorkers workers_;
 };
 
-/// Occupies a worker with the stream's work. It does so once wait_inside() has returned.
+/// Occupies a worker with the stream's work. wait_inside() returns when the worker is occupied.
 class HeldInside {
 public:
     explicit HeldInside(StreamRef stream) {
