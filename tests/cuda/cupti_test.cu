@@ -16,7 +16,7 @@ std::int64_t middle_of(std::vector<std::int64_t> values) {
     return values.at(values.size() / 2);
 }
 
-/// A subscription to CUPTI by other code than heddle.
+/// A subscription to CUPTI by code other than heddle.
 class OtherProfiler {
 public:
     OtherProfiler() : cupti_(heddle::detail::cu::load_cupti().functions) {

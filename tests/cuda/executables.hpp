@@ -3,7 +3,7 @@
 
 namespace heddle_test {
 
-/// Counts while it exists. Only one may exist at a time.
+/// Counts while this object exists. Only one may exist at a time.
 class CountedExecutables {
 public:
     CountedExecutables();
