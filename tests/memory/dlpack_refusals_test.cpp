@@ -9,7 +9,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Imports the tensor, expects an error that contains `text`, and that the deleter has been called.
+/// Imports the tensor. Expects an error that contains `text`, and that the deleter has been called.
 bool is_refused(Foreign& foreign, const std::string& text) {
     const Stream s(cpu_device());
     const int before = foreign.ended();

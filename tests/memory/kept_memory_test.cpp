@@ -177,7 +177,7 @@ TEST_CASE("what one stream frees and never uses does not add up while another ma
         const Event made = maker.record_event();
         user.wait_stream(maker);
         launch(user, Add{}, dim(n), x, 1);
-        user.synchronize();  // as far as heddle knows, the maker is not ordered after this
+        user.synchronize();  // heddle does not count `maker` as ordered after this
     }
     CHECK(held() <= before + 100 * n * sizeof(int));
 }
