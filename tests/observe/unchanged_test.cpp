@@ -128,7 +128,8 @@ TEST_CASE("child: memory", "[.child]") {
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 
-// The names are those of the table's rows. scripts/check_docs compares them.
+// The names of these test cases are the rows of the guide's table. scripts/check_docs compares
+// them.
 TEST_CASE("unchanged: results, and the order of work") {
     check_unchanged("child: results in order");
 }
