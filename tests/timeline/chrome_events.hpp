@@ -63,7 +63,8 @@ inline std::int64_t ns(const Json& event, const std::string& name) {
     return std::stoll(digits);
 }
 
-/// Returns the events of a phase. If `category` is not empty, returns only its events.
+/// Returns the events of a phase. If `category` is not empty, returns only the events of that
+/// category.
 inline std::vector<Json> events(const Json& json, std::string_view phase,
                                 std::string_view category = "") {
     std::vector<Json> found;

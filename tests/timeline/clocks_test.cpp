@@ -77,14 +77,14 @@ void add_brackets(ClockMap& map, const Program& program, const DeviceClock& cloc
     }
 }
 
-/// Returns the true error of a mapped time minus the map's error bound.
+/// Returns by how much the true error of a mapped time exceeds the map's error bound.
 std::int64_t beyond_error(const ClockMap& map, const DeviceClock& clock, std::int64_t host) {
     const MappedMoment mapped = map.at(clock.at(host));
     return std::abs(mapped.host - host) - mapped.error;
 }
 
 struct Worst {
-    std::int64_t beyond = -second;  ///< relative to the error bound
+    std::int64_t beyond = -second;  ///< largest excess of an error over its bound
     std::int64_t error = 0;
     std::uint64_t violated = 0;  ///< number of violated bounds
 };
@@ -189,7 +189,7 @@ TEST_CASE("no moment is put before its bound if bounds agree") {
         const int bounds = seed % 2 == 0 ? 300 : 20;
         for (int i = 0; i < bounds; ++i) {
             const auto host = static_cast<std::int64_t>(random() % (5 * second));
-            // The bounds in some seconds are much tighter than those in others.
+            // In every other second, the bounds are much tighter.
             const std::int64_t most = host / second % 2 == 0 ? 100 * us : us / 10;
             const std::uint64_t slack_of = random() % 3 == 0 ? 1 : static_cast<std::uint64_t>(most);
             const auto slack = static_cast<std::int64_t>(random() % slack_of);
