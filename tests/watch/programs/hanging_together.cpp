@@ -77,7 +77,7 @@ void branch_of_a_fork_join() {
     s.synchronize(here("waits"));
 }
 
-/// Another process, with which this one shares an event. It ends with this process.
+/// Another process, with which this process shares an event. The other process ends with this one.
 struct OtherProcess {
     EventHandle handle;
     pid_t id = 0;
