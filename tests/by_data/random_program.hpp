@@ -200,7 +200,7 @@ public:
     Ints counted;  ///< counter in the graph of task_launches
 };
 
-/// nvcc needs this in a separate function.
+/// nvcc needs the lambda in a separate function.
 inline void launch_lambda(order_by_data& order, const programs::Captured& c) {
     launch(
         order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
