@@ -1,4 +1,4 @@
-// The time that the checker needs for an operation, and its memory. Hidden: run it by name.
+// The time and the memory that the checker needs for an operation. Hidden: run it by name.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -11,7 +11,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// Adds a list of operations many times. Before each repetition, increases their positions.
+/// Adds a list of operations many times. Before each repetition, increases the operations'
+/// positions.
 class Repeated {
 public:
     explicit Repeated(const Program& program) : ops_(program.ops) {
