@@ -281,7 +281,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
         scenario.run();
         complete = true;
     } catch (const Error& error) {
-        // If the query whether a capture is open fails, the next call fails, too, because one is.
+        // If cuStreamGetCaptureInfo fails, so does the next call, because a capture is open.
         told = error.native_code() == code ||
                (failed_call() == "cuStreamGetCaptureInfo" &&
                 error.native_code() == cudaErrorStreamCaptureUnsupported);
