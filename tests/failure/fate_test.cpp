@@ -17,7 +17,8 @@ heddle::detail::Failure a_failure() {
     return failure;
 }
 
-/// Fates on which one Fate depends, each from its first submission on.
+/// A fate `own`, and other fates. wait_for() makes `own` depend on the first submission of another
+/// fate.
 struct Waits {
     explicit Waits(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
