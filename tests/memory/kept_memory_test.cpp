@@ -22,7 +22,7 @@ constexpr std::size_t n = 77'777;
 
 std::size_t held() { return statistics(test_device()).held; }
 
-/// With AddressSanitizer, a stream caches memory only if it is idle.
+/// With AddressSanitizer, a stream caches memory only if the stream is idle.
 #define SKIP_IF_POISONED()                                                                         \
     if (HEDDLE_TEST_SANITIZED && HEDDLE_TEST_TSAN == 0)                                            \
     HEDDLE_SKIP("memory of streams with pending work is not kept under AddressSanitizer")
