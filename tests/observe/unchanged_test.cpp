@@ -223,7 +223,7 @@ std::size_t allocated() { return mallinfo2().uordblks; }
 void work_much(const Stream& s, Array<int>& x) {
     for (int i = 0; i < 20'000; ++i) {
         fill(s, x, i);
-        if (i % 100 == 0) s.synchronize();  // a queue keeps its largest size, so this limits it
+        if (i % 100 == 0) s.synchronize();  // limits the queue's size, which never shrinks
     }
     s.synchronize();
 }
