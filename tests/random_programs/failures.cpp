@@ -18,7 +18,8 @@ using Failed = int;
 /// The CPU in a program for GPUs. It is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. Once the stream has ended, `left` is the failure that it left.
+/// A stream that has used an array. After the stream has ended, `left` is the failure that the
+/// stream left in the array.
 struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;

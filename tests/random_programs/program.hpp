@@ -41,7 +41,7 @@ struct StreamInfo {
 };
 
 enum class What : std::uint8_t {
-    // Statements that enqueue work on `stream`. It writes `to` and reads `from`.
+    // Statements that enqueue work on `stream`. The work writes `to` and reads `from`.
     scale,    ///< a kernel: to = to * a + b
     mix,      ///< a kernel: to = to * a + from + b
     fill,     ///< to = b
@@ -55,8 +55,8 @@ enum class What : std::uint8_t {
     wait_event,   ///< `stream` waits for `event`
     mark,         ///< `stream` waits for a new event of `other`, which is destroyed immediately
     set_current,  ///< set_stream(stream); it waits for the previous stream
-    /// A copy between devices without a named stream. It runs on the destination's current stream,
-    /// or on the source's if only the source is on CUDA. It is ordered with both.
+    /// A copy between devices without a named stream. Runs on the destination's current stream, or
+    /// on the source's if only the source is on CUDA. Is ordered with the work of both streams.
     copy_across,
     // Statements that contain other statements:
     scope,      ///< a ScopedStream
