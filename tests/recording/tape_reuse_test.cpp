@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Plain bytes. There are too many of them for a graph to copy them elsewhere.
+/// Plain bytes, too many for a graph to copy them elsewhere.
 struct Large {
     std::array<int, 200> values;
     explicit Large(int value) { values.fill(value); }
