@@ -132,7 +132,7 @@ TEST_CASE("a scope that a coroutine leaves on another thread ends where it was e
         SECTION("current_device") { CHECK(current_device() == device); }
         SECTION("ScopedStream") {
             {
-                const ScopedStream in(b);  // follows the current scope, so not a
+                const ScopedStream in(b);  // nested in the scope of `before`, not of `a`
             }
             CHECK(current_stream(test_device()) == before);
         }

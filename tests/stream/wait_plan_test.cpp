@@ -265,9 +265,9 @@ Matrix decide_uses(Recorders recorders, bool is_covered) {
     });
 }
 
-/// The events, in this order: never recorded; recorded by the waiting stream; the same with its
-/// handle exposed; recorded by another stream; by a stream of another kind; in an open capture; in
-/// a capture that has ended; in a native capture.
+/// The events, in this order: never recorded; recorded by the waiting stream; the same, with the
+/// event's handle exposed; recorded by another stream; by a stream of another kind; in an open
+/// capture; in a capture that has ended; in a native capture.
 constexpr std::size_t event_count = 8;
 
 Matrix decide_events(Recorders recorders, bool is_idle) {
