@@ -36,7 +36,8 @@ struct Operation {
 
 struct Program {
     std::vector<Operation> operations;
-    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;  ///< host's times around it
+    /// The host's times before and after each clock reading.
+    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;
 };
 
 /// Makes a program with one operation every `every` ns. Each starts some us after its call. The

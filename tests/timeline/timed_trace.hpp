@@ -40,7 +40,7 @@ struct TimedCosts {
 };
 
 /// The memory that an operation changes, overwrites or only reads, by number. Also the number of
-/// workers that share the operation, and the memory that it uses unknown to heddle, by address.
+/// workers that share the operation, and memory that it uses through pointers, unknown to heddle.
 struct TimedUses {
     std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
     std::uint32_t workers = 1;
