@@ -136,8 +136,8 @@ struct Here {
     ScopedStream in{stream};
 };
 
-/// Blocks until all work that is able to run on `device` has run: enqueues less urgent work, and
-/// waits for that.
+/// Blocks until all work that is able to run on `device` has run. To do so, enqueues less urgent
+/// work, and waits for it.
 void settle(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions

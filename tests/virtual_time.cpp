@@ -175,8 +175,8 @@ private:
         return thread == this_thread() || std::ranges::find(ignored_, thread) != ignored_.end();
     }
 
-    /// Advances time to the first end of a wait, and wakes the waiting threads. Also wakes threads
-    /// whose waits ended before, because they may only now have begun to wait.
+    /// Advances time to the earliest end of a wait, and wakes the threads whose waits end then.
+    /// Also wakes threads whose waits ended before, because they may have begun to wait only now.
     void advance() {
         const std::lock_guard lock(mutex_);
         std::int64_t first = INT64_MAX;
