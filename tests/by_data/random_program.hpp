@@ -32,7 +32,7 @@ enum class Call : std::uint8_t {
     task,  ///< a task that declares all that it uses
     temporary,
     pageable,         ///< copies from the host and back
-    read,             ///< to_host(); its result is compared at once
+    read,             ///< to_host(); the result is compared immediately
     outside,          ///< work on a stream outside the order
     prepared,         ///< a launch, prepared once and changed for each use
     at_addresses,     ///< a kernel that holds addresses

@@ -58,7 +58,7 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
 
 namespace {
 
-/// An order_by_data with several streams, and arrays that all of its streams may use at once.
+/// An order_by_data with several streams, and arrays that all its streams may use immediately.
 struct Spread {
     static constexpr int streams = 3;
     std::vector<Array<int>> x;
