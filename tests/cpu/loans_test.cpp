@@ -116,7 +116,7 @@ TEST_CASE("child: priorities are lent along chains", "[.child]") {
     for (const bool urgent_is_first : {false, true}) {
         Scene scene;
         const Stream between(cpu_device(), {.priority = -1}), more(cpu_device(), {.priority = -1});
-        Gate gate;  // otherwise, `more` would wait at once
+        Gate gate;  // otherwise, `more` would wait immediately
         const auto wait_urgently = [&] {
             scene.urgent.wait_stream(more);
             scene.note(scene.urgent, "urgent");
