@@ -1,4 +1,4 @@
-// Counts the native executables that CUDA makes of graphs.
+// Counts the native executables that CUDA creates from graphs.
 #pragma once
 
 namespace heddle_test {
