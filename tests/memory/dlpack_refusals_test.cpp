@@ -1,4 +1,4 @@
-// Tensors that from_dlpack() refuses. Their deleters are called at once.
+// Tensors that from_dlpack() refuses. Their deleters are called immediately.
 #include "memory/foreign_tensor.hpp"
 #include "support.hpp"
 

@@ -553,7 +553,7 @@ TEST_CASE("another process waits for the record of a shared event that was newes
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
-    event.record(b);       // this record completes at once
+    event.record(b);       // this record completes immediately
     unlink(file.c_str());  // the child may wait for this record, too
     const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
     gate.open();
