@@ -397,7 +397,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             without[left_out].kind = OpKind::host_function_runs;  // it orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
-            // Of uses that are ordered, the checker stores only the newest. If that is a use
+            // Of uses that are ordered, the checker stores only the newest. If the newest use is
             // through the order, the checker misses races with older uses by outside work.
             const std::size_t found = first_race_by_checker(without);
             REQUIRE(found <= race);

@@ -214,7 +214,7 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;         ///< of streams that only read the array, and may still exist
+        Failed may = 0;         ///< of streams that may exist, and only read the array
         bool is_mixed = false;  ///< `must` is one of several failures
     };
 
