@@ -30,7 +30,7 @@ inline Json chrome_json(const Trace& trace) {
     write_chrome_json(to, trace, solve(trace));
     CHECK(Json::accept(to.str()));
     static const std::regex decimals(R"((\"\w+\"):(-?\d+\.\d+))");
-    std::vector<std::set<Json>> names;  // of each open object
+    std::vector<std::set<Json>> names;  // the member names of each open object
     return Json::parse(std::regex_replace(to.str(), decimals, "$1:\"$2\""),
                        [&](int, Json::parse_event_t event, const Json& value) {
                            if (event == Json::parse_event_t::object_start) names.emplace_back();

@@ -40,7 +40,7 @@ struct Program {
     std::vector<std::pair<std::int64_t, std::int64_t>> brackets;
 };
 
-/// Makes a program with one operation every `every` ns. Each starts some us after its call. The
+/// Makes a program with one operation every `every` ns. Each starts a few us after its call. The
 /// host observes the end of one in ten operations. There is one clock reading per second, bracketed
 /// by two host times 6 us apart.
 Program make_program(std::int64_t length, std::int64_t every, unsigned seed) {
