@@ -110,7 +110,7 @@ public:
 
     /// Returns the checker's findings for the list.
     std::vector<Finding> findings() const;
-    /// Returns the list without one of its operations.
+    /// Returns the list without the operation `line`.
     Program without(Line line) const;
 
     std::vector<CheckOp> ops;

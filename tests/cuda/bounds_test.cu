@@ -19,7 +19,7 @@ struct GpuWriteAt {
         to[i + distance] = 1;
     }
 };
-/// Writes `wrong`, and ends a loop.
+/// Writes beyond the end of `wrong`, and ends a loop.
 struct WriteAndStop {
     HEDDLE_FN void operator()(std::size_t, View<int> wrong, View<int> goes_on) const {
         wrong[wrong.size()] = 1;

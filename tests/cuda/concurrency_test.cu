@@ -13,8 +13,8 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Increments *arrived, and then waits until it is `all`, but at most for limit_ns. If it did not
-/// time out, sets met[self] to 1.
+/// Increments *arrived, and then waits until *arrived is `all`, but at most for limit_ns. Unless
+/// the wait times out, sets met[self] to 1.
 __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t limit_ns) {
     atomicAdd(arrived, 1);
     const std::uint64_t begin = now_on_gpu();

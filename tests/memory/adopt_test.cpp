@@ -1,4 +1,4 @@
-// Arrays in memory that other code owns: the end is called once, after the last use.
+// Arrays in memory that other code owns. adopt() calls `end` once, after the last use.
 #include "kernels.hpp"
 #include "memory/lender.hpp"
 #include "support.hpp"

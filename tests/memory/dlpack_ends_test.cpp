@@ -1,5 +1,5 @@
-// Ends of DLPack tensors: in host functions, captures and batches, ordered by data, after the end
-// of their streams, and at the end of the process.
+// When deleters of DLPack tensors are called: in host functions, captures and batches, ordered by
+// data, after the end of the streams that used the memory, and at the end of the process.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "memory/foreign_tensor.hpp"

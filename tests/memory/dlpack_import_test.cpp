@@ -160,7 +160,7 @@ TEST_CASE("one tensor twice is one memory with two owners") {
     const Stream s(cpu_device());
     Array<int> x = from_dlpack<int>(s, foreign.tensor());
     Array<int> y = from_dlpack<int>(s, foreign.tensor());
-    CHECK(foreign.ended() == 1);  // the second tensor's deleter: the first tensor keeps the memory
+    CHECK(foreign.ended() == 1);  // only the second tensor has been deleted
     x.reset();
     finish_adopted();
     CHECK(foreign.ended() == 1);

@@ -1,4 +1,4 @@
-// Loans: their end blocks until all work on the lent memory is done.
+// Loans: the end of a loan blocks until all work on the lent memory is done.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "support.hpp"

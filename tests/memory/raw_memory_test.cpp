@@ -1,5 +1,5 @@
-// Memory known by its address alone, as containers of other libraries use it. It follows the order
-// of the streams that allocate and deallocate it.
+// Memory that is known by its address alone, as in containers of other libraries. Its reuse follows
+// the order of the streams that allocate and deallocate it.
 #include <heddle/detail/raw_memory.hpp>
 
 #include "observe/watch.hpp"

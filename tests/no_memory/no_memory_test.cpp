@@ -224,7 +224,7 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        // On CUDA, an end may be delayed if memory is exhausted, but it still happens.
+        // On CUDA, destruction may be delayed if memory is exhausted, but it still happens.
         CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));

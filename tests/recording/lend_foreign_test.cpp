@@ -70,7 +70,7 @@ TEST_CASE("native work in a captured loan has the memory that the loan declares"
             launch_host(t, [] {});  // on another stream, and not part of the loan
             s.wait_stream(t);
             backend.pending = 1;
-            // At its begin, the pending work becomes node 3.
+            // When this loan begins, the pending work becomes node 3.
             CHECK(lend(s, [&] { backend.pending = 1; }, reads(y)));
         },
         writes(x)));

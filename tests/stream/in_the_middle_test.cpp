@@ -1,5 +1,5 @@
 // Queries, waits, enqueues and destruction while another thread is within a call (see the table in
-// docs/internals.md). batch_window_test.cpp tests batches that take in a stream.
+// docs/internals.md). batch_window_test.cpp tests streams that join a batch during a call.
 #include "core/recording/recorder.hpp"
 #include "kernel_launches.hpp"
 #include "stream/holding_backend.hpp"

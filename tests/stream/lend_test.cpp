@@ -65,7 +65,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
         CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
         note_natively(b, seen, "first");
         CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
-        // The wait of another thread that has learnt of the work is inserted, too.
+        // A wait by another thread, which may know of the work, is inserted, too.
         on_thread([&] { CHECK(waits_of([&] { c.wait_stream(b); }) == inserted); });
         gate.hold(b);
         note_natively(b, seen, "second");
@@ -97,7 +97,7 @@ TEST_CASE("an event recorded inside a loan orders its waiter, whatever that has 
 
 TEST_CASE("memory freed inside a loan goes to no stream that had waited before") {
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("memory with pending work is not kept by sanitizers");
-    constexpr std::size_t n = 66'666;  // other tests allocate no arrays of this class
+    constexpr std::size_t n = 66'666;  // other tests allocate no arrays of this size class
     const Drained drained;
     Gate gate;
     const Stream s = cpu_stream(), t = cpu_stream();
@@ -230,8 +230,8 @@ TEST_CASE("a stream may end in its own loan") {
     const Stream t = cpu_stream();
     std::optional<Stream> s(cpu_stream());
     CHECK(lend(*s, [&] { s.reset(); }));
-    // The stream's record may have been reused for another stream. The end of the loan must not
-    // change that stream.
+    // The stream's record may have been reused for another stream, which the end of the loan must
+    // not change.
     std::vector<Stream> some;
     for (int i = 0; i < 20; ++i) some.push_back(cpu_stream());
     for (const Stream& one : some) {

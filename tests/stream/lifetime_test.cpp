@@ -168,7 +168,7 @@ TEST_CASE("an array that many streams use is freed after all of them") {
         results.push_back(zeros<int>(users.back(), n));
         users.back().synchronize();
     }
-    // In each round, another stream is the only one that has not used the array yet.
+    // In each round, a different stream is the only one that has not used the array yet.
     for (std::size_t slow = 0; slow < users.size(); ++slow) {
         Gate gate;
         {

@@ -72,14 +72,15 @@ template <class R, class F> R guarded(R failed, const F& f) {
     }
 }
 
-/// Returns a tensor of x for the consumer. A host consumer has no stream.
+/// Returns a tensor of x for the consumer. A consumer on the host has no stream.
 template <class M, class X>
 void* made_for(Device device, std::intptr_t consumer, X& x, const DlpackShape& shape) {
     if (device.is_cpu()) return to_dlpack<M>(x, shape).release();
     return to_dlpack<M>(stream_of(device, consumer), x, shape).release();
 }
 
-/// Calls f(tensor) with the tensor's type, and f(DLTensor) for its part.
+/// Calls f with the tensor: a DLManagedTensorVersioned if `is_versioned` is not 0, else a
+/// DLManagedTensor.
 template <class F> auto typed(void* tensor, int is_versioned, const F& f) {
     if (is_versioned != 0) return f(static_cast<DLManagedTensorVersioned*>(tensor));
     return f(static_cast<DLManagedTensor*>(tensor));

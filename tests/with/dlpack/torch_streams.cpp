@@ -26,7 +26,7 @@ at::Tensor tensor_of(Array<float>& x) {
                          at::TensorOptions().device(at::kCUDA, 0).dtype(at::kFloat));
 }
 
-/// Holds a stream until it is opened.
+/// Holds a stream until the gate is opened.
 class Gate {
 public:
     explicit Gate(StreamRef s) {
