@@ -71,7 +71,7 @@ public:
     /// Returns whether all workers are idle and no work is ready.
     bool is_resting() noexcept;
 
-    /// Whether the ready work includes work as urgent as a given level, or more urgent work.
+    /// How urgent the ready work is, compared with a level.
     enum class Rivals : std::uint8_t { none, equal, more_urgent };
     Rivals rivals(int level) const noexcept {
         const std::uint32_t ready = ready_.load(std::memory_order_relaxed) & ((2u << level) - 1);

@@ -136,8 +136,7 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers request times; else
-                                          ///< 0
+        std::int64_t from_ns = 0;         ///< when the task began, if observers time tasks
         Wide* other = nullptr;            ///< guarded by lock_: the next task in the list wide_
 
         /// The addresses at which the task's beginning and its finished pieces are released for
@@ -238,8 +237,7 @@ private:
     bool is_failed(std::uint32_t task) const noexcept {
         return states_[task].cause.load(std::memory_order_relaxed) != 0;
     }
-    Failure failure(std::uint32_t task) noexcept;  ///< the failure that is_failed() reports, or
-                                                   ///< null
+    Failure failure(std::uint32_t task) noexcept;  ///< the task's failure if is_failed(), or null
     /// Returns the first failure of this run, or of a run whose conditional node started it, or
     /// null.
     Failure failure_beside() noexcept;

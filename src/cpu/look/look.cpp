@@ -294,8 +294,7 @@ private:
             is_there(address) && run.read(read_, address) && copy_facts(address, facts);
         if (!is_known || (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
             if (starts) to.at = StreamAt::ready;  // the run is about to begin, or has ended
-            if (is_known) to.is_whole = false;    // the run is ending, and will complete more
-                                                  // completions
+            if (is_known) to.is_whole = false;    // the run is ending, and has more to complete
             return true;
         }
         to.graph.is_there = true;

@@ -346,8 +346,7 @@ bool Queue::drain(const Completion* until, bool insists) noexcept {
                 return true;  // the thread that finishes it continues the queue
             break;
         case Next::timed_work:
-            if (!run_timed(next_operation())) return true;  // the thread that finishes it continues
-                                                            // the queue
+            if (!run_timed(next_operation())) return true;  // the last thread continues the queue
             break;
         case Next::idle:
         case Next::suspended: return true;

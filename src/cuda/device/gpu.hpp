@@ -82,7 +82,7 @@ struct Notifier {
 class EventPool {
 public:
     /// Returns a free event. Returns null if there is none, after reserving space for one more: the
-    /// caller makes a new event, and give() of that event cannot fail.
+    /// caller makes a new event, and returning it to the pool cannot fail.
     cudaEvent_t take() {
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {

@@ -40,8 +40,7 @@ private:
     void destroy() noexcept;
 
     NativeGraph native_;
-    std::weak_ptr<NodeData> first_;  ///< the graph's first node: leads to the graph while that
-                                     ///< exists
+    std::weak_ptr<NodeData> first_;  ///< the graph's first node, which leads to the graph
     std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used by destroy()
     StreamUse last_;  ///< the stream of the newest launch
     /// True if the executable was replaced since the last launch. CUDA then does not order the next

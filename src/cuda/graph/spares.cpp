@@ -21,8 +21,7 @@ struct Spares {
     SpinLock lock;
     List newest;
     std::size_t count = 0;
-    bool is_scheduled = false;  ///< whether a background thread is going to reduce the list to
-                                ///< `most`
+    bool is_scheduled = false;  ///< whether a background thread will reduce the list to `most`
 };
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }

@@ -79,8 +79,7 @@ struct BoundsState {
     /// Guards `files` and `readers`. Held during native calls, so callbacks must not take it.
     std::mutex files_mutex;
     std::vector<FileReport> files;
-    std::array<cudaStream_t, max_devices> readers{};  ///< for each device: the stream that copies
-                                                      ///< files' reports
+    std::array<cudaStream_t, max_devices> readers{};  ///< by device: these copy files' reports
 
     /// Guards all other members. Never held during a native call, because callbacks take it, and a
     /// native call may wait for a thread that waits for those callbacks.

@@ -27,8 +27,7 @@ void add_fence(Fences& fences, const StreamUse& use) {
         if (!use.is_same()) return;
         const CompletionRef done = make_completion();
         fence.done = done;
-        fences.push_back(std::move(fence));  // added first, because nothing may fail after
-                                             // signal_use()
+        fences.push_back(std::move(fence));  // first: nothing may fail after signal_use()
         user.backend->signal_use(use, done);
         return;
     }

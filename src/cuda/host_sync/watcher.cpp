@@ -194,8 +194,7 @@ bool Watcher::look_at_exit() noexcept {
     {
         const std::lock_guard lock(mutex_);
         if (!stop_) return false;
-        mine.swap(incoming_);  // empty before stop(), because only then are notifications left in
-                               // incoming_
+        mine.swap(incoming_);  // holds all notifications once the thread has ended
     }
     const RelaxedCapture relaxed;
     std::erase_if(mine, [this](Notification* note) { return look(*note); });

@@ -20,8 +20,7 @@ constexpr std::size_t smallest = 4 * KiB;
 constexpr std::size_t slab_bytes = 2 * MiB;
 /// Blocks up to this size are cut from slabs, so that one pinning call serves many blocks.
 constexpr std::size_t from_slab = 256 * KiB;
-constexpr std::size_t large = 64 * MiB;  ///< larger blocks would waste too much if rounded up to
-                                         ///< powers of two
+constexpr std::size_t large = 64 * MiB;  ///< for larger blocks, powers of two waste too much
 
 std::size_t round_up(std::size_t bytes) noexcept {
     if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));

@@ -15,8 +15,7 @@
 namespace heddle::detail::cu {
 
 void do_chores_now(Gpu& g) noexcept {
-    constexpr std::size_t at_once = 16;  // each entry costs a query, and no caller should pay for
-                                         // hundreds
+    constexpr std::size_t at_once = 16;  // each costs a query; hundreds would delay a caller
     if (in_callback || is_forked()) return;
     std::list<Zombie> zombies;
     std::list<std::function<void()>> actions;

@@ -1,4 +1,4 @@
-// Tells whether the CUDA driver was started.
+// Reports whether the CUDA driver was started.
 #pragma once
 
 namespace heddle::detail::cu {

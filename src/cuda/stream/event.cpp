@@ -71,8 +71,7 @@ void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
 }
 
 void CudaBackend::close_event(EventState& event) noexcept {
-    if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys the native
-                                                             // event
+    if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
     // Code outside heddle owns wrapped events. Imported events must be closed here.

@@ -30,8 +30,7 @@ public:
                 free_.erase(found);
                 return native;
             }
-            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // release() must not
-                                                                       // allocate
+            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // for release()
         }
         RelaxedCapture relaxed;
         cudaStream_t native = nullptr;
