@@ -92,8 +92,8 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a `time` step. The operation directly after it is reported to an observer as the
-/// parent of the work that it enqueues and, if `is_timed`, with its times.
+/// The closure of a `time` step. The step is for the operation directly after it. Observers learn
+/// which work that operation enqueues and, if `is_timed`, when it ran.
 struct TimeWish {
     std::uint64_t id;  ///< OpInfo::id
     bool is_timed;     ///< whether the times are requested

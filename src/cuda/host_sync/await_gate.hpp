@@ -9,8 +9,8 @@ namespace heddle::detail::cu {
 
 /// Counts the enqueued waits of GPUs for CPU streams that have not ended.
 ///
-/// Some native calls wait for a device's work while they hold a lock of the driver that launches,
-/// event records and most other calls need. Examples are destroying an executable (always if it has
+/// Some native calls wait for a device's work while they hold a driver lock, which launches, event
+/// records and most other calls also need. Examples are destroying an executable (always if it has
 /// conditional nodes, otherwise sometimes), and freeing memory that does not belong to a pool. If
 /// the device's work waits for a CPU stream, and the thread that advances the CPU stream needs the
 /// lock, the process deadlocks. So heddle makes such calls only while the gate is closed, and the

@@ -23,8 +23,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles are or were held outside heddle, by device and by the driver's stream id.
-/// Handles are not suitable as keys, because new streams may reuse them.
+/// Streams whose handles are or were held outside heddle. The key is the device and the driver's
+/// stream id. Handles are not suitable as keys, because new streams may reuse them.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
