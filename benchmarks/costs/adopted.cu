@@ -29,7 +29,8 @@ float* allocate_on(cudaStream_t stream) {
     return data;
 }
 
-/// Adds rows for memory of cudaMalloc() whose end runs on the host, unused and used.
+/// Adds rows for memory of cudaMalloc() whose end function runs on the host: for memory that no
+/// work uses, and for memory in use.
 void add_host_end(Report& report, Device device, const std::shared_ptr<Raw>& raw,
                   const std::function<void()>& settle) {
     const Stream s{device};
@@ -60,8 +61,8 @@ void add_host_end(Report& report, Device device, const std::shared_ptr<Raw>& raw
 /// Adds rows for memory of a pool that is allocated, used and freed in stream order.
 void add_stream_end(Report& report, Device device, const std::shared_ptr<Raw>& raw,
                     const std::function<void()>& settle) {
-    // Prevents the pool from returning its memory at each wait: later allocations would map it
-    // again.
+    // Keeps the pool from returning its memory at each wait, because later allocations would have
+    // to map memory again.
     cudaMemPool_t pool = nullptr;
     std::uint64_t before = 0, most = ~std::uint64_t{0};
     ok(cudaDeviceGetDefaultMemPool(&pool, device.index()));

@@ -1,5 +1,5 @@
 // Conditional nodes of graphs on CPU devices. Each pass through a body is a separate run. No thread
-// blocks for the end of a pass.
+// blocks until a pass ends.
 #include "cpu/graph/order.hpp"
 
 #include "cpu/executor/slice.hpp"
@@ -7,7 +7,7 @@
 namespace heddle::detail::cpu {
 
 const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
-    // libc++ 19 cannot load by an atomic_ref of a const object.
+    // libc++ 19 cannot load through an atomic_ref to a const object.
     const int now = fiber != nullptr
                         ? fiber->load(value)
                         : std::atomic_ref(const_cast<int&>(*value)).load(std::memory_order_acquire);

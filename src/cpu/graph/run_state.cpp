@@ -21,8 +21,8 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
     if (plan_->has_priorities) heap_.reserve(plan_->tasks.size());
-    // Events are resolved at the launch: a wait targets the current newest record, and a record
-    // becomes the event's newest one now.
+    // The launch resolves events: a wait is for the event's current newest record, and a record
+    // becomes the event's newest record now.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
         const Plan::Task& task = plan_->tasks[plan_->events[i]];
         records_[i] =
@@ -34,7 +34,7 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
 }
 
 GraphRun::~GraphRun() {
-    (void)facts_.serial.exchange(0);  // before the memory that looks follow is freed
+    (void)facts_.serial.exchange(0);  // before memory that look.cpp reads is freed
     plan_->runs.fetch_sub(1, std::memory_order_release);
 }
 
@@ -114,8 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // A look (look.cpp) finds both completions only while the stream waits, and completing `done_`
-    // lets the stream continue. So `over_` completes first.
+    // `over_` completes first: look.cpp finds both completions only while the stream waits, and the
+    // stream continues once `done_` completes.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

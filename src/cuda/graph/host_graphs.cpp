@@ -25,7 +25,7 @@ struct Alive {
 constinit Alive alive;
 
 /// Returns the largest allowed number of branches: HEDDLE_HOST_GRAPH_BRANCHES, by default 1000. The
-/// default is half of the smallest number with which the driver crashed.
+/// default is about half of the smallest number with which the driver crashed.
 int most_branches() {
     static constinit MadeOnce<EnvironmentNumber> number;
     return number
@@ -33,8 +33,8 @@ int most_branches() {
         .get();
 }
 
-/// Returns the number of chains that cover the graph, plus the chains in bodies. Each node
-/// continues at most one chain.
+/// Returns the number of chains that cover the graph and its bodies. Each node continues at most
+/// one chain.
 std::size_t branches_of(const GraphData& graph) {
     std::vector<bool> is_continued(graph.nodes.size());
     std::size_t count = 0;
@@ -52,7 +52,8 @@ std::size_t branches_of(const GraphData& graph) {
     return count;
 }
 
-/// Returns whether the graph runs on several GPUs. A copy counts for the GPUs of both sides.
+/// Returns whether the graph runs on several GPUs. A copy runs on the GPUs of its source and its
+/// destination.
 bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
     for (const auto& node : graph.nodes)

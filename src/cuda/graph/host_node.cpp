@@ -25,7 +25,7 @@ bool is_host(const NodeData& node) noexcept {
 }
 
 namespace {
-/// Reports that one of heddle's native graphs runs without a launch through heddle.
+/// Reports that a graph made by heddle was launched outside heddle.
 void report_stray() noexcept {
     report_error(ErrorCode::usage, {"launch", {}},
                  "a graph with a host function was launched outside heddle, so the host function "

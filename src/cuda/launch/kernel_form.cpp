@@ -45,7 +45,7 @@ Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
         check_portable_options(options, extent.size(), where);
     Shape s;
     if (extent.size() == 1) {
-        // Distributes a small number of indices over all multiprocessors, in smaller blocks.
+        // If there are few indices, uses smaller blocks, so that all multiprocessors take part.
         const std::size_t share =
             options.block != 0 ? options.block : blocks(blocks(extent[0], processors), 32) * 32;
         s.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));

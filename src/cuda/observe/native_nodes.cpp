@@ -13,7 +13,7 @@ namespace {
 
 constinit thread_local NativeNodes* building = nullptr;
 
-/// All known ids, including those of recently destroyed graphs. Thread-safe.
+/// All known ids of native nodes, including those of recently destroyed graphs. Thread-safe.
 class Known {
 public:
     void add(std::uint64_t id, std::uint32_t node) {
@@ -71,7 +71,7 @@ void NativeNodes::note(const void* made, const void* original, std::uint64_t id)
     try {
         building->add(made, original, id);
     } catch (...) {
-        // If out of memory, the node's records are attributed to the graph.
+        // Out of memory: the node's records are attributed to the graph.
     }
 }
 
