@@ -1,7 +1,7 @@
 // Collectives of all devices of one kind, by heddle's copies and kernels. Compares them with NCCL
 // if NCCL is found, otherwise with copies without peer access. Rates in GB/s (10^9 bytes) refer to
-// one rank's array, for any number of ranks. For small arrays, measures two times: until the call
-// returns, and until the work ends. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
+// one rank's array, for any number of ranks. For small arrays, measures two durations: until the
+// call returns, and until the work ends. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
 
 #include <string>
 #include <vector>

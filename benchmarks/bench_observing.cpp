@@ -146,8 +146,8 @@ private:
             released, batches);
     }
 
-    /// Like record(), but with a new recording for each batch, because beginning a recording with
-    /// CUPTI takes long.
+    /// Like record(), but fills no recording before the measurement. Each batch begins after the
+    /// first work of its recording has completed.
     void record_by_clock(const std::string& name, const std::function<void(int)>& run,
                          const timeline::RecordingOptions& options, const bench::Batches& batches) {
         std::optional<timeline::Recording> recording;

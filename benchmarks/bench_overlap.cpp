@@ -58,8 +58,8 @@ bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth,
     return sizes;
 }
 
-/// Compares whole pipelines with pipelines written by hand. The memory is pinned or pageable.
-/// heddle stages pageable memory.
+/// Compares heddle's pipelines, from end to end, with hand-written ones, from pinned and from
+/// pageable memory. heddle stages pageable memory.
 void sources(bench::Report& report, Device device, std::size_t bytes) {
     const bench::StageSizes sizes = with_work(device, bytes, 6, 1);
     for (const bool is_pinned : {true, false}) {

@@ -80,7 +80,8 @@ struct Buffers {
     }
 };
 
-/// Events, each recorded after newer work than the previous one.
+/// Events. A kernel is launched before each one is recorded, so each marks later work than the
+/// previous event.
 struct Events {
     std::vector<cudaEvent_t> events{most_calls};
     Events() {

@@ -187,8 +187,8 @@ private:
         }
         node->is_over = true;
     }
-    /// Returns the other clock's node for the same slots as child `index` of a node at this height.
-    /// Returns null if there is none.
+    /// Returns the node within the other clock's tree `node` that covers the slots of child `index`
+    /// of a node at `height`, or null if there is none.
     static Node* lower(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         while (node != nullptr && node->height > height) node = child(*node, 0);
         return child_at(node, height, index);

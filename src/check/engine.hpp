@@ -218,7 +218,7 @@ private:
     std::unordered_set<std::uint64_t> abandoned_;  ///< words of epochs
     /// Host waits that have begun but not ended, by thread.
     std::unordered_map<std::uint32_t, HostWait> host_waits_;
-    /// The newest copy of each thread.
+    /// The newest copy operation that each thread enqueued.
     Recent<Copy> copies_{1024};
     Recent<Released> released_{1024};  ///< by key
     /// By slot: the place of the newest host wait.

@@ -121,7 +121,8 @@ bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
            !completed_.covers(newest);
 }
 
-/// Records that this work is complete, except for work that a wait already orders the stream after.
+/// Records that this work is complete. Skips work that is ordered before the stream already, for
+/// example by a wait.
 void CheckEngine::note_completed(const Clock& work, const StreamTrack& stream) {
     const Order order{&stream.clock, &floor_, stream.slot};
     work.for_each_not_shared(stream.clock, [&](Epoch epoch) {

@@ -1,5 +1,5 @@
-// Order that the checker cannot see, for example by host functions. Races are then reported only as
-// possible.
+// Ordering that the checker cannot see, for example ordering established by host functions. Races
+// are then reported only as possible.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 

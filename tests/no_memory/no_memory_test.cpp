@@ -26,8 +26,8 @@ struct Outcome {
     std::string wrong;  ///< the first error; empty if there was none
 };
 
-/// Counts reports of out_of_memory, which are as good as exceptions. Also counts other reports. The
-/// hook itself does not allocate.
+/// Counts reports of out_of_memory, which the tests accept in place of an exception. Also counts
+/// other reports. The hook itself does not allocate.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()

@@ -177,8 +177,8 @@ inline bool captures(Mode mode) {
 }
 /// Returns whether rounds may leave out statements. They must not if one graph serves all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// Returns the round whose numbers a statement uses in `round`. A graph that is launched again uses
-/// the numbers of the round in which it was captured.
+/// Returns the round from which a statement takes its constants and sizes when it runs in `round`.
+/// A graph that is launched again uses those of the round in which it was captured.
 inline int round_of(Mode mode, int round) {
     return captures(mode) && mode != Mode::update ? 0 : round;
 }

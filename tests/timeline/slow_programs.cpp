@@ -63,8 +63,8 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// The device under test, with the calls of TimedTrace. A length is the duration of the work
-/// itself.
+/// Runs work on the device under test. Its member functions are called like those of TimedTrace.
+/// `length` is the duration of the work itself.
 class RealCalls {
 public:
     std::uint32_t workers() const { return static_cast<std::uint32_t>(cpu_workers()); }

@@ -260,8 +260,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
 }
 
-// Called for each operation, because streams outside may have used the memory again since the last
-// operation.
+// Called for each operation, because streams that are not lanes of this object may have used the
+// memory since the last operation.
 void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {

@@ -63,8 +63,8 @@ public:
     /// short. If it has reached the operation within 10 us of start(), marks them as short.
     /// Otherwise has no effect: other calls may have taken the time.
     void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
-        // In this time, twice as many calls as a window holds complete, if each takes as long as a
-        // wait.
+        // In this time, a stream completes twice as many calls as a window holds, if each call
+        // takes as long as a wait for another stream.
         constexpr std::int64_t longest_ns = 10'000;
         const bool is_done = reached >= last_;
         if (is_done && now - began_ > longest_ns) return;

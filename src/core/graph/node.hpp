@@ -53,8 +53,8 @@ struct NodeData {
     std::vector<std::byte> value;  ///< for a fill: the value
     EventOwner event;
     std::shared_ptr<GraphData> child;
-    /// For a node of an expanded child graph: the child graph's own node, in the same graph.
-    /// Otherwise null.
+    /// For a node copied from a child graph: the node of this graph that stands for the child
+    /// graph. Otherwise null.
     const NodeData* child_node = nullptr;
     std::string captured_on;        ///< name of the captured stream; empty if not captured
     std::shared_ptr<void> foreign;  ///< for the kind `other`: work that was captured natively

@@ -65,7 +65,7 @@ inline void notify_failed() noexcept {
 /// Reports to observers a reading of a device's clock. Thread-safe.
 void notify_clock(const ClockReading& reading) noexcept;
 
-/// While it exists, sets the reason of the waits and records that this thread makes.
+/// While it exists, sets the reason for all waits and event records that this thread enqueues.
 class Because {
 public:
     explicit Because(WaitReason reason) noexcept : before_(this_call().reason) {

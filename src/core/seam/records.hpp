@@ -116,9 +116,9 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
     return record_of(Access::state(stream));
 }
 
-/// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options, or deleted, after its Event and all EventOwners (graphs, recordings) are destroyed.
-/// While one of these exists, the address identifies the event. (docs/adr/0020)
+/// The full state of an event. Its address identifies the event until the Event and all EventOwners
+/// (graphs, recordings) are destroyed. The state then returns to a pool with its `native`, or is
+/// deleted if code outside heddle may still use `native`. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);

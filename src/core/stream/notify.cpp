@@ -30,8 +30,8 @@ bool is_kept(OpKind kind) noexcept {
            kind == OpKind::collective || kind == OpKind::native;
 }
 
-/// Returns the note with the id of the operation's collective, and the rank whose share the
-/// operation is. Without a collective, returns the note unchanged.
+/// Returns the note with the id of the operation's collective, and the rank that the operation
+/// belongs to. Without a collective, returns the note unchanged.
 FlightNote with_share(FlightNote note) noexcept {
     if (!has_shares.load(std::memory_order_relaxed)) [[likely]]
         return note;

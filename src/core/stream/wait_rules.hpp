@@ -17,7 +17,7 @@ enum class WaitAction : std::uint8_t {
     refuse,   ///< throw an error
 };
 
-/// The reason: the name of a rule below.
+/// The reason for a WaitAction: the name of the rule (below) that decided it.
 enum class WaitRuleName : std::uint8_t {
     unusable,
     same_stream,

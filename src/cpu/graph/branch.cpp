@@ -53,7 +53,8 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         auto& own = static_cast<Pass&>(self);
         GraphRun& run = *own.run;
         run.fail(own.task, done.failure());
-        // The thread that started the pass continues the node.
+        // If the thread that started the pass has not set the flag yet, that thread continues the
+        // node. Otherwise this thread does.
         if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;
         own.one_is_done.store(false, std::memory_order_relaxed);
         Ready next;

@@ -100,10 +100,10 @@ public:
         CompletionRef done;
     };
     std::vector<Record> records() const;
-    /// Makes the run report to observers as the graph launch with this id: the work that its host
-    /// functions enqueue and, with `is_timed`, the times of the run and of its tasks. A pass
-    /// through a conditional node's body belongs to the launch and is not reported separately. Call
-    /// before start().
+    /// Sets the graph launch's id under which the run reports to observers. The run reports the
+    /// work that its host functions enqueue and, if `is_timed`, the times of the run and of its
+    /// tasks. A pass through a conditional node's body belongs to the launch and is not reported
+    /// separately. Call before start().
     void tell_observers(std::uint64_t id, bool is_timed) noexcept {
         launch_id_ = id;
         is_timed_ = is_timed;

@@ -114,8 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // `over_` completes first: look.cpp finds both completions only while the stream waits, and the
-    // stream continues once `done_` completes.
+    // Completes `over_` first: once `done_` completes, the stream continues, and look.cpp can no
+    // longer find `over_` through the stream.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

@@ -101,7 +101,8 @@ struct TimeWish {
 
 /// Non-zero while a CPU stream is idle and no thread waits for it. look/look.cpp checks this before
 /// it reads the queue, which may end at any time. The queue changes the value with its lock held.
-/// Always 0 for a stream that has launched a graph, because the run ends after the operations.
+/// Always 0 for a stream that has launched a graph, because the graph's run may end later than the
+/// stream's last operation.
 inline std::atomic<std::uint64_t>& at_rest(StreamRecord& stream) noexcept {
     return stream.seen_complete;
 }

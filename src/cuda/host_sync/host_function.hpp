@@ -19,8 +19,8 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
 /// The submission number for work whose failures belong to a Fate without a stream. All work of
 /// such a Fate counts as one submission.
 inline constexpr std::uint64_t fate_work = 1;
-/// The owner of failures before and in a host function: either the stream, at this submission, or a
-/// fate.
+/// Where failures of a host function, and of work before it, are recorded: in the stream, for
+/// submission `at`, or in a Fate.
 struct HostPlace {
     StreamRecord& stream;
     std::uint64_t at;

@@ -58,8 +58,8 @@ public:
                                         stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
-                // Leaks the piece, because it is unknown when its copy ends: two copies could use
-                // the piece at the same time.
+                // Leaks the piece, because the end of its copy is unknown. If the piece were
+                // reused, two copies could use it at the same time.
                 continue;
             }
             give_event(g_, slot.event);

@@ -277,9 +277,9 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// Adds the round trips. Very long ones had other reasons. So the time of each is limited to
-    /// four times the median or, if there are at least `few_trips` round trips, to their 95th
-    /// percentile if that is longer.
+    /// Adds the round trips. Other causes lengthen very long ones, so each counts at most four
+    /// times the median. If there are at least `few_trips` round trips, and their 95th percentile
+    /// is longer than that, each counts at most the percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;

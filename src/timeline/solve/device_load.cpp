@@ -8,8 +8,8 @@
 namespace heddle::detail {
 
 FullStretches::FullStretches(std::vector<Change> changes, int at_least) {
-    // At one moment, ends are sorted before begins. So a stretch that begins where the last one
-    // ends extends the last one.
+    // Of changes at the same time, ends are sorted before begins. So a stretch that begins where
+    // the previous one ends extends that one.
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return std::pair(a.at, a.by) < std::pair(b.at, b.by);
     });
