@@ -40,8 +40,8 @@ private:
     std::exception_ptr error_;
 };
 
-/// The destructor finishes a job that nobody has claimed, with an error. So waiters do not hang if
-/// the job is dropped because the process ends.
+/// The destructor finishes a job that no thread has claimed, with an error. Otherwise its waiters
+/// would hang if the process ends.
 class PendingEnd {
 public:
     explicit PendingEnd(std::shared_ptr<Pending> pending) noexcept : pending_(std::move(pending)) {}
