@@ -1,5 +1,5 @@
-// The cost of checking the indices of views: the same kernels, compiled with HEDDLE_BOUNDS=1 and
-// without. Figures are for one kernel, to its end, or for one launch.
+// The cost of checking the indices of views: compares the same kernels, compiled with
+// HEDDLE_BOUNDS=1 and with 0. Figures are for one kernel, until it ends, or for one launch.
 
 #include <string>
 

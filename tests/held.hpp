@@ -1,4 +1,4 @@
-// The usual end of a test of order.
+// The common last step of tests that check the order of operations.
 #pragma once
 
 #include "support.hpp"

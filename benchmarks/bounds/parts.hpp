@@ -8,7 +8,7 @@
 #include <heddle/memory/view_2d.hpp>
 
 namespace bench::checked {  // compiled with HEDDLE_BOUNDS=1
-/// y += 2 x, in the first `n` elements
+/// Computes y += 2 x for the first `n` elements.
 void saxpy(heddle::StreamRef s, std::size_t n, heddle::View<const float> x, heddle::View<float> y);
 /// Sets each inner element to the mean of its four neighbours.
 void stencil(heddle::StreamRef s, const heddle::View2D<const float>& from,

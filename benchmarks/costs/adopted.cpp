@@ -1,4 +1,4 @@
-// bench_costs on CPU devices: memory of others as arrays.
+// bench_costs on CPU devices: arrays in memory that other code owns.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -48,7 +48,7 @@ void add_adopted_rows(Report& report, Device device) {
                             queue->push([data] {
                                 for (int i = 0; i < 32; ++i) data[i] = 1;
                             });
-                            queue->push([] {});  // the end
+                            queue->push([] {});  // stands for the adopted memory's end function
                         }),
                         [queue] { queue->synchronize(); }}};
     add(row::adopt_host_end, repeat([&] {

@@ -1,4 +1,4 @@
-// bench_costs on CUDA devices: memory of the CUDA runtime as arrays, beside the native calls.
+// bench_costs on CUDA devices: arrays in memory of the CUDA runtime, compared with native calls.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,7 +29,8 @@ float* allocate_on(cudaStream_t stream) {
     return data;
 }
 
-/// Memory of cudaMalloc() that is used, and whose end runs on the host.
+/// Adds rows for memory of cudaMalloc() whose end function runs on the host: for memory that no
+/// work uses, and for memory in use.
 void add_host_end(Report& report, Device device, const std::shared_ptr<Raw>& raw,
                   const std::function<void()>& settle) {
     const Stream s{device};
@@ -57,10 +58,11 @@ void add_host_end(Report& report, Device device, const std::shared_ptr<Raw>& raw
     ok(cudaFree(data));
 }
 
-/// Memory of a pool, which is allocated, used and freed in stream order.
+/// Adds rows for memory of a pool that is allocated, used and freed in stream order.
 void add_stream_end(Report& report, Device device, const std::shared_ptr<Raw>& raw,
                     const std::function<void()>& settle) {
-    // Otherwise the pool returns its memory at each wait, and later allocations map it again.
+    // Keeps the pool from returning its memory at each wait, because later allocations would have
+    // to map memory again.
     cudaMemPool_t pool = nullptr;
     std::uint64_t before = 0, most = ~std::uint64_t{0};
     ok(cudaDeviceGetDefaultMemPool(&pool, device.index()));

@@ -17,7 +17,8 @@ Peers cpu_peers() {
     const auto push = repeat([queue] { queue->push([] {}); });
     for (const char* name : {row::launch_empty, row::host_function})
         peers[name] = {PlainQueue::name, {push, settle}};
-    // Users push one function that loops over the indices, and not one for each index.
+    // Pushes one function that loops over the indices, as users do, and not one function for each
+    // index.
     const auto numbers = std::make_shared<std::vector<float>>(64);
     float *const x = numbers->data(), *const y = x + 32;
     peers[row::launch_saxpy] = {PlainQueue::name,

@@ -1,4 +1,5 @@
-// Host loops over an array, compiled twice: with accesses reported to a check, and as in a release.
+// Host loops over an array, compiled twice: with accesses reported to a check, and as in a release
+// build.
 #pragma once
 
 #include <heddle/memory/array.hpp>

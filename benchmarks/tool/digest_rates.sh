@@ -29,7 +29,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 file=$work/file
 
-# Data without repetitions: an encrypted counter. Several processes write it, since one is slow.
+# Data without repetitions: an encrypted counter. Several processes write the data, because one
+# would be slow.
 for ((i = 0; i < gigabytes; ++i)); do
     { head -c $piece < <(openssl enc -aes-128-ctr -nosalt -pass "pass:$i" </dev/zero 2>/dev/null ||
         cat /dev/urandom) | dd of="$file" bs=1M oflag=seek_bytes seek=$((i * piece)) conv=notrunc \
@@ -61,7 +62,7 @@ if [ -n "${SWEEP:-}" ]; then
     done
 fi
 
-# Figures about the streaming in the program's JSON.
+# Patterns for the figures about streaming in the program's JSON.
 streaming='"seconds": ([0-9.]+)'
 busy='"reading": ([0-9.]+), "copying": ([0-9.]+), "hashing": ([0-9.]+)'
 # Each line of a result has times in seconds: the whole process, the streaming, and how long each
@@ -93,7 +94,7 @@ for i in "${!names[@]}"; do
         "$(median "$i" 3)" "$(median "$i" 4)" "$(median "$i" 5)"
 done
 
-# Prints a row in GB/s that compares two ways. column: whole processes, or the streaming alone.
+# Prints a row in GB/s that compares two programs. column: whole processes, or the streaming alone.
 row() { # name, device, column, way, other way or nothing, what that is
     local other=/dev/null peer=null
     if [ -n "$5" ]; then other=$work/$5 peer="\"$6\""; fi

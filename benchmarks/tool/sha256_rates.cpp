@@ -1,6 +1,6 @@
-// The rate of hashing 4096-byte blocks, in GB/s (10^9 bytes). Compares one CPU thread on each of
-// its paths with the portable path. If compiled as CUDA, also measures the device: for chunks of 4
-// to 64 MiB, thread blocks of 32 to 1024 threads, and 1 to 3 streams with a chunk each.
+// The rate of hashing 4096-byte blocks, in GB/s (10^9 bytes). Compares each code path for a CPU
+// thread with the portable path. If compiled as CUDA, also measures the device: for chunks of 4 to
+// 64 MiB, thread blocks of 32 to 1024 threads, and 1 to 3 streams with one chunk each.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ const char* to_string(Sha256Path path) {
     return "";
 }
 
-/// One call hashes all blocks, `group` blocks at a time. 0 stands for all blocks at once.
+/// One call hashes all blocks, `group` blocks at a time. 0 means all blocks at once.
 bench::Side hashing(Sha256Path path, const std::vector<std::uint8_t>& data,
                     std::vector<std::uint8_t>& digests, std::size_t group) {
     const std::size_t count = data.size() / sha256_block_bytes;

@@ -74,7 +74,8 @@ public:
     ErrorCode code() const noexcept { return info_->code; }
     /// Returns the cudaError_t, errno or library's code that caused the failure, or 0.
     int native_code() const noexcept { return info_->native_code; }
-    /// Returns the name of the native code, "cudaErrorIllegalAddress", or an empty string.
+    /// Returns the name of native_code(), for example "cudaErrorIllegalAddress", or an empty string
+    /// if there is none.
     const std::string& native_name() const noexcept { return info_->native_name; }
     /// Returns the heddle or native call that failed.
     const std::string& call() const noexcept { return info_->call; }

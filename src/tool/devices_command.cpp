@@ -19,7 +19,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Does not check for lost output: output_written() does so at the end.
+/// Ignores errors: at the end, output_written() detects lost output.
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Prints rows in aligned columns. The first row holds the titles.
@@ -80,8 +80,8 @@ void print_access(const std::vector<Device>& group) {
     print_table(rows);
 }
 
-/// Prints how much of each device's memory this process uses. Only arrays of this process count, so
-/// usually there are none.
+/// Prints how much of each device's memory this process uses. Counts only this process's arrays, so
+/// usually prints no device.
 void print_memory() {
     std::vector<Row> rows{{"arrays", "in use", "peak", "cached", "from cache", "new"}};
     for (const Device device : devices()) {
@@ -152,8 +152,9 @@ void print_json(Device standard) {
           '\n');
 }
 
-/// Runs the command. If the default device does not exist, still prints the table, which helps to
-/// correct the device's name. Prints the JSON object only if there is a default device.
+/// Runs the command. If the default device does not exist, still prints the table, because the
+/// table helps to correct the device's name. Prints the JSON object only if there is a default
+/// device.
 int run(bool json) {
     int status = 0;
     try {

@@ -3,8 +3,8 @@
 // SHA-256 (FIPS 180-4) for portable kernels. Hashes 4096-byte blocks, as fs-verity needs, and
 // messages of any length.
 //
-// A CPU with SHA instructions uses those, for two blocks at a time (sha256_cpu.cpp). Other CPUs use
-// their widest registers, for eight or sixteen blocks at a time (sha256_wide.cpp). A GPU uses the
+// A CPU with SHA instructions uses these for two blocks at a time (sha256_cpu.cpp). Other CPUs use
+// their widest registers for eight or sixteen blocks at a time (sha256_wide.cpp). A GPU uses the
 // arithmetic of sha256_rounds.hpp, with one thread for each block. All functions are thread-safe.
 
 #include <cstddef>
@@ -35,18 +35,18 @@ bool sha256_has_path(Sha256Path path);
 /// Returns the fastest path on this CPU. Queries the CPU only once.
 Sha256Path sha256_best_path();
 
-/// Hashes `count` consecutive 4096-byte blocks at `data`. This CPU must have the path. Writes 32
+/// Hashes `count` consecutive 4096-byte blocks at `data`. This CPU must support `path`. Writes 32
 /// bytes for each block to `digests`. For tests and benchmarks. Host only.
 void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count,
                       std::uint8_t* digests);
 
-/// Hashes `size` bytes. This CPU must have the path. Paths that hash many blocks at once use the
-/// portable one here, because a single message gains nothing from them. Host only.
+/// Hashes `size` bytes. This CPU must support `path`. For a path that hashes many blocks at once,
+/// uses the portable path, because a single message gains nothing from such a path. Host only.
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
 
 /// Hashes two 4096-byte blocks. With SHA instructions, this takes only about 1.4 times as long as
-/// one block: while one block's instructions wait for a result, those of the other run. Without SHA
-/// instructions, hashes one block after the other. Host only.
+/// one block: while the instructions of one block wait for a result, the instructions of the other
+/// run. Without SHA instructions, hashes one block after the other. Host only.
 void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second,
                    std::uint8_t* first_digest, std::uint8_t* second_digest);
 
@@ -92,7 +92,7 @@ HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8
     std::uint32_t next[16];
     sha256_start(state);
     load_aligned_words(data, next);
-    // The last step hashes the padding, in the same loop. So the code exists only once.
+    // The last step of the same loop hashes the padding. So the code exists only once.
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
@@ -146,7 +146,7 @@ HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t si
 }  // namespace detail
 
 /// Hashes the 4096 bytes at `data` into 32 bytes at `digest`. On a GPU, `data` must be aligned to
-/// 16 bytes and `digest` to 4 bytes. There, nothing may write to `data` while the kernel runs.
+/// 16 bytes and `digest` to 4 bytes, and nothing may write to `data` while the kernel runs.
 HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_block_portable(data, digest);
@@ -169,9 +169,9 @@ HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t co
 }
 
 /// The body of a portable kernel that hashes `count` blocks in groups of `group`. Index `i` hashes
-/// the blocks [i * group, (i + 1) * group), except those beyond `count`. Launch it over ceil(count
-/// / group) indices. Use a `group` of 1 on a GPU, so that every block has a thread. On a CPU, use a
-/// multiple of 16.
+/// the blocks [i * group, (i + 1) * group), except those beyond `count`. Launch the kernel over
+/// ceil(count / group) indices. Use a `group` of 1 on a GPU, so that every block has a thread. On a
+/// CPU, use a multiple of 16.
 ///
 /// On a GPU, thread blocks should be small: 128 threads, at most 256. A multiprocessor has four
 /// schedulers, and a single warp nearly fills one of them. It needs 1500 instructions per 64 bytes,

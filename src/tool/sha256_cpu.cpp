@@ -1,5 +1,5 @@
-// SHA-256 on a CPU. Chooses between SHA instructions, wide registers and plain arithmetic.
-// Implements the first of these.
+// SHA-256 on a CPU. Chooses between SHA instructions, wide registers and plain arithmetic. This
+// file implements only the SHA instructions.
 
 #include "sha256.hpp"
 
@@ -32,8 +32,8 @@ bool has_instructions() {
     return shuffles && (b & (1U << 29)) != 0;
 }
 
-/// The state of one message, in the order that the instructions need: variables a, b, e, f and c,
-/// d, g, h. The first variable of each is in the highest word.
+/// The state of one message, in the order that the instructions need: one register with variables
+/// a, b, e, f, the other with c, d, g, h. The first variable of each is in the highest word.
 struct Lane {
     __m128i abef;
     __m128i cdgh;
@@ -75,7 +75,7 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[l
         sum[i] = _mm_shuffle_epi32(sum[i], 0x0e);
         state[i].abef = _mm_sha256rnds2_epu32(state[i].abef, state[i].cdgh, sum[i]);
     }
-    // Computes the words for four quads later. They overwrite the words just used.
+    // Computes the words of the quad four quads later, in place of the words just used.
     if constexpr (quad < 12) {
         for (std::size_t i = 0; i < lanes; ++i) {
             const __m128i latest = w[i][(quad + 3) % 4];
@@ -94,8 +94,8 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void all_rounds(Lane (&state)[la
 }
 
 /// Adds `steps` times 64 bytes of each lane's message to the lane's state. Also prefetches as many
-/// bytes at `upcoming`. This is needed because the hardware prefetcher stops at the end of a page,
-/// which is the end of a block.
+/// bytes at `upcoming`, because the hardware prefetcher stops at the end of a page, which is the
+/// end of a block.
 template <std::size_t lanes>
 HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void absorb(
     Lane (&lane)[lanes], const std::uint8_t* const (&data)[lanes],

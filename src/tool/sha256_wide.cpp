@@ -2,8 +2,9 @@
 // register belongs to block i. There are eight blocks with AVX2, and sixteen with AVX-512.
 //
 // The common code consists of templates that use the compilers' vector types and have no target
-// attribute. They are always inlined into one of two functions that have one. Vectors are passed by
-// reference only, because the calling convention for vectors depends on the target.
+// attribute. They are always inlined into one of two functions that have a target attribute.
+// Vectors are passed by reference only, because the calling convention for vectors depends on the
+// target.
 
 #include "sha256_wide.hpp"
 
@@ -38,8 +39,8 @@ HEDDLE_INLINE void rotations_shift(Words& to, const Words& x) {
     to = ((x >> i) | (x << (32 - i))) ^ ((x >> j) | (x << (32 - j))) ^ (x >> shift);
 }
 
-/// Computes round `r`, like sha256_round() in sha256_rounds.hpp. `b_xor_c` must be the previous
-/// round's a ^ b, which is this round's b ^ c. It is set for the next round.
+/// Computes round `r`, like sha256_round() in sha256_rounds.hpp. `b_xor_c` must be a ^ b of the
+/// previous round, which is b ^ c of this round. Sets `b_xor_c` for the next round.
 template <std::size_t r, class Words>
 HEDDLE_INLINE void lanes_round(Words (&v)[8], Words (&w)[16], Words& b_xor_c) {
     constexpr std::size_t base = 64 - r;
@@ -79,7 +80,7 @@ HEDDLE_INLINE void lanes_rounds(Words (&v)[8], Words (&w)[16], std::index_sequen
 
 HEDDLE_INLINE void load(Words4& to, const std::uint8_t* from) { std::memcpy(&to, from, sizeof to); }
 
-/// Loads sixteen bytes at `at` from each fourth block, one after the other.
+/// Loads the sixteen bytes at `at` from each fourth block. Stores them one after the other.
 HEDDLE_INLINE void load_column(Words8& to, const std::uint8_t* const* blocks, std::size_t at) {
     Words4 x0, x1;
     load(x0, blocks[0] + at);
@@ -94,8 +95,8 @@ HEDDLE_INLINE void load_column(Words16& to, const std::uint8_t* const* blocks, s
     to = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-// Each takes the lower or the upper half of every four words of `x` and `y`, and interleaves the
-// halves by single words or by pairs.
+// Each of these functions takes the lower or upper half of every four words of `x` and `y`, and
+// interleaves the halves by single words or by pairs.
 HEDDLE_INLINE void low_words(Words8& to, const Words8& x, const Words8& y) {
     to = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
 }
@@ -141,8 +142,8 @@ HEDDLE_INLINE void swap_words(Words16& x) {
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks)[lanes],
                               std::size_t at) {
-    // Loads all bytes of a few blocks before those of the next. The blocks are 4096 bytes apart,
-    // and a first-level cache holds hardly more than eight lines at such addresses.
+    // Loads all bytes of a few blocks before those of the next ones: the blocks are 4096 bytes
+    // apart, and a first-level cache holds hardly more than eight lines at such addresses.
     for (std::size_t j = 0; j < 4; ++j)
         for (std::size_t i = 0; i < 4; ++i) load_column(w[4 * i + j], blocks + j, at + 16 * i);
     for (std::size_t i = 0; i < 16; i += 4) {
@@ -159,7 +160,7 @@ HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks
     for (std::size_t i = 0; i < 16; ++i) swap_words(w[i]);
 }
 
-/// Hashes `lanes` blocks. It does not prefetch: reading many blocks in parallel already hides the
+/// Hashes `lanes` blocks. Does not prefetch: reading many blocks in parallel already hides the
 /// memory's latency, and prefetching was not faster.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void hash_lanes(const std::uint8_t* const (&blocks)[lanes],

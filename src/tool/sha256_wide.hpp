@@ -15,11 +15,11 @@ bool sha256_has_lanes8();
 /// AVX-512BW).
 bool sha256_has_lanes16();
 
-/// Hashes `count` consecutive 4096-byte blocks, eight at a time. If fewer are left at the end, they
-/// take as long as eight.
+/// Hashes `count` consecutive 4096-byte blocks, eight at a time. If fewer than eight blocks are
+/// left at the end, hashing them takes as long as hashing eight.
 void sha256_lanes8(const std::uint8_t* data, std::size_t count, std::uint8_t* digests);
 
-/// Hashes the blocks sixteen at a time; otherwise the same as sha256_lanes8().
+/// Like sha256_lanes8(), but hashes sixteen blocks at a time.
 void sha256_lanes16(const std::uint8_t* data, std::size_t count, std::uint8_t* digests);
 
 }  // namespace heddle::tool::detail

@@ -1,4 +1,5 @@
-// An order_by_data knows arrays that kernels hold by address: in launches and prepared launches.
+// An order_by_data recognises arrays whose addresses kernels hold, in launches and prepared
+// launches.
 #include "noted.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// A kernel that holds addresses, and no view.
+/// A kernel that holds addresses, and no view. Copies from the first address to the tenth.
 struct Addresses {
     int* held[10];
     HEDDLE_FN void operator()(std::size_t i) const { held[9][i] = held[0][i]; }
@@ -39,7 +40,7 @@ TEST_CASE("by data: addresses that a kernel holds count, launched plainly and pr
         on.order.task({writes(y), writes(z)}, [](StreamRef) {});
         if (is_prepared) launch(on.order, prepared);
         else launch(on.order, kernel, dim(n), View<const int>(z));
-        on.note("read", reads(y));  // the tenth address
+        on.note("read", reads(y));  // y is at the tenth address
         CHECK(on.has_seen_nothing());
         gate.open();
         CHECK(to_host(on.order, y) == constant(7));

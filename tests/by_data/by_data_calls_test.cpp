@@ -40,7 +40,7 @@ struct AddAtAddresses {
     HEDDLE_FN void operator()(std::size_t i, View<const int>) const { (*this)(i); }
 };
 
-/// z += x, by a lambda that captures both views. nvcc needs it in a separate function.
+/// z += x, by a lambda that captures both views. nvcc needs the lambda in a separate function.
 void launch_held(order_by_data& order, const Array<int>& x, Array<int>& z) {
     const View<const int> from = x.view();
     const View<int> to = z.view();

@@ -4,7 +4,8 @@
 
 using namespace heddle_test;
 
-// The nodes of a graph really race: a test cannot secretly order them, as it does for streams.
+// The nodes of a graph really race. A test can order the work of streams unseen by the checker, but
+// not nodes.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 
@@ -24,7 +25,7 @@ std::string only_text(Checked& checked) {
     return all[0].text;
 }
 
-/// A function that is defined above its callers.
+/// A function that is defined above its callers, and its line.
 constexpr unsigned line_of_unpack = __LINE__ + 2;
 void unpack(StreamRef stream, Array<int>& field) {
     fill(stream, field, 7);

@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// Checks from its construction on. Stores the races.
+/// Runs a check from construction on, and stores the races.
 class Checked {
 public:
     explicit Checked(check::Options options = {}) {

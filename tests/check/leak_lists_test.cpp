@@ -1,4 +1,5 @@
-// Order that the checker cannot see, for example by host functions. Races are then only possible.
+// Ordering that the checker cannot see, for example ordering established by host functions. Races
+// are then reported only as possible.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -61,7 +62,7 @@ TEST_CASE("check: a host function reads what its stream did", "[check]") {
     CHECK(is_silent(p));
     p.parent = 0;
     CHECK(races(p).empty());
-    p.host_read(x);  // not ordered by the function: a flag may have signalled its end
+    p.host_read(x);  // not ordered after the function, unless by a flag
     CHECK(races(p).size() == 1);
     CHECK_FALSE(races(p)[0].is_certain);
 }

@@ -6,7 +6,7 @@
 // bytes apart, and "x*" x by a plain pointer. "as fork: b waits a" is the wait of a fork, and "as
 // batched: a writes x" is recorded by a batch. "a joins 5 0/2, writes x" is the first of the two
 // shares of collective 5. A finding names its two operations by their numbers in the list; 0 stands
-// for none. "-b waits a" is counted, but left out of the list: at most one.
+// for none. "-b waits a" is numbered, but not in the list: at most one operation may be so.
 #pragma once
 
 #include <algorithm>
@@ -154,11 +154,11 @@ private:
     }
     std::optional<Line> memory_op(Program::StreamName s, const std::string& verb,
                                   const std::string& what) {
-        if (verb == "awaits") return program_.after_users(s, memory(what));  // x: its users
+        if (verb == "awaits") return program_.after_users(s, memory(what));  // x: the users of x
         if (verb == "declares") return program_.used_on(s, memory(what));
         if (verb == "frees") return program_.free(s, memory(what));
         if (verb != "allocates" && verb != "reuses") return std::nullopt;
-        // The cache of the stream hands out freed memory again.
+        // The stream's cache reuses freed memory.
         memories_[what] =
             verb == "reuses" ? program_.allocate_at(s, memory(what).data) : program_.allocate(s);
         program_.ops.back().from_own_cache = verb == "reuses";

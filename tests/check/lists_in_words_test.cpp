@@ -8,7 +8,7 @@ using namespace heddle_test;
 namespace {
 
 struct Case {
-    std::string name;  ///< empty: a variant of the case before
+    std::string name;  ///< empty for a variant of the previous case
     std::string list;
     std::string findings;
 };

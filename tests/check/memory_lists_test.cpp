@@ -39,7 +39,7 @@ TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     p.allocate_at(b, x.data);
     p.ops.back().from_own_cache = true;
     CHECK(races(p) == Races{{Kind::reuse, free, free + 1}});
-    p.ops.back().from_own_cache = false;  // the driver orders reuse in its own pools, unreported
+    p.ops.back().from_own_cache = false;  // the driver's pools reuse memory without reports
     CHECK(is_silent(p));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("check: a cache that hands memory on to the host, after its users and 
     const Memory x = p.allocate({});
     const Line write = p.write(a, x);
     const Line free = p.free(a, x);
-    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // found by its address
+    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // finds x by its address
     const Memory y = p.allocate_at({}, x.data);
     const Line taken = static_cast<Line>(p.ops.size());
     p.ops.back().from_own_cache = true;
@@ -82,7 +82,8 @@ TEST_CASE("check: memory that a capture allocated is the graph's", "[check]") {
 }
 
 TEST_CASE("check: memory that heddle does not own is certain on CPU devices", "[check]") {
-    // For a GPU, foreign code may wait for work, free its memory and allocate it again.
+    // For a GPU, code outside heddle may wait for the first write, free the memory, and allocate it
+    // again.
     const bool is_gpu = GENERATE(false, true);
     Program p;
     const Memory foreign = p.array().raw();

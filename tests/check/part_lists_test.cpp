@@ -159,7 +159,8 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
             bool is_told = byte >= common.begin && byte < common.end;
             if (common.rows.rows != 0)
                 is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
-            // All common bytes must be reported, and no others unless a row overlaps two rows.
+            // All common bytes must be reported. If the result and both accesses consist of rows,
+            // no other bytes may be reported.
             const bool is_common = has(a, byte) && has(b, byte);
             const bool is_exact = common.rows.rows != 0 && a.is_strided() && b.is_strided();
             is_right = is_right && (is_told == is_common || (is_told && !is_exact));

@@ -204,7 +204,7 @@ TEST_CASE("a report of freed memory says to keep it, or to declare its use") {
 TEST_CASE("a race in a graph asks for an edge") {
     Finding finding = a_finding(FindingKind::write_after_write);
     finding.in_graph = true;
-    // If only one operation just reads, it should be the second one.
+    // If exactly one of the operations is a read, it should be the second one.
     for (const bool is_turned : {false, true}) {
         if (is_turned) std::swap(finding.first, finding.second);
         CHECK_THAT(text_of(finding), contains("RACE in a graph"));

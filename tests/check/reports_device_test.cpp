@@ -11,8 +11,8 @@ using check::RaceKind;
 
 namespace {
 
-/// Returns the place of the line above the call, in the format of reports.
-std::string line_above(int lines = 1, Where where = {}) {
+/// Returns the place `lines` lines above the call, in the format of reports.
+std::string line_above(unsigned lines = 1, Where where = {}) {
     const std::string file = where.file;
     return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line - lines);
 }

@@ -13,8 +13,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// A CPU backend for one stream. While that stream is queried for completion, its work fails. This
-/// happens after all earlier queries, and before the answer.
+/// A CPU backend for one stream. If heddle queries whether that stream is complete, the stream's
+/// work fails before the backend answers.
 class FailsWhenAsked final : public detail::cpu::CpuBackend {
 public:
     /// Enqueues work that fails when the stream is queried.
@@ -22,7 +22,7 @@ public:
         gate_.hold(stream);
         launch_host(stream, [] { throw Boom("late"); });
     }
-    /// Answers the next query of that stream.
+    /// Makes this backend answer the next query of the stream.
     void answer_for(StreamRef stream) {
         stream_ = &detail::record_of(stream);
         stream_->backend = this;
@@ -84,7 +84,7 @@ TEST_CASE(
     fork_join_n(base, 200, [&](std::size_t, StreamRef branch) { branch.wait_stream(failing); });
     fork_join_n(other, 100, [](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
     launch_host(other, [ran] { ran.set(); });
-    CHECK(ran.wait());  // `other` does not wait for the branches of `base` either
+    CHECK(ran.wait());  // `other` does not wait for the branches of `base`
     gate.open();
     CHECK_FALSE(error_of([&] { other.synchronize(); }));
     CHECK(base.clear_error() != nullptr);
@@ -119,7 +119,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a pool's stream that fails while a lease asks for it is not leased") {
-    // This also holds at the limit, because the failed stream frees its slot.
+    // With a limit of 1, the pool can lease another stream only because the failed one frees its
+    // slot.
     const int limit = GENERATE(1, 8);
     CAPTURE(limit);
     StreamPool pool(cpu_device(), {.max_streams = limit, .shared = 1});

@@ -297,11 +297,11 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     leaving.hold(pipeline.copy_out_stream());
     fill_piece(pipeline, 1);
     REQUIRE(eventually(
-        [&] { return pipeline.work_stream().is_complete(); }));  // the gate holds its copy back
+        [&] { return pipeline.work_stream().is_complete(); }));  // `leaving` holds the copy out
     working.hold(pipeline.work_stream());
     fill_piece(pipeline, 2);
     REQUIRE(eventually(
-        [&] { return pipeline.copy_in_stream().is_complete(); }));  // the gate holds this piece
+        [&] { return pipeline.copy_in_stream().is_complete(); }));  // `working` holds the kernel
     CHECK_FALSE(pipeline.work_stream().is_complete());
     const std::span<int> third = pipeline.acquire();  // the host can fill another piece
     CHECK(third.size() == 16);
@@ -387,7 +387,7 @@ TEST_CASE("work that fails when it runs stops the pipeline with what it threw") 
               overlap<int, int>(test_device(), Numbers{640}, work, std::ref(check),
                                 {.piece = 64, .in_place = in_place});
           }) == "disk full");
-    CHECK(running == 1);  // only the one that threw remains
+    CHECK(running == 1);  // only the function that threw remains
     CHECK(check.wrong == 0);
     CHECK(check.pieces <= failing);
     check_usable(test_device());

@@ -32,7 +32,7 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     const Flag finished;
     launch_host(low, [finished] { finished.set(); });
     given.set();
-    // This thread runs none of the work, as it would if it waited for a stream.
+    // Unlike a wait for a stream, this wait runs none of the work on this thread.
     CHECK(finished.wait());
     low.synchronize();
     urgent.synchronize();

@@ -1,5 +1,5 @@
-// Snapshots of CPU streams that change meanwhile. Each snapshot must be true for one moment.
-// Pointers that may have been read half-changed must not be followed.
+// Snapshots of CPU streams that change while the snapshot is taken. Each must be true for one
+// moment. Pointers that may have been read half-changed must not be followed.
 #include <array>
 #include <cstring>
 #include <deque>

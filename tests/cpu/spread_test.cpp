@@ -23,7 +23,7 @@ struct Worked {
 };
 
 /// In the first launch, every index takes some time. In the second launch, the first index waits
-/// for the last one. If both run at the same time, it increments `met`.
+/// for the last one. If the two run at the same time, increments `met`.
 struct Meeting {
     const Flag* last_begun;
     std::atomic<int>* met;

@@ -159,7 +159,7 @@ TEST_CASE("memory of cudaMalloc() is freed after failed and dropped work, too", 
     CHECK_THROWS_AS(s.synchronize(), Error);
     {
         Array<int> x = adopt(gpu(), allocated(), n, end);
-        launch(s, Add{}, dim(n), x, 1);  // dropped
+        launch(s, Add{}, dim(n), x, 1);  // this work is dropped
     }
     finish_adopted();
     CHECK(freed == 2);
@@ -188,7 +188,7 @@ TEST_CASE("an end on a GPU that throws is reported, and the others are called", 
 TEST_CASE("registered memory is pinned until the device has completed its copies", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    alignas(4096) static int values[n], results[n];  // each in pages of its own
+    alignas(4096) static int values[n], results[n];  // each on its own pages
     std::ranges::fill(values, 3);
     Array<int> x = zeros<int>(s, n);
     s.synchronize();

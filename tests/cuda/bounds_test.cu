@@ -1,5 +1,6 @@
-// Checks of indices in kernels on GPUs: __global__ functions, kernels launched outside heddle,
-// bodies of conditions, and how the host learns of them. Other cases: launch/bounds_test.cpp.
+// Checks of indices in kernels on GPUs: __global__ functions, kernels launched outside heddle, and
+// bodies of conditional nodes. Also tests how the host reads the reports. Other cases are in
+// launch/bounds_test.cpp.
 #undef HEDDLE_BOUNDS
 #define HEDDLE_BOUNDS 1
 #include "../support.hpp"
@@ -18,7 +19,7 @@ struct GpuWriteAt {
         to[i + distance] = 1;
     }
 };
-/// Writes `wrong`, and ends a loop.
+/// Writes beyond the end of `wrong`, and ends a loop.
 struct WriteAndStop {
     HEDDLE_FN void operator()(std::size_t, View<int> wrong, View<int> goes_on) const {
         wrong[wrong.size()] = 1;
@@ -113,7 +114,7 @@ TEST_CASE("bounds on a GPU: a kernel outside heddle is not taken for one that ra
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, n);
     for (int i = 0; i < 100; ++i) {
-        launch(s, GpuWriteAt{}, dim(n), y, 0u);  // leaves its words in shared memory
+        launch(s, GpuWriteAt{}, dim(n), y, 0u);  // leaves its site and check word in shared memory
         global_write<<<8, 128, 0, native_handle(s)>>>(x.view(), y.view(), 1);
         const std::string text = failure_text(s);
         INFO(text);

@@ -1,5 +1,5 @@
-// Graphs with nodes on two GPUs: the streams on which they are launched, and the GPU on which a
-// condition runs.
+// Graphs with nodes on two GPUs: the streams on which the graphs are launched, and the GPU on which
+// a condition runs.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

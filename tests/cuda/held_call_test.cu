@@ -1,7 +1,7 @@
-// Blocks a thread inside a native call while others query, wait, synchronize and batch on a GPU:
-// the table of docs/internals.md. in_the_middle_test.cpp and batch_window_test.cpp do the same on
-// the CPU backend. Each case runs in its own process, because the native calls stay replaced until
-// the process ends.
+// Blocks a thread inside a native call while others query, wait, synchronize and batch on a GPU.
+// docs/internals.md has the table of cases. in_the_middle_test.cpp and batch_window_test.cpp do the
+// same on the CPU backend. Each case runs in its own process, because the native calls stay
+// replaced until the process ends.
 #include "../child.hpp"
 #include "../kernels.hpp"
 #include "../support.hpp"
@@ -206,7 +206,7 @@ TEST_CASE("child: the launch of a graph fails and host functions run all the sam
     graph.instantiate();
     const long executables = objects_alive()["executables"];
     inside_call("cuGraphLaunch", At::end, [started] {
-        started.wait();  // afterwards, the first host function has used its turn
+        started.wait();  // then the graph's first host function has used its turn
         return int{cudaErrorUnknown};
     });
     const Reports reports;
@@ -223,7 +223,7 @@ TEST_CASE("child: the launch of a graph fails and host functions run all the sam
     CHECK(mentions(reports.all().front(), "launched outside heddle"));
     CHECK(eventually([&] {
         (void)Stream(gpu());
-        return objects_alive()["executables"] == executables;  // only that of `next` is left
+        return objects_alive()["executables"] == executables;  // only the one of `next` is left
     }));
 }
 

@@ -1,5 +1,5 @@
-// The watch on GPUs. Checks the streams' operations, the number of completed ones, and the threads
-// that wait for them.
+// The watch on GPUs. Checks the streams' operations, how many of them have completed, and the
+// threads that wait for the streams.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -21,7 +21,7 @@ __global__ void spin_until(const volatile int* flag) {
     while (*flag == 0) {}
 }
 
-/// A GPU stream with a kernel that runs until open() is called. The process is watched meanwhile.
+/// A GPU stream with a kernel that runs until open() is called. The process is watched until then.
 class Spinning {
 public:
     Spinning() : flag_(pinned<int>(1)), x(zeros<int>(stream, 100)) {

@@ -1,6 +1,6 @@
-// with_native() and borrow() on CUDA devices: captures, also those begun outside heddle, other
-// threads, errors. (Order, elision and memory: stream/lend_test.cpp; the guide's example:
-// with/with_native.cu)
+// with_native() and borrow() on CUDA devices: captures (also those begun outside heddle), other
+// threads, and errors. stream/lend_test.cpp tests order, elision and memory. with/with_native.cu
+// has the guide's example.
 #include "../check/checked.hpp"
 #include "../support.hpp"
 #include "../waits_of.hpp"
@@ -194,7 +194,7 @@ TEST_CASE("an error of a loan is thrown with its place, an older one is left alo
     Array<int> x = zeros<int>(s, 32);
     s.synchronize();
     add<<<1, 5000>>>(x.data(), 1);
-    const cudaError_t refused = cudaGetLastError();  // which error depends on the driver
+    const cudaError_t refused = cudaGetLastError();  // the driver determines which error this is
     REQUIRE(refused != cudaSuccess);
     const auto error = error_of([&] {
         with_native(s, [&](cudaStream_t native) { add<<<1, 5000, 0, native>>>(x.data(), 1); });
@@ -205,7 +205,7 @@ TEST_CASE("an error of a loan is thrown with its place, an older one is left alo
     CHECK(error_of([&] {
               with_native(s, [](cudaStream_t) { return cudaErrorNotReady; });
           })->native_code() == cudaErrorNotReady);
-    add<<<1, 5000>>>(x.data(), 1);  // of somebody else
+    add<<<1, 5000>>>(x.data(), 1);  // a failed launch of other code
     with_native(s, [&](cudaStream_t native) { add<<<1, 32, 0, native>>>(x.data(), 1); });
     CHECK(cudaGetLastError() == refused);
     const Reports reports;

@@ -1,6 +1,6 @@
-// Failures do not depend on timing. A call on a stream that has failed, and a call on a stream that
-// fails later, leave an array with the same answer. All ways to query the array agree, even if the
-// stream no longer exists.
+// Failures do not depend on timing. A query of an array has the same answer, whether the stream
+// failed before or after the call that writes the array. All ways to query the array agree, even if
+// the stream no longer exists.
 #include "core/failure/left_failures.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
@@ -322,8 +322,9 @@ constexpr CallByData calls_by_data[] = {
     {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
-/// When a stream fails: before the call, or later. Whether the stream still exists at the query.
+/// When the stream of a call fails: before the call, or later.
 enum class Moment { before, later };
+/// Whether the stream still exists when the array is queried.
 enum class End { stays, is_destroyed };
 
 /// Enqueues a call on a stream that fails before the call or, held by a gate, after the call.
@@ -538,7 +539,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
                 Arrays arrays;
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
-                settle(test_device());  // while it has pending work, others inherit its failure
+                settle(test_device());  // a busy stream would pass its failure on
                 clear(*failed.stream);
                 CHECK(to_host(arrays.x) == after(moment));
             }

@@ -7,8 +7,8 @@ namespace heddle_test {
 
 /// Returns an element of the view.
 int element_unchecked(heddle::View<int> view, std::size_t index);
-/// Adds 1 to the first `count` elements on the host, with a kernel on a CPU stream; does nothing on
-/// other streams.
+/// Adds 1 to the first `count` elements with a kernel if `stream` is a CPU stream. Otherwise, does
+/// nothing.
 void launch_unchecked(heddle::StreamRef stream, heddle::View<int> view, std::size_t count);
 
 }  // namespace heddle_test

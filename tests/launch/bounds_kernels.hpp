@@ -47,7 +47,7 @@ struct WriteCube {
         to[(z * 4 + y) * 4 + x] = 1;
     }
 };
-/// Continues with the dummy element: counts in it, and then writes the right element.
+/// Assigns to the dummy element through a bad index, and then writes the right element.
 struct GoOn {
     HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
         int& wrong = to[to.size() + i];
@@ -55,7 +55,7 @@ struct GoOn {
         to[i] = 7;
     }
 };
-/// Elements of a size and an alignment of their own.
+/// Elements with an unusual size and alignment.
 struct alignas(32) Wide {
     int value[40];
 };

@@ -1,5 +1,5 @@
 // Checks of indices in graphs, batches, orders by data, host functions and on the host. Other files
-// of the same program are compiled without them.
+// of the same program are compiled without these checks.
 #undef HEDDLE_BOUNDS
 #define HEDDLE_BOUNDS 1
 #include "launch/bounds.hpp"
@@ -112,7 +112,7 @@ TEST_CASE("bounds: files with and without checks share views") {
     Array<int> x = pinned<int>(n);
     for (std::size_t i = 0; i < n; ++i) x.data()[i] = 1;
     const View<int> part = x.view().first(10);
-    CHECK(element_unchecked(part, 10) == 1);  // within the array, so that it is harmless
+    CHECK(element_unchecked(part, 10) == 1);  // beyond the view, but within the array, so harmless
     const Reports reports;
     std::thread([part] { part[10] = 2; }).join();
     CHECK(reports.count() == 1);

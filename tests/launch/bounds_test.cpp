@@ -149,7 +149,7 @@ TEST_CASE("bounds: later work is dropped, and works again after clear_error()") 
     launch(WriteAt{}, dim(n), x, 0u);
     here.stream.synchronize();
     CHECK(to_host(x)[999] == 999);
-    launch(WriteAt{}, dim(n), x, 1u);  // the next offence is reported as well
+    launch(WriteAt{}, dim(n), x, 1u);  // the next bad index is reported, too
     require_bad(here.stream, n, n, 1);
 }
 

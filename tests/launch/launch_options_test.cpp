@@ -29,7 +29,7 @@ struct Step {
     }
 };
 
-/// Allows dependent kernels to start before it has written.
+/// Lets dependent kernels start before this kernel writes.
 struct LateWrite {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const {
         trigger_dependents();

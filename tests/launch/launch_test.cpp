@@ -93,7 +93,8 @@ struct ThrowAlways {
     }
 };
 
-/// A HEDDLE_FN lambda is a kernel, too. nvcc accepts none in a test case, so it is in a function.
+/// A HEDDLE_FN lambda is a kernel, too. This is a function, because nvcc accepts no such lambda in
+/// a test case.
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
     int offset = 0;
     offset += 5;  // so it is not a constant, and must be captured

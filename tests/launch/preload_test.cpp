@@ -90,7 +90,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     const Policy policy(CodeLoadPolicy::warn);
     Gate gate;
     gate.hold(busy);
-    // Not a kernel but a host function holds the stream, so loading need not wait.
+    // A host function holds the stream, and no kernel runs, so loading need not wait.
     launch(s, Told{}, dim(10), x);
     CHECK(reports.count() == 1);
     launch(s, Told{}, dim(10), x);

@@ -1,4 +1,4 @@
-// Memory of others as arrays: its end is called once, after the last use.
+// Arrays in memory that other code owns. adopt() calls `end` once, after the last use.
 #include "kernels.hpp"
 #include "memory/lender.hpp"
 #include "support.hpp"
@@ -114,7 +114,7 @@ TEST_CASE("adopted memory ends after failed work, too") {
     CHECK_THROWS_AS(s.synchronize(), Error);
     {
         Array<int> x = lender.give();
-        launch(s, Add{}, dim(n), x, 1);  // dropped
+        launch(s, Add{}, dim(n), x, 1);  // this work is dropped
     }
     finish_adopted();
     CHECK(lender.ended == 2);

@@ -1,4 +1,4 @@
-// Ends of adopted memory: errors, host functions, threads, exit and fork.
+// When the `end` of adopt() is called: with errors, host functions, threads, exit and fork.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "memory/lender.hpp"

@@ -1,5 +1,5 @@
-// Tensors of DLPack that end: in host functions, captures and batches, by data, after their
-// streams, and when the process ends.
+// When deleters of DLPack tensors are called: in host functions, captures and batches, ordered by
+// data, after the end of the streams that used the memory, and at the end of the process.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "memory/foreign_tensor.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("arrays by data come from tensors, and leave as tensors") {
         const Drained drained;
         Gate gate;
         gate.hold(s);
-        launch(s, Add{}, dim(n), x, 1);  // outside, before the order uses x
+        launch(s, Add{}, dim(n), x, 1);  // outside the order, and before the order uses x
         launch(order, AddTo{}, dim(n), std::as_const(x), y);
         launch(order, Add{}, dim(n), x, 5);
         const DlpackPtr tensor = to_dlpack(s, y);

@@ -95,12 +95,12 @@ TEST_CASE("a tensor without elements is an array without elements") {
     Foreign foreign;
     foreign.shape = {5, 0, 3};
     foreign.strides = {1, 2, 3};
-    foreign.plain.clear();  // no address either
+    foreign.plain.clear();  // so the tensor has no address either
     const Stream s(cpu_device());
     Array<int> x = from_dlpack<int>(s, foreign.tensor());
     CHECK(foreign.ended() == 1);
     CHECK((x.empty() && x.device() == s.device()));
-    launch(s, Set{}, dim(0), x, 1);  // holds memory of no elements, unlike an array moved from
+    launch(s, Set{}, dim(0), x, 1);  // owns empty memory, unlike a moved-from array
     CHECK(rows_from_dlpack<int>(s, foreign.tensor()).view().rows() == 0);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("a tensor of an array comes back as a share of the array") {
         error_of([&] { (void)from_dlpack<int>(s, to_dlpack(back.subview(2, 3)).release()); }),
         "only a part of an existing array"));
     back.reset();
-    CHECK_FALSE(error_of([&] { fill(s, there, 5); }));  // the rows have a share
+    CHECK_FALSE(error_of([&] { fill(s, there, 5); }));  // the rows share ownership
 }
 
 TEST_CASE("one tensor twice is one memory with two owners") {
@@ -160,7 +160,7 @@ TEST_CASE("one tensor twice is one memory with two owners") {
     const Stream s(cpu_device());
     Array<int> x = from_dlpack<int>(s, foreign.tensor());
     Array<int> y = from_dlpack<int>(s, foreign.tensor());
-    CHECK(foreign.ended() == 1);  // the second: its memory is kept by the first
+    CHECK(foreign.ended() == 1);  // only the second tensor has been deleted
     x.reset();
     finish_adopted();
     CHECK(foreign.ended() == 1);

@@ -1,4 +1,4 @@
-// Tensors that from_dlpack() refuses. Their deleters are called at once.
+// Tensors that from_dlpack() refuses. Their deleters are called immediately.
 #include "memory/foreign_tensor.hpp"
 #include "support.hpp"
 
@@ -9,7 +9,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Imports the tensor, expects an error that contains `text`, and that the deleter has been called.
+/// Imports the tensor. Expects an error that contains `text`, and that the deleter has been called.
 bool is_refused(Foreign& foreign, const std::string& text) {
     const Stream s(cpu_device());
     const int before = foreign.ended();

@@ -1,4 +1,4 @@
-// The streams of ends that run in stream order.
+// The internal streams that are passed to the `end` of adopt() if it has a StreamRef parameter.
 #include "memory/lender.hpp"
 #include "support.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE("ends with a stream use an idle stream of earlier ends, but no busy or
     after.clear();
     for (int i = 0; i < 20; ++i) adopt_and_end();
     gate.open();
-    // Reported when an end finds that it has failed.
+    // The failure is reported when a later `end` needs a stream and this one has failed.
     CHECK(eventually([&] {
         adopt_and_end();
         return reports.count() == 1;

@@ -1,4 +1,4 @@
-// Tensors of DLPack that tests import.
+// DLPack tensors that tests import.
 #pragma once
 
 #include "support.hpp"
@@ -13,8 +13,8 @@
 
 namespace heddle_test {
 
-/// Host memory, and tensors of its first 12 elements as another library makes them. The destructor
-/// blocks until all deleters have been called.
+/// Host memory, and tensors of its first 12 elements in the forms that other libraries make. The
+/// destructor blocks until all deleters have been called.
 class Foreign {
 public:
     static constexpr std::size_t elements = 12;
@@ -65,7 +65,7 @@ private:
     std::atomic<std::thread::id> by_{};
 };
 
-/// Returns whether the view's memory has not been freed. Fills it then.
+/// Returns whether the view's memory still exists. If so, fills it.
 inline bool is_there(StreamRef s, View<int> x) {
     return !error_of([&] { fill(s, x, 1); });
 }

@@ -366,7 +366,8 @@ TEST_CASE("child: records a shared event", "[.child]") {
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
-    // On CUDA, the process that recorded an event must keep it until no other process waits for it.
+    // On CUDA, the process that recorded an event must keep the event until no other process waits
+    // for it.
     const char* const file = std::getenv("HEDDLE_TEST_FILE");
     std::ofstream(file) << "recorded";
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
@@ -552,7 +553,7 @@ TEST_CASE("another process waits for the record of a shared event that was newes
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
-    event.record(b);       // this record completes at once
+    event.record(b);       // this record completes immediately
     unlink(file.c_str());  // the child may wait for this record, too
     const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
     gate.open();

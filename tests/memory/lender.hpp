@@ -10,12 +10,13 @@ namespace heddle_test {
 
 inline constexpr std::size_t n = 1000;
 
-/// Host memory, and how often its end was called. Make it before the arrays of it.
+/// Host memory that tests adopt, and the number of calls of `end`. Construct it before the arrays
+/// that use this memory.
 struct Lender {
     alignas(256) int data[n] = {};
     std::atomic<int> ended{0};
 
-    ~Lender() { finish_adopted(); }  // its ends refer to it
+    ~Lender() { finish_adopted(); }  // pending calls of `end` refer to this object
     Array<int> give() {
         return adopt(cpu_device(), data, n, [this](int* p) { ended += p == data; });
     }

@@ -1,4 +1,4 @@
-// Loans: their end blocks until all work on the lent memory is done.
+// Loans: the end of a loan blocks until all work on the lent memory is done.
 #include "child.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
@@ -129,7 +129,7 @@ TEST_CASE("a loan does not end in a host function") {
     s.synchronize();
     CHECK(mentions(refused, "must not wait"));
     CHECK(reports.count() == 1);
-    launch(s, Add{}, dim(n), x, 1);  // that loan is still open
+    launch(s, Add{}, dim(n), x, 1);  // the loan `outside` is still open
     CHECK_THROWS_AS(launch(s, Add{}, dim(n), y, 1), UsageError);
     outside.end();
     CHECK(values[3] == 2);

@@ -1,4 +1,4 @@
-// Memory behind an array that AddressSanitizer protects.
+// Memory behind an array, in which AddressSanitizer detects accesses.
 #include "support.hpp"
 
 #include <cstddef>
@@ -8,7 +8,8 @@ using namespace heddle_test;
 extern "C" [[gnu::weak]] int __asan_address_is_poisoned(const volatile void* address);
 
 namespace {
-/// Returns whether the memory of the array ends at its end, for AddressSanitizer.
+/// Returns whether AddressSanitizer accepts accesses to the array, and rejects accesses behind its
+/// end.
 bool ends_there(const Array<std::byte>& x) {
     const std::byte* const end = x.data() + x.size();
     const auto is_poisoned = [](const std::byte* at) {
@@ -32,7 +33,8 @@ TEST_CASE("AddressSanitizer finds accesses behind arrays of all sizes") {
             CHECK(ends_there(x));
         }
         s.synchronize();
-        const Array<std::byte> again(s, bytes > 64 ? bytes - 1 : bytes);  // reused, perhaps
+        // May reuse the memory of `x`.
+        const Array<std::byte> again(s, bytes > 64 ? bytes - 1 : bytes);
         CHECK(ends_there(again));
     }
     CHECK(ends_there(pageable<std::byte>(1000)));

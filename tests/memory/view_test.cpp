@@ -238,9 +238,9 @@ TEST_CASE("errors of views and copies name the call that was made, and count in 
     refused("copy", "use fill() to repeat an element", [&] { copy(x, y.first(1)); });
     refused("subview", "8 elements from element 15 on are requested, but the view has 20",
             [&] { (void)x.subview(15, 8); });
-    refused("View2D", "5 rows of 5 columns do not fit in the memory, which has 20 elements",
+    refused("View2D", "5 rows of 5 elements do not fit in the memory, which has 20 elements",
             [&] { View2D<int> none(x, 5, 5); });
-    refused("View2D", "3 rows of 5 columns, 8 apart, do not fit in the memory",
+    refused("View2D", "3 rows of 5 elements, with a pitch of 8 elements, do not fit in the memory",
             [&] { View2D<int> none(x, 3, 5, 8); });
     refused("row", "row 7 does not exist: the view has 2 rows", [&] { (void)wide.row(7); });
     refused("copy_2d", "the destination has 2 rows of 10 elements, but the source has 3 rows of 4",

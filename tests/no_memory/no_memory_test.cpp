@@ -26,8 +26,8 @@ struct Outcome {
     std::string wrong;  ///< the first error; empty if there was none
 };
 
-/// Counts reports of out_of_memory, which are as good as exceptions. Also counts other reports. The
-/// hook itself does not allocate.
+/// Counts reports of out_of_memory, which the tests accept in place of an exception. Also counts
+/// other reports. The hook itself does not allocate.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()
@@ -224,7 +224,7 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        // On CUDA, an end may be delayed if memory is exhausted, but it still happens.
+        // On CUDA, destruction may be delayed if memory is exhausted, but it still happens.
         CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));

@@ -365,7 +365,7 @@ bool run_wide_graph(Bench& bench) {
             kernel_node(test_device(), Add{}, dim(6), part, 0).priority(i % 3 - 3).after(one);
         last.after(two);
     }
-    // If there are several workers, this is long enough to be split among them.
+    // Long enough to be split among several workers.
     auto large = kernel_node(test_device(), Spin{}, dim(2000)).after(first);
     last.after(large);
     Graph graph = last.build();
@@ -530,7 +530,7 @@ bool run_pool(Bench& bench) {
 bool run_by_data(Bench& bench) {
     bench.count = 0;
     order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
-    const Array<int> first = empty<int>(order, size);  // when the list has no free entry left
+    const Array<int> first = empty<int>(order, size);  // every list must still allocate
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
     for (int i = 0; i < 4; ++i) {

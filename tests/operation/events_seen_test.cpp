@@ -25,7 +25,7 @@ TEST_CASE("events that share one native event have identities of their own") {
     Watch watch;
     std::vector<std::uint64_t> ids;
     for (int i = 0; i < 3; ++i) {
-        const Event event = s.record_event();  // from the pool; destroyed at once
+        const Event event = s.record_event();  // from the pool; destroyed immediately
         ids.push_back(watch.take_only(OpKind::record).op.event.event);
     }
     CHECK(ids[0] != ids[1]);

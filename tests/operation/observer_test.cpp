@@ -238,7 +238,7 @@ TEST_CASE("observers may come and go while other threads work") {
     const Stream mine(test_device());
     std::size_t missed = 0;
     for (int i = 0; i < 100; ++i) {
-        Watch watch;  // each iteration releases the object's memory
+        Watch watch;  // destroyed in each iteration, while threads enqueue
         launch_host(mine, [] {});
         bool found = false;
         for (const Seen& s : watch.take(OpKind::host_function))

@@ -63,7 +63,8 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Runs the program called `name` without observers and with each of them. Requires equal results.
+/// Runs the program called `name` without observers, and with each element of Observers::all().
+/// Requires equal results.
 inline void check_unchanged(const std::string& name) {
     const Observers observers;
     const ChildResult alone = observers.run(name, {});

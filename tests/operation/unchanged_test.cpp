@@ -128,7 +128,8 @@ TEST_CASE("child: memory", "[.child]") {
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 
-// The names are those of the table's rows. scripts/check_docs compares them.
+// The names of these test cases are the rows of the guide's table. scripts/check_docs compares
+// them.
 TEST_CASE("unchanged: results, and the order of work") {
     check_unchanged("child: results in order");
 }
@@ -222,7 +223,7 @@ std::size_t allocated() { return mallinfo2().uordblks; }
 void work_much(const Stream& s, Array<int>& x) {
     for (int i = 0; i < 20'000; ++i) {
         fill(s, x, i);
-        if (i % 100 == 0) s.synchronize();  // a queue keeps its largest size, so this limits it
+        if (i % 100 == 0) s.synchronize();  // limits the queue's size, which never shrinks
     }
     s.synchronize();
 }

@@ -241,7 +241,8 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The order declared the read on its own stream, so another stream must wait.
+                // The order declared the read on the task's stream, which must therefore wait for
+                // `side`.
                 if (stream != given) given.wait_stream(stream);
             });
             break;
@@ -272,8 +273,8 @@ private:
         }
     }
 
-    /// Makes `order_` wait for other users' work on the array. A stream that waits for `order_`
-    /// afterwards is then ordered after that work, too.
+    /// Makes `order_` wait for the work of the array's other users. A stream that waits for
+    /// `order_` later is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }
@@ -341,7 +342,7 @@ std::string title(std::uint64_t seed, int pests) {
 template <class Around>
 void run_programs(double part, std::uint64_t step, bool has_pests, const Around& around) {
     if (!is_mode_wanted("by_data")) return;
-    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // alone, it has all the time
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // no other mode runs
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end;
@@ -396,8 +397,8 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             without[left_out].kind = OpKind::host_function_runs;  // it orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
-            // Of ordered uses, the checker stores the newest. If that is the order's own, an older
-            // use outside is unknown, and its races are missed.
+            // Of uses that are ordered, the checker stores only the newest. If the newest use is
+            // through the order, the checker misses races with older uses by outside work.
             const std::size_t found = first_race_by_checker(without);
             REQUIRE(found <= race);
             ++waits;
@@ -409,7 +410,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
         std::cout << needed << " of " << waits << " waits were needed, and found; " << early
                   << " early" << std::endl;
     if (waits < 400) return;
-    // The other waits cover several operations, or work that heddle does not know.
+    // Some waits prevent no race: they cover several operations, or work that is unknown to heddle.
     CHECK(needed * 10 >= waits);
     CHECK(early * 100 <= waits);
 }

@@ -1,4 +1,4 @@
-// Threads that are delayed between a query of heddle and the action of the backend.
+// Delays threads after heddle has queried the state of a stream, and before the backend acts.
 #pragma once
 
 #include "core/seam/backend.hpp"

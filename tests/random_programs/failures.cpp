@@ -1,8 +1,8 @@
 // Computes the expected results of programs whose work fails, statement after statement. Each
 // stream may have a failure, and each array may have failures of its users. Eager code on CPU
 // devices and batches behave in this way. On CUDA devices, work after a failed host function may
-// run. If one fails in a batch there, all connected streams fail (guide, chapter 11). So if work
-// was dropped, the arrays that it should have written may have a failure or any value.
+// run, and all connected streams fail if a host function fails in a batch (guide, chapter 11). So
+// if work was dropped, the arrays that it should have written may have a failure or any value.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -18,18 +18,20 @@ using Failed = int;
 /// The CPU in a program for GPUs. It is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. If the stream has ended, the failure that it left.
+/// A stream that has used an array. After the stream has ended, `left` is the failure that the
+/// stream left in the array.
 struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// Whether it may or may not count as a user: a batch's root and the base of a branch may.
+    /// Whether the stream may or may not count as a user, like the root of a batch or the base of a
+    /// branch.
     bool may_be_none = false;
     Failed left = 0;
-    /// Its stream may be reused, and then fail, because it was a branch or a lease.
+    /// Whether the stream may be reused, and then fail, because it was a branch or a lease.
     bool is_kept = false;
-    /// It has one of several failures: of an awaited batch, or of several users of an array. Eager
-    /// streams that wait for each other have the first failure.
+    /// Whether the stream has one of several failures: of an awaited batch, or of several users of
+    /// an array. Eager streams that wait for each other have the first failure.
     bool is_mixed = false;
 };
 
@@ -212,7 +214,7 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;         ///< of streams that only read the array, if they may not have ended
+        Failed may = 0;         ///< of streams that may exist, and only read the array
         bool is_mixed = false;  ///< `must` is one of several failures
     };
 
@@ -228,8 +230,7 @@ private:
     }
 
     /// Records a read by a stream that was destroyed, possibly with pending work. The reader of
-    /// host memory may be a CPU stream. Clearing a GPU's failures does not clear that stream's
-    /// failure.
+    /// host memory may be a CPU stream, whose failure remains when a GPU's failures are cleared.
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
         if (failure == 0) return;
@@ -244,7 +245,8 @@ private:
             if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
     }
 
-    /// In a batch, its root and a branch's bases may count as users of arrays that `stream` uses.
+    /// In a batch, the root stream and the streams that will join `stream` may also count as users
+    /// of the arrays of a statement on `stream`.
     void may_use_in_batch(const Statement& s, int stream) {
         if (mode_ != Mode::batch) return;
         if (root_ != stream) may_use(s, root_);

@@ -86,7 +86,7 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ar
           "[random]") {
     if (!is_mode_wanted("fails")) return;
     const Quiet quiet;
-    // If it runs alone, it has all the time.
+    // If no other mode runs, this test has all the time.
     const double part = environment("HEDDLE_RANDOM_MODES") == "fails" ? 1 : 0.2;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0, failed = 0, gave = 0, threw = 0, unsure = 0;

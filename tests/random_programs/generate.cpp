@@ -549,7 +549,8 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // Kernels use the array, and mix it with others, before any other statement can access it.
+        // Kernels use the array and mix it with other arrays before any other statement can access
+        // it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
@@ -624,8 +625,8 @@ private:
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
                 s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // The condition depends on only one or two bits of the number, so the whole number is mixed
-        // into another buffer.
+        // The condition depends on only one or two bits of an element of `s.from`. So that buffer
+        // is also mixed into another one, where a race then shows.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -849,8 +850,8 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // A read by the host also orders the host after the work on the buffer. If some order relies on
-    // work that is left out in some rounds, no statement may be left out.
+    // A read by the host also orders the host after the work on the buffer. If leaving out
+    // statements in some rounds would remove a necessary order, none is left out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);
     return program;

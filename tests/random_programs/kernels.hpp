@@ -16,7 +16,7 @@
 
 namespace heddle_test::programs {
 
-/// Spins once in each kernel. One turn takes about a nanosecond.
+/// Spins if `i` is 0, so only once in each kernel. One turn takes about a nanosecond.
 HEDDLE_FN inline void idle(std::size_t i, int turns) {
     if (i != 0) return;
 #if defined(__CUDA_ARCH__)

@@ -10,7 +10,7 @@ namespace heddle_test::programs::nodes {
 
 TEST_CASE("random graphs of nodes that change come to what they say", "[random]") {
     if (!is_mode_wanted("nodes")) return;
-    // If it runs alone, it has all the time.
+    // If no other mode runs, this test has all the time.
     const double part = environment("HEDDLE_RANDOM_MODES") == "nodes" ? 1 : 0.15;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;

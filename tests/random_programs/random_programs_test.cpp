@@ -93,8 +93,8 @@ struct Missed {
     Race race;
 };
 
-/// Returns each necessary wait. If it is left out, two conflicting statements have no order, not
-/// even one that happens to exist in practice.
+/// Returns each necessary wait, and the race without it. Two conflicting statements then have no
+/// order, not even one that happens to exist in practice.
 std::vector<Missed> needed_waits(const Program& program, Mode mode) {
     std::vector<WaitName> waits;
     for (const Segment& segment : program.segments) {
@@ -212,7 +212,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
                       << " programs" << std::endl;
         CAPTURE(to_string(mode), programs, missed);
         // A single mode runs only a few programs, so the bound is low. A batch also orders more
-        // than required: all participants continue after its graph.
+        // than required: all participants continue after the batch's graph.
         CHECK(found * 10 >= programs * 7);
         all_programs += programs;
         all_found += found;

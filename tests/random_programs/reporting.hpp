@@ -22,7 +22,7 @@ void require_success(const std::string& title, const Program& program, const Fai
     };
     const std::string why = run(program, title);
     if (why.empty()) return;
-    // Prints it immediately, because the process may crash while the program is being shrunk.
+    // Prints the program immediately, because the process may crash during the shrinking.
     std::cerr << title << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;

@@ -1,4 +1,4 @@
-// If a capture or batch recorded nothing, but other streams received work, a report says so.
+// If a capture or batch records nothing while other streams receive work, heddle reports this.
 #include <thread>
 
 #include "kernel_launches.hpp"

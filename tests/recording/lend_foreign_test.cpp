@@ -1,5 +1,5 @@
-// Loans of captured streams: work past heddle becomes nodes. Another backend stands in for native
-// captures, which CPU devices lack. (On GPUs: cuda/with_native_test.cu)
+// Loans of captured streams: work enqueued outside heddle becomes nodes. Another backend imitates
+// native captures, which CPU devices lack. (On GPUs: cuda/with_native_test.cu)
 #include "core/base/errors.hpp"
 #include "core/recording/recorder.hpp"
 #include "lend.hpp"
@@ -12,7 +12,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Counts work past heddle that no capture has taken yet.
+/// Counts work enqueued outside heddle that no capture has recorded yet.
 class Foreign final : public HoldingBackend {
 public:
     int pending = 0;  ///< pieces of work
@@ -40,7 +40,7 @@ public:
     }
 };
 
-/// Makes operations of captures keep their accesses.
+/// Makes recorded operations store their accesses.
 struct Watched final : Observer {
     Watched() { add_observer(*this); }
     ~Watched() { remove_observer(*this); }
@@ -67,10 +67,11 @@ TEST_CASE("native work in a captured loan has the memory that the loan declares"
             backend.pending = 1;
             launch_host(s, [] {});  // the native work precedes it, as node 0
             t.wait_stream(s);
-            launch_host(t, [] {});  // on another stream, and in no loan
+            launch_host(t, [] {});  // on another stream, and not part of the loan
             s.wait_stream(t);
             backend.pending = 1;
-            CHECK(lend(s, [&] { backend.pending = 1; }, reads(y)));  // takes node 3 at its begin
+            // When this loan begins, the pending work becomes node 3.
+            CHECK(lend(s, [&] { backend.pending = 1; }, reads(y)));
         },
         writes(x)));
     CHECK(backend.open == 0);

@@ -195,7 +195,7 @@ TEST_CASE("an event may be destroyed with its record and waits on it pending") {
         const Event event = a.record_event();
         b.wait_event(event);
     }
-    // A new event may reuse the state of the destroyed event.
+    // One of the new events may reuse the state of the destroyed event.
     const Stream idle(test_device());
     std::vector<Event> later;
     for (int i = 0; i < 20; ++i) later.push_back(idle.record_event());

@@ -219,7 +219,7 @@ TEST_CASE("a failure that somebody was told of does not go to the report hook") 
     {
         const Stream s(test_device());
         poison(s);
-        // heddle detects the failure just before the driver reports the stream as complete.
+        // heddle may detect the failure just before the driver reports the stream as complete.
         CHECK_THROWS_AS(eventually([&] { return s.is_complete(); }), WorkFailed);
     }
     {

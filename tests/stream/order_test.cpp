@@ -62,7 +62,7 @@ TEST_CASE("order goes through chains of waits") {
     gate.hold(a);
     seen.note(a, "a");
     b.wait_stream(a);
-    c.wait_stream(b);  // b only has a wait, and no work
+    c.wait_stream(b);  // b has only a wait, and no work
     seen.note(c, "c");
     check_held(seen, gate, c, {"a", "c"});
 }
@@ -165,7 +165,7 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
     Array<int> fresh;
     CHECK(waits_after([&] { fresh = empty<int>(b, 54'321); }) == wait_for_new_memory());
-    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no call can use it afterwards
+    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no call can use the array afterwards
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
@@ -202,7 +202,7 @@ TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream")
         const Stream b(test_device());
         launch_host(b, [] {});
         not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
-        b.synchronize();  // so that its record can be reused at once
+        b.synchronize();  // so that its record can be reused immediately
     }
     CHECK(not_inserted == 0);
 }

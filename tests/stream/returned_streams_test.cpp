@@ -14,7 +14,7 @@ namespace {
 using detail::ReturnedStreams;
 using detail::StreamRecord;
 
-/// Addresses in place of streams: these tests only compare them.
+/// Uses addresses in place of streams, because the tested code only compares them.
 class Returned {
 public:
     explicit Returned(std::size_t count) : places_(count) {

@@ -1,4 +1,5 @@
-// HEDDLE_TIMELINE in a program that crashes. The program must end as without it, and soon.
+// HEDDLE_TIMELINE in a program that crashes. The program must end as without the variable, and
+// soon.
 #include "virtual_case.hpp"
 
 #include <heddle/observe/timeline.hpp>
@@ -48,7 +49,8 @@ std::string_view unreadable() {
     return {static_cast<const char*>(none), bytes};
 }
 
-/// Crashes with the recording's lock held: name_array() copies an unreadable name with the lock.
+/// Crashes while the recording's lock is held: name_array() copies an unreadable name under that
+/// lock.
 void crash_with_lock(const Array<int>& x) { timeline::name_array(x, unreadable()); }
 
 Array<int> work_a_little() {

@@ -30,7 +30,7 @@ inline Json chrome_json(const Trace& trace) {
     write_chrome_json(to, trace, solve(trace));
     CHECK(Json::accept(to.str()));
     static const std::regex decimals(R"((\"\w+\"):(-?\d+\.\d+))");
-    std::vector<std::set<Json>> names;  // of each open object
+    std::vector<std::set<Json>> names;  // the member names of each open object
     return Json::parse(std::regex_replace(to.str(), decimals, "$1:\"$2\""),
                        [&](int, Json::parse_event_t event, const Json& value) {
                            if (event == Json::parse_event_t::object_start) names.emplace_back();
@@ -63,7 +63,8 @@ inline std::int64_t ns(const Json& event, const std::string& name) {
     return std::stoll(digits);
 }
 
-/// Returns the events of a phase. If `category` is not empty, returns only its events.
+/// Returns the events of a phase. If `category` is not empty, returns only the events of that
+/// category.
 inline std::vector<Json> events(const Json& json, std::string_view phase,
                                 std::string_view category = "") {
     std::vector<Json> found;

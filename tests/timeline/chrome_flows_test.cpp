@@ -95,7 +95,7 @@ TEST_CASE("an idle stretch is named by its reason and tells its cause", "[timeli
 TEST_CASE("of too many arrows those are kept that held something up longest", "[timeline]") {
     TraceBuilder t;
     const auto up = t.stream("up"), main = t.stream("main");
-    // The first wait was satisfied when it was enqueued. The others delay their kernels.
+    // The first wait was satisfied when it was enqueued. The later waits delay their kernels.
     Moment at = 0;
     for (const Moment held : {0, 300, 100, 200}) {
         t.copy(up, "copy").called(at, at + 10).ran(at + 20, at + 30 + held);

@@ -26,7 +26,7 @@ bool names_a_cause(const std::string& headline) {
     return headline.find("Fix first") != std::string::npos;
 }
 
-/// Two streams that run kernels in turn, because each waits for the other.
+/// Two streams that run kernels in turn, because each kernel waits for the previous one.
 struct Turns : TraceBuilder {
     TraceIndex a = stream("a"), b = stream("b");
     Moment called = 0, now = 20 * us;

@@ -68,7 +68,7 @@ void all_reduce(TimedTrace& t, const std::vector<Engine>& engines, std::uint64_t
     }
 }
 
-/// Launches a graph of four nodes. Two of them run at a time.
+/// Launches a graph of four nodes, of which two run at a time.
 void launch_graph(TimedTrace& t, TraceIndex stream, TraceIndex graph) {
     const auto op = t.run(OpKind::graph_launch, stream, "step", 210'000, {}, 96);
     op->graph = graph;

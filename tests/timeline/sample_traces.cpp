@@ -152,7 +152,7 @@ private:
         }
         return graph;
     }
-    /// Returns a run of a node. If its launch exists, the launch's graph has that node.
+    /// Returns a run of a node. If the run's launch exists, the launched graph has that node.
     TraceNodeRun node_run() {
         const std::uint64_t launch = one_in(4) ? bits() : trace_.ops[below(trace_.ops.size())].id;
         const auto found = launched_.find(launch);

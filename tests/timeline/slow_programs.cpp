@@ -43,7 +43,7 @@ struct BurnFrom {
     }
 };
 
-/// The same, but reads from an address, so the memory is unknown to heddle.
+/// Same as BurnFrom, but reads from an address, so the memory is unknown to heddle.
 struct BurnAt {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, const float* y, int us) const {
         burn(us);
@@ -63,7 +63,8 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// The device under test, with the calls of TimedTrace. Lengths are those of the work itself.
+/// Runs work on the device under test. Its member functions are called like those of TimedTrace.
+/// `length` is the duration of the work itself.
 class RealCalls {
 public:
     std::uint32_t workers() const { return static_cast<std::uint32_t>(cpu_workers()); }

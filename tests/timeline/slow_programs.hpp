@@ -13,7 +13,7 @@ namespace heddle_test {
 struct SlowProgram {
     std::string name;
     void (*run)();
-    Trace (*trace)(const TimedCosts&);      ///< makes up a trace of the same calls
+    Trace (*trace)(const TimedCosts&);      ///< makes up a trace of the program's calls
     std::vector<std::string> says;          ///< texts that the headline must contain
     std::vector<std::string> does_not_say;  ///< texts that it must not contain
     int workers = 1;                        ///< how many a CPU device must have

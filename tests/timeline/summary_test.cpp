@@ -38,7 +38,8 @@ struct Cuda : TraceBuilder {
     TraceIndex main = stream("main", device);
     Moment now = 0;
 
-    /// Launches a kernel `after` ns after the last one ended, by a call of 2 us. Waits for it.
+    /// Launches a kernel with a call that takes 2 us and begins `after` ns after the wait for the
+    /// last kernel ended. Then waits for the new kernel.
     void run(const std::string& kernel, Moment after, Moment takes) {
         now += after;
         launch(main, kernel)

@@ -1,6 +1,6 @@
 // Builds the trace of a program from just its calls. A host thread makes the calls, and workers run
-// the enqueued work. Each takes the declared time. The same calls produce the same trace on any
-// machine, so a test may compare the timeline's output.
+// the enqueued work. Calls and work take the declared times. The same calls produce the same trace
+// on any machine, so a test may compare the timeline's output.
 //
 //     TimedTrace t;
 //     const auto s = t.stream("s");
@@ -39,8 +39,8 @@ struct TimedCosts {
     std::uint32_t workers = 2;  ///< number of the device's workers
 };
 
-/// The memory that an operation changes, overwrites or only reads, by number. Also the number
-/// of workers that share it, and the memory whose address it holds, which heddle does not know.
+/// The memory that an operation changes, overwrites or only reads, by number. Also the number of
+/// workers that share the operation, and memory that it uses through pointers, unknown to heddle.
 struct TimedUses {
     std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
     std::uint32_t workers = 1;
@@ -66,12 +66,12 @@ public:
     std::uint32_t workers() const { return costs_.workers; }
     Moment now() const { return now_; }
 
-    /// Selects the thread for later calls. Each has a time of its own.
+    /// Selects the thread for later calls. Each thread has a time of its own.
     void on_thread(TraceIndex thread) {
         clocks_[thread_] = now_;
         now_ = clocks_[thread_ = thread];
     }
-    /// Lets the next call take longer.
+    /// Makes the next call take `time` longer.
     void delay_call(Moment time) { delay_ = time; }
     /// Names the file of later calls.
     void in_file(const std::string& name) { file_ = name; }
@@ -157,8 +157,8 @@ public:
         return placed(made.called(begin, now_), line);
     }
 
-    /// The host queries repeatedly whether the streams have completed their work so far. It pauses
-    /// between two rounds of queries.
+    /// Makes the host query repeatedly whether the streams have completed their work so far. The
+    /// host pauses between two rounds of queries.
     void poll(std::initializer_list<TraceIndex> streams, Moment pause,
               Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -223,8 +223,8 @@ private:
         made->bytes = uses.bytes;
     }
 
-    /// Runs an operation that is enqueued now, as soon as its stream is free. On a CPU device, it
-    /// also needs enough free workers.
+    /// Runs an operation that is enqueued now, as soon as its stream is free. On a CPU device, the
+    /// operation also waits for enough free workers.
     void run(const Op& made, Moment length, std::uint32_t workers) {
         const TraceIndex stream = made->stream;
         const bool is_awake = now_ <= last_end_ + costs_.awake;
@@ -263,7 +263,7 @@ private:
         return end_[stream] > now_ ? end_[stream] + costs_.wake : now_;
     }
 
-    /// Adds the host's failed queries, from `begin` to the successful one.
+    /// Adds the host's failed queries, from `begin` to the successful query.
     void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
         placed(blocked(stream).called(std::max(begin, told_), answered), line);
         told_ = answered;
@@ -272,7 +272,7 @@ private:
     TimedCosts costs_;
     std::string file_ = "program.cpp";
     TraceIndex thread_ = 0;
-    std::map<TraceIndex, Moment> clocks_;  ///< by thread: its time, except the selected one's
+    std::map<TraceIndex, Moment> clocks_;  ///< by thread: its time, if it is not selected
     Moment now_ = 0, told_ = 0, delay_ = 0;
     Moment last_end_ = -costs_.awake;     ///< end of the last operation
     std::uint32_t generation_ = 0;        ///< of the last record of the event

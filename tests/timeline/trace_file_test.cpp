@@ -145,7 +145,7 @@ TEST_CASE("pieces of two trace files do not make one", "[timeline]") {
 }
 
 TEST_CASE("sections of two trace files do not make one", "[timeline]") {
-    // Every section is intact, but one is from another file. So the final checksum differs.
+    // Every section is intact, but one section is from another file. So the final checksum differs.
     const std::string one = small_file();
     Random random(6);
     const std::string other = written(heddle_test::random_trace(random, 12));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `heddle timeline` reports a wrong file, time or name in one line. It leaves no file behind
-# then.
+# If a file, time or name is wrong, `heddle timeline` reports it in one line, and leaves no file
+# behind.
 . "$(dirname "$0")/common.bash"
 
 # bad STATUS REASON ARGUMENT...: `heddle timeline` must fail with this status and reason.

@@ -1,4 +1,5 @@
-// The flight recorder stores the last operations of a stream. It is read while other threads write.
+// The flight recorder stores the last operations of a stream. A thread reads them while others
+// write.
 #include "core/operation/flight.hpp"
 #include "support.hpp"
 

@@ -258,7 +258,8 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6) will run"));
 }
 
-// A stream's earlier work is not a part of an open batch. Only that work is waited for.
+// The work that a stream had before it joined an open batch is not a part of the batch. The thread
+// waits only for that earlier work.
 TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     const Drained drained;
     const Watched watched;
@@ -277,7 +278,8 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
             return has(one.text, "owner.cpp:5");
         });
     }));
-    // A snapshot reads streams before threads. So only a new snapshot certainly contains the batch.
+    // A snapshot reads streams before threads. So the snapshot above may lack the batch. A new
+    // snapshot contains it.
     const PendingWork work = what_is_pending();
     held.open();
     owner.join();
@@ -293,7 +295,8 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     CHECK(!has_cause(work, CauseKind::cycle, ""));
 }
 
-// Dropped work is not pending. But a thread may wait for it by other means.
+// Dropped work is not pending. The failed stream is still listed, because a thread may wait for
+// that work by other means.
 TEST_CASE("a stream that has failed is told of, until it is cleared", "[watch]") {
     const Drained drained;
     const Stream s = named("failed one");

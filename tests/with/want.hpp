@@ -1,5 +1,5 @@
-// Shared by the programs of this folder. They exit with 0 if all conditions hold, 1 if one does
-// not, and 77 without a GPU.
+// Helpers of the programs in this folder. The programs exit with 0 if all conditions hold, with 1
+// if one is violated, and with 77 without a GPU.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ void fail() {
         is_thrown = true;
     }
     want(is_thrown, "an impossible launch is thrown by the call that makes it");
-    launch(s, Times{2}, dim(n), x);  // and by no later one
+    launch(s, Times{2}, dim(n), x);  // does not throw the earlier error
     launch_host(s, [] { throw 1; });
     try {
         s.synchronize();

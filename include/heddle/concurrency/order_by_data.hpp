@@ -25,8 +25,8 @@ struct WorkType;
 
 /// The precision of the waits between the streams of an order_by_data.
 enum class DataWaits : std::uint8_t {
-    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations take over 0.7
-    /// us each, measured at run time, and `newest` while they are shorter.
+    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations last longer
+    /// than 0.7 us each, as measured at run time; otherwise `newest`.
     automatic,
     /// Waits for the newest operation of the other stream. Records no events in advance, but waits
     /// longer than necessary if that stream has later work.

@@ -57,8 +57,9 @@ template <class Kernel> struct kernel {
     template <class... Arguments> struct has_no_public_const_operator_that_takes;
 };
 
-// Reasons why functions are deleted: the type of a last parameter, or of the template parameter
-// `Why` if there is a pack. The names are short, so that they stay on the line that clang shows.
+// Reasons why functions are deleted. A deleted function names the reason by the type of its last
+// parameter or, if that is a pack, by the default of the template parameter `Why`. The names are
+// short, so that they stay on the line that clang shows.
 struct a_Device_or_StreamOptions_with_a_name {};
 struct name_and_priority_are_in_StreamOptions {};
 struct use_wrap_stream {};

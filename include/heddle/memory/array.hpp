@@ -188,9 +188,9 @@ public:
     const T* end() const noexcept HEDDLE_LIFETIMEBOUND { return address() + size_; }
 
     /// Declares that work heddle cannot see (a raw launch, a library, a host function) uses this
-    /// memory on `stream`. Freeing it, to_host() and copies of pageable memory then wait for all
-    /// work enqueued on that stream before their call. On a captured stream the declaration applies
-    /// to each launch of the graph, which requires the array to be alive.
+    /// memory on `stream`. Freeing the array, to_host(), and copies between it and pageable memory
+    /// then wait for all work enqueued on that stream before the call. On a captured stream the
+    /// declaration applies to each launch of the graph, which requires the array to be alive.
     void used_on(StreamRef stream, Where where = {}) const {
         if (block_ != nullptr) detail::declare_use(*block_, stream, where);
     }

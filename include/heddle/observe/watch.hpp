@@ -139,9 +139,9 @@ struct WatchOptions {
 };
 
 /// Starts to watch the process. Reports the pending work and its causes when a device with pending
-/// work has completed no operation for the limit. Also reports when a thread has waited for the
-/// limit without progress. A report is repeated only if its contents change. A later call replaces
-/// the options.
+/// work has completed no operation for longer than the limit. Also reports when a thread has waited
+/// for longer than the limit without progress. A report is repeated only if its contents change. A
+/// later call replaces the options.
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///

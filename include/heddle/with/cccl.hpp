@@ -102,8 +102,9 @@ Event wrap_event(const E& event, Device device, Where where = {}) {
 /// Lifetime: the resource has no state. All resources of a device are equal, and memory may outlive
 /// them.
 ///
-/// Each call with a stream unknown to heddle wraps it until the call returns. Keep a wrap_stream()
-/// of such a stream while containers use it, so that it caches memory as other streams do.
+/// Each call with a stream unknown to heddle wraps it until the call returns. While containers use
+/// such a stream, keep the object that wrap_stream() returns for it, so that the stream caches
+/// memory as heddle's streams do.
 ///
 /// Errors: allocating throws OutOfMemory, and UsageError for a stream of another device or an
 /// alignment above 256 bytes. Deallocating passes errors to the report hook. Thread-safe.

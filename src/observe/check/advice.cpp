@@ -23,7 +23,7 @@ struct StreamWords {
 };
 
 /// Returns the stream's name as code if the name can be code. Otherwise returns the stream's number
-/// or quoted name, and the place where the stream was made. If that place is unknown, the text
+/// or quoted name, and the place where the stream was made. If the latter is unknown, the text
 /// names the operation enqueued at `place` instead.
 StreamWords stream_words(const std::string& name, const std::string& made,
                          const std::string& place) {
@@ -41,8 +41,8 @@ StreamWords stream_words(const std::string& name, const std::string& made,
                               made)};
 }
 
-/// Returns words that distinguish a stream from another stream with the same name. Uses their
-/// devices if those differ, otherwise the places where they were made.
+/// Returns words that distinguish a stream from another stream with the same name. Uses the devices
+/// if they differ, otherwise the places where they were made.
 StreamWords stream_beside(const std::string& full, const std::string& other,
                           const std::string& made, const std::string& other_made,
                           const std::string& place) {
@@ -63,7 +63,8 @@ std::string named(const StreamWords& stream) {
     return stream.is_name ? formatted("stream {}", stream.text) : stream.text;
 }
 
-/// Returns a description of the missing wait that would order the second place after the first.
+/// Returns a description of the missing wait that would order the work at the second place after
+/// the work at the first place.
 std::string wait_text(const std::string& first_place, const std::string& second_place,
                       bool is_again, const StreamWords& first, const StreamWords& second) {
     const std::string place = formatted("after {} and before {}{}", first_place, second_place,
@@ -80,8 +81,8 @@ std::string host_wait_text(const std::string& second_place, const StreamWords& f
     return formatted("{}, a wait\n      of the host for {}, by synchronize()", place, first.text);
 }
 
-/// Returns whether the race is between two passes through the same code, as in a loop. The second
-/// place must have been reached before, and must not be behind the first one in the source.
+/// Returns whether the race is between two passes through the same code, as in a loop. This is so
+/// if the second place had already been reached, and is not behind the first place in the source.
 bool is_again(const Finding& finding, const Site& first, const Site& second) noexcept {
     if (!finding.is_again || first.file != second.file) return false;
     if (first.line != second.line) return second.line < first.line;
@@ -122,8 +123,8 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
             stream_words(one.captured_on, made_of(names, one.captured_on), first_place),
             stream_words(other.captured_on, made_of(names, other.captured_on), second_place));
     }
-    // If only one of the nodes just reads, the edge leads to that node. Otherwise it leads to the
-    // node that was added later.
+    // If exactly one of the nodes only reads, the edge leads to that node. Otherwise the edge leads
+    // to the node that was added later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
                                ? only_reads(race.first)

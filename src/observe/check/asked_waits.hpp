@@ -9,12 +9,12 @@
 namespace heddle::detail {
 
 /// Remembers the newest missing waits that were reported. One missing wait can cause several races:
-/// one for each pair of places that it would order.
+/// one race for each pair of places that the wait would order.
 class AskedWaits {
 public:
-    /// Searches for a missing wait that was suggested for an earlier finding, and would also order
-    /// the two accesses of this one. Returns the place before which that wait is missing, or 0 if
-    /// there is none.
+    /// Searches for a missing wait that was suggested for an earlier finding, and that would also
+    /// order the two accesses of `finding`. Returns the place before which that wait is missing, or
+    /// 0 if there is none.
     SiteId find(const Finding& finding) const noexcept {
         if (!is_for_wait(finding)) return 0;
         for (const Asked& one : asked_)

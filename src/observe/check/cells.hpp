@@ -32,8 +32,8 @@ inline bool conflicts(AccessMode a, AccessMode b) noexcept {
     return true;
 }
 
-/// The reads since the last write, and the concurrent accesses. Stores two inline and the others on
-/// the heap.
+/// The reads since the last write, and the accesses declared as concurrent. Stores two marks inline
+/// and further marks on the heap.
 class Readers {
 public:
     Readers() = default;
@@ -88,7 +88,7 @@ public:
     Cell* exact(std::uint64_t begin, std::uint64_t end) noexcept;
     /// Returns whether an adjacent cell has the same history. `cell` is a result of exact().
     bool has_equal_neighbour(const Cell& cell) const;
-    /// Removes the cells that overlap or touch [begin, end), and appends them to `to` in order.
+    /// Moves the cells that overlap or touch [begin, end) to the end of `to`, in order.
     void take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
     /// Moves the cells into the store. `cells` must be in ascending order, and must not overlap
     /// stored cells.

@@ -22,16 +22,16 @@ inline MemoryRange between(std::uint64_t begin, std::uint64_t end) noexcept {
 
 /// Memory that an operation accesses. `allocation` is also 0 for an access through a plain pointer.
 struct CheckAccess : OpAccess {
-    /// True for a graph that was built before the check began. The access then covers the whole
-    /// array, because the part and the mode are unknown.
+    /// True if the access belongs to a graph that was built before the check began. Then the access
+    /// covers the whole array, because the part and the mode are unknown.
     bool is_guess = false;
 };
 
-/// Marks a contiguous range: every byte of it counts, not only those in rows.
+/// Marks a range as contiguous: all of its bytes are accessed, not only the bytes in rows.
 inline constexpr MemoryRange no_rows{.rows = 0};
 
-/// A node of a launched graph. The nodes in the body of a conditional node are listed together,
-/// after the conditional node. Successors of the conditional node are ordered after these nodes,
+/// A node of a launched graph. The nodes in the bodies of a conditional node are listed after the
+/// conditional node. Successors of the conditional node are ordered after the nodes in its bodies,
 /// too.
 struct CheckNode {
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
@@ -63,7 +63,7 @@ enum class HostReach : std::uint8_t {
     none,  ///< not through a member
     reads,
     reads_or_writes,
-    takes_address,  ///< takes the address, and may do nothing else
+    takes_address,  ///< takes the address, and may do nothing more
 };
 
 /// An operation, with the fields of OpInfo. Streams are identified by id; 0 is the host.
@@ -74,10 +74,10 @@ struct CheckOp {
     /// The operation may signal other work in a way that heddle cannot observe. Examples are a host
     /// function, and a kernel that writes a flag.
     bool may_signal = false;
-    /// For an allocation: heddle's own cache supplied the memory. So its former users must be
-    /// ordered before the allocation.
+    /// For an allocation: heddle's own cache supplied the memory. So the memory's former users must
+    /// be ordered before the allocation.
     bool from_own_cache = false;
-    /// For a wait: the awaited work was already complete, so no wait was enqueued.
+    /// For a wait: the awaited work was already complete, so heddle enqueued no wait.
     bool had_completed = false;
     SiteId site = 0;
     std::uint32_t thread = 0;  ///< the thread that made the call

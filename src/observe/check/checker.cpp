@@ -28,7 +28,7 @@ constinit MadeOnce<RaceHook> race_hook;
 
 constinit thread_local int off_depth = 0;
 
-/// The place of the calling thread's newest operation. Valid for the check with this number.
+/// The place of the calling thread's newest operation. Valid only for the check with this number.
 struct LastPlace {
     std::uint64_t check = 0;
     SiteId site = 0;
@@ -36,8 +36,8 @@ struct LastPlace {
 constinit thread_local LastPlace last_place;
 constinit std::atomic<std::uint64_t> checks{0};
 
-/// Invalidates the results of earlier uses by the host. If the epoch changes concurrently, for
-/// example because the check ends, that change suffices.
+/// Invalidates the cached answers to checks of earlier host uses. A concurrent change of the epoch,
+/// for example when the check ends, has the same effect.
 void end_known_uses() noexcept {
     std::uint64_t epoch = host_use_epoch.load(std::memory_order_relaxed);
     if (epoch != 0)
@@ -45,8 +45,8 @@ void end_known_uses() noexcept {
                                                std::memory_order_relaxed);
 }
 
-/// Returns whether a place is in a header of the standard library. Such a header calls an array's
-/// member for a user, for example in std::ranges::begin() for a std::span.
+/// Returns whether a place is in a header of the standard library. Functions there call an array's
+/// members for the user, for example std::ranges::begin() for a std::span.
 bool is_in_standard_library(const char* file) noexcept {
     return std::strstr(file, "/c++/") != nullptr;
 }
@@ -160,7 +160,8 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     if (off_depth > 0) return {};
     const HostUse use = told.use;
     const bool is_address = use.call() == HostCall::data;
-    // A std::span or an algorithm also calls begin(). That call reports the kind of use.
+    // A std::span or an algorithm takes the address too, but also calls begin(), which reports the
+    // kind of use.
     if (is_address && is_in_standard_library(told.where.file))
         return {told.array_begin, told.array_end, KnownUses::addresses};
     const CheckAccess all{{between(told.array_begin, told.array_end), told.allocation,
@@ -175,7 +176,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
                                   : HostReach::reads_or_writes;
     CheckEngine::HostLook seen;
     give([&] { seen = intake_.look(op, used, all, [&] { return site_of(told, op); }); });
-    // Covers further elements, so that a loop reports its race only once.
+    // After a race, the answer covers the whole array, so that a loop reports the race only once.
     if (seen.is_race) {
         const std::uint8_t kind = is_address         ? KnownUses::addresses
                                   : use.only_reads() ? KnownUses::reads
@@ -189,7 +190,7 @@ KnownUses Checker::host_use(const ToldUse& told) noexcept {
     return {seen.begin, seen.end, static_cast<std::uint8_t>(right | KnownUses::addresses)};
 }
 
-// The release needs no record outside a host function: then only the host precedes it.
+// Records nothing outside a host function: there, only the host's work precedes the release.
 void Checker::released(const void* key) {
     const std::uint64_t function = this_call().parent;
     if (function == 0) return;

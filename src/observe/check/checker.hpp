@@ -70,12 +70,12 @@ private:
     Finding explained(Finding finding);
     /// Records, for reports, that the operation's place was reached.
     void note_place(const CheckOp& op);
-    /// Returns whether the second node has the same place as the first node or as a node listed
-    /// before the first.
+    /// Returns whether a node from the second node's place is listed before the first node, or is
+    /// that node.
     bool is_again_in_graph(const Finding& finding) const;
     void tell(const News& news) const;
-    /// Records a kernel that received pointers without declaring its accesses through them. The
-    /// check cannot see such accesses.
+    /// Records a kernel that received these pointers without declaring its accesses through them.
+    /// The check cannot see such accesses.
     void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
 
     const check::Options options_;

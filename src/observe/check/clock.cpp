@@ -44,8 +44,8 @@ bool Clock::leaf_covers(const Node* mine, const Node& other, Slot first, const H
     const std::uint64_t* const others = words(other);
     Slot slot = common;
     if (common != 0) {
-        // Usually `mine` covers the other leaf without help from the floor. This loop has no
-        // branches, so it can handle several words at a time. A difference has its highest bit set
+        // Usually `mine` covers the other leaf even without the floor. The loop below has no
+        // branches, so it can compare several words at a time. A difference has its highest bit set
         // if the position in `others` is greater.
         const std::uint64_t* const known = words(*mine);
         std::uint64_t any_is_newer = 0;
@@ -72,8 +72,8 @@ bool Clock::covers(Node* mine, Node* other, Slot first, const HostFloor& floor) 
     return true;
 }
 
-/// Returns a node with the greater position of each slot. If one of the two nodes covers the other,
-/// returns that node itself.
+/// Returns a node with the greater position of each slot. If one node covers the other, returns the
+/// covering node itself.
 Clock::Node* Clock::merged(Node* a, Node* b) {
     const auto share = [](Node* node) {
         acquire(node);

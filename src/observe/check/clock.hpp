@@ -9,8 +9,8 @@
 
 namespace heddle::detail {
 
-/// A small number for a stream, for the host (0), or for a part of a graph. A reused slot continues
-/// its positions, so old clocks stay valid.
+/// A small number for a stream, for the host (0), or for a part of a graph. When a slot is reused,
+/// its positions continue to count up, so old clocks stay valid.
 using Slot = std::uint32_t;
 inline constexpr Slot host_slot = 0;
 /// The index of an operation in its slot, from 1.
@@ -55,7 +55,8 @@ private:
 
 /// A vector clock: for each slot, the newest position that an operation is ordered after. Copies
 /// share one tree, and a change copies only the changed nodes. So two clocks that differ little
-/// cost little extra. Each leaf has 128 slots. Pass the same floor to all calls. Not thread-safe.
+/// cost little more than one. Each leaf has 128 slots. Pass the same floor to all calls. Not
+/// thread-safe.
 class Clock {
 public:
     static constexpr Slot leaf_slots = 128;
@@ -95,7 +96,7 @@ public:
 
     /// Calls f(Epoch) for each slot that has a position.
     template <class F> void for_each(F&& f) const { for_each(root_, nullptr, 0, f); }
-    /// Same as for_each(), but skips the parts that this clock shares with the other one.
+    /// Same as for_each(), but skips the parts that this clock shares with `other`.
     template <class F> void for_each_not_shared(const Clock& other, F&& f) const {
         for_each(root_, other.root_, 0, f);
     }
@@ -103,15 +104,15 @@ public:
     template <class F> void raise(HostFloor& floor, F&& f) const { raise(root_, 0, floor, f); }
 
 private:
-    /// In memory, the node is followed by its words. A leaf has the positions of its slots. Another
-    /// node has pointers to its children, which may be null. A sparse child may be shorter than its
-    /// siblings.
+    /// In memory, a node is followed by its words. The words of a leaf are the positions of its
+    /// slots. The words of another node are pointers to its children, which may be null. A sparse
+    /// child may be shorter than its siblings.
     struct Node {
         std::uint32_t uses;
         std::uint32_t size;    ///< number of words
         std::uint32_t height;  ///< 0 for a leaf
         /// True once the floor was found to cover the whole node. The floor never falls, so this
-        /// stays true until the node itself changes.
+        /// stays true until the node changes.
         mutable bool is_over;
     };
     static constexpr unsigned leaf_bits = 7, child_bits = 5;
@@ -186,8 +187,8 @@ private:
         }
         node->is_over = true;
     }
-    /// Returns the other clock's node for the same slots as child `index` of a node at this height.
-    /// Returns null if there is none.
+    /// Returns the node within the other clock's tree `node` that covers the slots of child `index`
+    /// of a node at `height`, or null if there is none.
     static Node* lower(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
         while (node != nullptr && node->height > height) node = child(*node, 0);
         return child_at(node, height, index);
@@ -203,7 +204,7 @@ struct Moment {
 };
 
 /// The operations ordered before an operation: all that its clock or the floor covers, and all
-/// earlier ones on the operation's own slot.
+/// earlier operations on its own slot.
 struct Order {
     const Clock* clock;
     const HostFloor* floor;

@@ -26,8 +26,7 @@ bool needs_waits(const CheckOp& op) noexcept {
 void CheckEngine::add(const CheckOp& op) {
     if (thread_ == 0) thread_ = op.thread;
     has_threads_ = has_threads_ || op.thread != thread_;
-    // For a pageable copy, the host's half is added next. An operation that does not run leaves
-    // none.
+    // The host's half of a pageable copy is added next. A copy that does not run has no such half.
     if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
     if (!will_run(op) || op.kind == OpKind::blocked) return;
     if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
@@ -62,8 +61,8 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     return {op, &stream, epoch};
 }
 
-/// Orders the stream's work after the host function that enqueues the operation. The work before
-/// that function is included.
+/// Orders the stream's work after the host function that enqueues the operation, and after the work
+/// before that function.
 void CheckEngine::come_from(StreamTrack& stream, const CheckOp& op) {
     if (const Past* const function = functions_.find(op.parent))
         stream.clock.join(function->moment.before, function->moment.at, floor_);
@@ -93,7 +92,7 @@ void CheckEngine::add_work(const Step& step) {
     const CheckOp& op = step.op;
     if (op.kind == OpKind::graph_launch && op.recording != 0 && op.mode == OpMode::run)
         return sent_batch(op);
-    step.stream->poisoned = 0;  // the stream has recovered: a failed one drops operations
+    step.stream->poisoned = 0;  // a failed stream drops operations, so this one has recovered
     if (op.mode == OpMode::batched) batched_[op.recording].push_back(step.epoch);
     if (op.kind == OpKind::graph_launch) launch_graph(step);
     else if (op.kind == OpKind::collective) share(step);

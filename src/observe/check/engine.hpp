@@ -21,7 +21,7 @@ public:
     /// Adds an operation. Appends its conflicts to findings().
     void add(const CheckOp& op);
     /// The result of look(): the bytes around the use that conflict with no pending operation. If
-    /// `is_race` is true, it is the bytes of the use instead, and findings() has the race.
+    /// `is_race` is true, these are the bytes of the use instead, and findings() has the race.
     struct HostLook {
         std::uint64_t begin = 0, end = 0;
         bool is_race = false, is_certain = false;
@@ -52,17 +52,17 @@ public:
     /// Ends the input. Appends the findings that were held for later operations.
     void finish();
 
-    /// Returns whether this id belongs to a known operation that runs host functions. Old
-    /// operations are forgotten.
+    /// Returns whether this id belongs to a known operation that runs host functions. The engine
+    /// forgets old operations.
     bool knows_function(std::uint64_t id) const { return functions_.has(id); }
 
     /// Returns the findings so far. The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
-    /// Returns the place of a known event record on the stream: the first one at `position` or
-    /// later. Returns 0 if there is none.
+    /// Returns the place of the first known event record on the stream at `position` or later.
+    /// Returns 0 if there is none.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
-    /// Returns the place where the array at this address was made. Returns 0 if there is no known
-    /// array, or if it was made before the first operation.
+    /// Returns the place where the array at this address was made. Returns 0 if no array is known
+    /// there, or if it was made before the first operation.
     SiteId made_at(std::uint64_t address) {
         const AllocationTrack* const found = memory_.at_address(address);
         return found != nullptr && !found->is_freed ? found->made : 0;
@@ -206,7 +206,7 @@ private:
     /// All work before the records of exported and imported events.
     Clock exported_;
     /// Work that was already complete when a stream was ordered after it. heddle enqueued no wait
-    /// for it, so an elided wait need not cover it either.
+    /// for such work, so an elided wait need not cover it either.
     Clock completed_;
     Recent<Past> functions_{1024};
     Recent<Past> graphs_{256};
@@ -218,7 +218,7 @@ private:
     std::unordered_set<std::uint64_t> abandoned_;  ///< words of epochs
     /// Host waits that have begun but not ended, by thread.
     std::unordered_map<std::uint32_t, HostWait> host_waits_;
-    /// The newest copy of each thread.
+    /// The newest copy operation that each thread enqueued.
     Recent<Copy> copies_{1024};
     Recent<Released> released_{1024};  ///< by key
     /// By slot: the place of the newest host wait.

@@ -30,7 +30,7 @@ Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept
 
 void CheckEngine::access_all(const Step& step) {
     const Order order{&step.stream->clock, &floor_, step.stream->slot};
-    // Adds writes first. Then a read of memory that the same operation writes adds no conflict.
+    // Adds writes first, so that a read of memory that the same operation writes adds no conflict.
     for (const bool writes : {true, false})
         for (const CheckAccess& one : step.op.accesses)
             if (overwrites(one) == writes)
@@ -112,13 +112,13 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
 }
 
 /// Orders an operation after the known users of its memory, because heddle has waited for them. For
-/// an order_by_data, `op.other` is its first stream. Uses on its own streams are skipped: their own
-/// waits order them.
+/// an order_by_data, `op.other` is its first stream. Skips uses on the order's own streams, because
+/// explicit waits order those uses.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     if (stream != nullptr && op.other != 0) stream->by_data = op.other;
     Clock users;
     for (const CheckAccess& one : op.accesses) {
-        // Without a known allocation, uses the memory's former owner.
+        // If the allocation is unknown, takes the previous allocation of this memory.
         const AllocationTrack* const memory =
             one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.address());
         if (memory == nullptr) continue;
@@ -130,7 +130,7 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
         });
     }
     if (stream == nullptr) return raise_floor(users, op.site);
-    note_completed(users, *stream);  // the users' work was complete, or heddle waited for that work
+    note_completed(users, *stream);  // either the users' work was complete, or heddle waited for it
     stream->clock.join(users, floor_);
 }
 
@@ -183,9 +183,9 @@ void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
     }
 }
 
-/// Returns whether a conflict is harmless. heddle waits for all known uses before it frees or
-/// reuses memory, so only an unknown use can conflict. Frees by the host are always harmless:
-/// heddle waits first, although observers do not see that wait.
+/// Returns whether a conflict is harmless. Before heddle frees or reuses memory, it waits for all
+/// known uses, so only an unknown use can conflict. Frees by the host are always harmless: heddle
+/// waits first, although observers do not receive that wait.
 bool CheckEngine::is_expected(const Access& second, const AllocationTrack& memory,
                               const Conflict& conflict) const {
     const Mark& first = conflict.first;
@@ -207,7 +207,8 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
                            const Conflict& conflict, std::size_t first_finding) {
     const FindingSide first = side_of(conflict.first);
     const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
-    // If the use may be a read or a write and both conflict, reports the more likely read.
+    // If the use may be a read or a write, and each would conflict, reports a read, which is more
+    // likely.
     const bool is_read = second.op.reach != HostReach::none && overwrites(conflict.first.mode);
     FindingKind kind = kind_of(conflict, first_kind, is_read ? AccessMode::read : second.mark.mode,
                                second.op.kind);
@@ -256,8 +257,8 @@ Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
     if (second.op.reach == HostReach::takes_address) return Doubt::address;
     if (second.op.reach == HostReach::reads_or_writes && conflict.first.mode == AccessMode::read)
         return Doubt::may_only_read;
-    // Before the host frees memory that CPU streams use, it must wait for them. In contrast,
-    // functions that free memory of GPUs wait by themselves.
+    // Before the host frees memory that CPU streams use, it must wait for them. Functions that free
+    // GPU memory, in contrast, wait for its users.
     if (memory.is_foreign && (is_on_gpu(conflict.first.epoch) || is_on_gpu(second.mark.epoch)))
         return Doubt::foreign;
     return Doubt::none;
@@ -268,7 +269,8 @@ bool CheckEngine::is_on_gpu(Epoch epoch) const {
     return stream != nullptr && is_cuda(stream->device);
 }
 
-/// Finds the launched graph's node that conflicts with the other side, and enters it in `side`.
+/// Finds the launched graph's node that conflicts with the finding's other side. Stores it in
+/// `side`.
 void CheckEngine::name_node(FindingSide& side, const CheckShape* shape, const Finding& finding,
                             AccessMode other) const {
     if (shape == nullptr) return;
@@ -289,7 +291,8 @@ SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
     if (const SiteId leak = leaks_.after(first)) return leak;
     if (const StreamTrack* const stream = streams_.by_slot(first.slot()))
         if (stream->poisoned != 0) return stream->poisoned;
-    // While shares of a collective are missing, the order that they will add is unknown.
+    // While shares of a collective are missing, the order that the missing shares will add is
+    // unknown.
     const bool is_open = second.op.kind != OpKind::collective && second.stream != nullptr &&
                          second.stream->open_collectives != 0;
     return is_open ? second.op.site : 0;
@@ -330,7 +333,7 @@ KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrac
             .covered = floor_.at(track->slot) - track->base};
 }
 
-/// Returns the place of the fork that has both streams as branches. Returns 0 if there is none.
+/// Returns the place of the fork with branches on both streams. Returns 0 if there is none.
 SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
     if (first == nullptr || second == nullptr || first == second) return 0;
     const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;

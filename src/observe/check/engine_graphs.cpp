@@ -80,14 +80,14 @@ void CheckEngine::note_event_waits(const Step& step, const EventTrack& event,
     }
 }
 
-/// Launches a graph that is divided into parts by wait nodes and record nodes. Each part has its
-/// own positions, as if it ran on a stream that forks from the launch's stream and joins it again.
+/// Launches a graph that wait nodes and record nodes divide into parts. Each part has its own
+/// positions, as if it ran on a stream that forks from the launch's stream and joins that again.
 void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
     StreamTrack& stream = *step.stream;
     Clock before = stream.clock;
     before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
     std::vector<Moment> parts;
-    Clock all;  // not for conflicts within the launch: check_shape() finds those
+    Clock all;  // not used for conflicts within the launch, which check_shape() finds
     for (std::size_t i = 0; i < shape.streams.size(); ++i) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;
@@ -148,8 +148,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
     if (found == batched_.end()) return;
     for (const Epoch epoch : found->second) abandoned_.insert(epoch.word());
     batched_.erase(found);
-    // Forgets abandoned operations that the host knows to be complete: they cause no more
-    // conflicts.
+    // Forgets abandoned operations that the host knows to be complete, because they can cause no
+    // more conflicts.
     std::erase_if(abandoned_, [&](std::uint64_t word) {
         const Position mask = (Position{1} << Epoch::position_bits) - 1;
         return floor_.covers({static_cast<Slot>(word >> Epoch::position_bits), word & mask});
@@ -158,8 +158,8 @@ void CheckEngine::abandon(std::uint64_t recording) {
 
 // Collectives --------------------------------------------------------------------------------
 
-/// Adds one share of a collective. The share's writes are ordered after the entry of all shares.
-/// Since later shares are unknown, conflicts are held until all shares have arrived or the
+/// Adds one share of a collective. A share's writes are ordered after the entry of all shares.
+/// Later shares are still unknown, so conflicts are held until all shares have arrived or the
 /// collective is abandoned.
 void CheckEngine::share(const Step& step) {
     const CheckOp& op = step.op;

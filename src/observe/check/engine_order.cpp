@@ -56,14 +56,14 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         return;
     }
     if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
-        return;  // a graph made this record, so `by_nodes` covers it
+        return;  // a graph's node made this record, so `by_nodes` covers it
     // The record was forgotten. Its stream may have been destroyed since, and the slot reassigned.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);
 }
 
-/// Joins the work of all streams. Needed if the awaited stream was destroyed: it has no id any
-/// more, so it may be any of them.
+/// Joins the work of all streams. Needed if the awaited stream was destroyed: its id is no longer
+/// known, so it may be any stream.
 void CheckEngine::join_all(Clock& to) {
     streams_.for_each([&](const StreamTrack& stream) {
         to.join(stream.clock, {stream.slot, stream.last}, floor_);
@@ -95,8 +95,8 @@ void CheckEngine::wait(const Step& step) {
 }
 
 /// Returns whether the elided wait covers work that the stream is not yet ordered after. Returns
-/// false if several threads enqueue. Observers may then see operations in another order than
-/// heddle, which is not a fault.
+/// false if several threads enqueue: observers may then receive operations in another order than
+/// heddle enqueued them, which is not a fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
     if (has_threads_) return false;
@@ -104,15 +104,15 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};
     if (is_new_work(other.epoch(step.op.other_position), order)) return true;
-    if (other.in_collective) return false;  // a collective orders its streams without a wait
+    if (other.in_collective) return false;  // collectives order their streams without waits
     bool is_new = false;
     other.clock.for_each_not_shared(
         known, [&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });
     return is_new;
 }
 
-/// Returns whether the slot's newest work is new. It must be at or before `reached`, and neither
-/// `order` nor the host may cover it.
+/// Returns whether the slot's newest work is at `reached` or earlier, and is covered neither by
+/// `order` nor by the host.
 bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
     const StreamTrack* const track = streams_.by_slot(reached.slot());
     if (track == nullptr || track->last_work == 0) return false;
@@ -121,7 +121,8 @@ bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
            !completed_.covers(newest);
 }
 
-/// Records that this work is complete, unless a wait already orders the stream after it.
+/// Records that this work is complete. Skips work that is ordered before the stream already, for
+/// example by a wait.
 void CheckEngine::note_completed(const Clock& work, const StreamTrack& stream) {
     const Order order{&stream.clock, &floor_, stream.slot};
     work.for_each_not_shared(stream.clock, [&](Epoch epoch) {

@@ -19,7 +19,7 @@ struct EventRecord {
 struct EventTrack {
     static constexpr std::size_t most_records = 4;
     std::vector<EventRecord> records;  ///< the newest records, oldest first
-    Clock by_nodes;                    ///< work recorded since by record nodes of launched graphs
+    Clock by_nodes;                    ///< work that graph nodes recorded since the newest record
 
     template <class F> void each_moment(F&& f) const {
         for (const EventRecord& one : records) f(one.moment);
@@ -35,7 +35,7 @@ struct EventTrack {
     }
 };
 
-/// Ways in which an event may carry an order that heddle cannot observe.
+/// Ways in which an event may create an order that heddle cannot observe.
 struct EventTies {
     SiteId leak = 0;  ///< handed out, exported or imported here
     bool is_exported = false;
@@ -52,8 +52,8 @@ public:
     const Clock& forgotten() const noexcept { return all_.forgotten(); }
     EventTies& tie(std::uint64_t id) { return ties_[id]; }
     EventTies ties_of(std::uint64_t id) const;
-    /// Returns the place of a known record on the epoch's slot: the first one at the epoch's
-    /// position or later. Returns 0 if there is none.
+    /// Returns the place of the first known record on the epoch's slot at the epoch's position or
+    /// later. Returns 0 if there is none.
     SiteId record_behind(Epoch epoch) const;
     std::size_t size() const noexcept { return all_.size(); }
 

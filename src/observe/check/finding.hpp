@@ -65,7 +65,7 @@ enum class Doubt : std::uint8_t {
 struct KnownOrder {
     enum class Kind : std::uint8_t {
         none,
-        wait,            ///< the wait covers only an earlier position
+        wait,            ///< the wait covers only the work up to an earlier position
         never_recorded,  ///< a wait for an event that was never recorded
         host_wait,       ///< the host waited, but only for an earlier position
     };
@@ -83,7 +83,7 @@ struct Finding {
     bool is_certain = true;
     bool in_graph = false;  ///< both sides are nodes of one graph
     FindingSide first = {}, second = {};
-    /// The common bytes are in [begin, end).
+    /// The accesses have bytes of [begin, end) in common.
     std::uint64_t begin = 0, end = 0;
     /// The rows of the common bytes, if not all of [begin, end) is common.
     MemoryRange rows = no_rows;
@@ -97,23 +97,23 @@ struct Finding {
     /// An operation that may create an order that heddle cannot observe; 0 for none.
     SiteId leak = 0;
     SiteId fork = 0;  ///< the fork of which both sides are branches
-    /// For reports: the call site of the second access was also reached before that access, as in a
-    /// loop. In a graph: a node from the second side's place is listed before the first side's
-    /// node, or is that node.
+    /// For reports: the call site of the second access had already been reached before that access,
+    /// as in a loop. In a graph: a node from the second side's place is listed before the first
+    /// side's node, or is that node.
     bool is_again = false;
     std::uint64_t shape = 0;  ///< id of the graph's shape
     /// For reports: the place of an event record at or after the first side. The second side's
-    /// stream could wait for this record, but has not.
+    /// stream could wait for this record, but has not done so.
     SiteId record_behind = 0;
-    /// For reports: a missing wait that was reported earlier, before this place. It would also
-    /// order this finding.
+    /// For reports: the place of a missing wait that was reported earlier. That wait would order
+    /// this finding, too.
     SiteId same_wait = 0;
     /// For reports: the place where the second side's stream became the current stream without a
     /// wait for the first side's stream.
     SiteId unwaited_scope = 0;
 };
 
-/// Keeps the first finding of each kind and pair of sites, and counts the others.
+/// Keeps the first finding of each kind and pair of sites, and counts further findings.
 class FindingLog {
 public:
     struct Entry {

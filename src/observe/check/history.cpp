@@ -13,7 +13,8 @@ bool is_write(AccessMode mode) noexcept {
     return mode == AccessMode::write || mode == AccessMode::read_write;
 }
 
-/// Appends the earlier access if the new one conflicts with it. Bytes [begin, end) are common.
+/// Appends a conflict if the new access conflicts with the earlier one. Bytes [begin, end) are
+/// common.
 void compare(const Mark& first, const Mark& second, std::uint64_t begin, std::uint64_t end,
              const Order& order, std::vector<Conflict>& to) {
     if (!first) return;
@@ -40,9 +41,9 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
         cell.readers.clear();
         return;
     }
-    // Removes earlier accesses that are ordered before the new one. Work ordered after the new
-    // access is ordered after them, too. Marks of another mode stay, because they conflict with
-    // accesses that the new mode does not conflict with.
+    // Removes earlier accesses that are ordered before the new one, because work ordered after the
+    // new access is ordered after them, too. Marks of another mode stay, because later accesses may
+    // conflict with them but not with the new access.
     cell.readers.remove_if([&](const Mark& earlier) {
         return earlier.mode == mark.mode && order.covers(earlier.epoch);
     });
@@ -50,7 +51,7 @@ void note(Cell& cell, const Mark& mark, const Order& order) {
     if (!is_own_write && !order.floor->covers(mark.epoch)) cell.readers.add(mark);
 }
 
-/// Appends a cell behind the others, or extends the last one if the two touch and are equal.
+/// Appends a cell to the others, or extends the last one if the two touch and have equal histories.
 void append(std::vector<Cell>& cells, Cell cell) {
     if (!cells.empty() && cells.back().end == cell.begin && cells.back().has_same_past(cell))
         cells.back().end = cell.end;
@@ -64,7 +65,7 @@ Cell part_of(const Cell& cell, std::uint64_t begin, std::uint64_t end) {
     return part;
 }
 
-/// Merges conflicts with rows of one access, from index `from` on, into one conflict.
+/// Merges the conflicts from index `from` on, which are with rows of one access, into one conflict.
 void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all) {
     std::vector<Conflict> joined;
     for (std::size_t i = from; i < all.size(); ++i) {

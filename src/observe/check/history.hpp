@@ -27,8 +27,8 @@ struct StridedMark {
 };
 
 /// The access history of one allocation, by the rules of FastTrack. A write is compared with the
-/// last write and later reads, and replaces them. A read is compared with the last write. It
-/// replaces the reads that are ordered before it. After a conflict, the history keeps the later
+/// last write and later reads, and replaces all of them. A read is compared with the last write,
+/// and replaces the reads that are ordered before it. After a conflict, the history keeps the later
 /// access.
 class History {
 public:
@@ -43,7 +43,7 @@ public:
         compare_strided(access, mark, order, to);
         compare_cells(access, mark, order, to);
     }
-    /// Forgets the access of one operation to [begin, end).
+    /// Forgets the access of the operation `epoch` to [begin, end).
     void forget(std::uint64_t begin, std::uint64_t end, Epoch epoch);
     /// Forgets the accesses that the host knows to be complete.
     void forget_covered(const HostFloor& floor);

@@ -58,7 +58,8 @@ void Intake::keep_use(const CheckOp& op, const CheckAccess& use) {
     kept_.push_back({.what = Kept::What::host_use, .op = op, .use = use});
 }
 
-// A missing operation that is no longer being enqueued has failed. Observers will not see it.
+// Ignores a missing operation if it is no longer being enqueued: then it has failed, and observers
+// will not receive it.
 void Intake::give_if_complete() {
     const auto is_awaited = [](const Kept& one) {
         return one.what == Kept::What::missing && is_being_enqueued(one.id);

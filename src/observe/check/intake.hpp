@@ -8,9 +8,9 @@
 
 namespace heddle::detail {
 
-/// Passes operations to the engine, host functions before the operations that they enqueue. A host
-/// function may begin before observers are notified that it was enqueued. Operations observed
-/// meanwhile are held until then. Not thread-safe.
+/// Passes operations to the engine, and each host function before the operations that it enqueues.
+/// A host function may begin before observers are notified that it was enqueued. Operations
+/// observed before that notification are held until it arrives. Not thread-safe.
 class Intake {
 public:
     explicit Intake(CheckEngine& engine) : engine_(engine) {}
@@ -20,8 +20,8 @@ public:
         engine_.add(op);
     }
     /// Compares a use by the host; see CheckEngine::look(). While operations are held, the engine
-    /// has not received all operations before the use. The use is then held, too, and the result is
-    /// empty.
+    /// lacks some of the operations that precede the use. So the use is held, too, and an empty
+    /// result is returned.
     template <class F>
     CheckEngine::HostLook look(CheckOp& op, const CheckAccess& use, const CheckAccess& all,
                                F&& make_site) {
@@ -45,7 +45,7 @@ private:
         /// the id of the host function that called released().
         std::uint64_t id = 0;
         std::uint64_t key = 0;
-        CheckOp op = {};  ///< acquired: only its site is set
+        CheckOp op = {};  ///< for acquired(), only the site is set
         CheckAccess use = {};
     };
 
@@ -53,8 +53,8 @@ private:
         return parent != 0 && !engine_.knows_function(parent) && is_missing(parent);
     }
     bool is_missing(std::uint64_t parent) const;
-    /// Reserves a place before the next held operation for a host function that is still being
-    /// enqueued. Skips functions that were already observed or have a place.
+    /// Reserves a place for a host function that is still being enqueued, before the next held
+    /// operation. Skips functions that were already observed or already have a place.
     void expect(std::uint64_t parent);
     void keep(const CheckOp& op);
     void keep_use(const CheckOp& op, const CheckAccess& use);

@@ -1,4 +1,4 @@
-// The kinds of findings, by conflict.
+// Determines the kind of a finding from the conflict.
 #pragma once
 
 #include "check/finding.hpp"

@@ -10,8 +10,8 @@
 namespace heddle::detail {
 
 /// Finds operations that may be ordered in a way that heddle cannot observe. Such an order begins
-/// at an added operation, and may reach every operation that is enqueued later. So an operation
-/// that precedes no added one has no such order.
+/// at an added operation, and may reach every operation that is enqueued later. So an operation has
+/// no such order unless an added operation is ordered after it.
 class Leaks {
 public:
     void add(const Moment& moment, SiteId site) {

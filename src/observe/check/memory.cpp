@@ -73,8 +73,8 @@ void MemoryTable::forget_covered(const HostFloor& floor) {
         if (foreign_.history.cells() > many_foreign_cells) foreign_.history = {};
     }
     if (freed_ < most_freed) return;
-    // Forgets the older half of the freed allocations, even those with pending work. This may hide
-    // races, but never causes false reports.
+    // Forgets the older half of the freed allocations, including allocations with pending work.
+    // This may hide races, but never causes false reports.
     std::vector<AllocationTrack*> freed;
     for (const auto& [id, track] : by_id_)
         if (track->is_freed) freed.push_back(track.get());

@@ -52,7 +52,7 @@ public:
     AllocationTrack& allocate(const CheckAccess& access, SiteId made,
                               std::vector<std::unique_ptr<AllocationTrack>>& former);
     void free(AllocationTrack& allocation, SiteId where, Epoch at);
-    /// If many accesses or freed allocations are kept: forgets old allocations and the accesses
+    /// If many accesses or freed allocations are stored, forgets old allocations and the accesses
     /// that the host knows to be complete.
     void forget_covered(const HostFloor& floor);
     std::size_t size() const noexcept { return by_id_.size(); }

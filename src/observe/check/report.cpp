@@ -103,14 +103,14 @@ std::string ordinal(int index) {
 /// Returns whether the operation begins or ends the lifetime of memory.
 bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
 
-/// Returns the stream, for example "stream main of cpu:0". For a stream without a name, the text
-/// includes the place where it was made.
+/// Returns the stream, for example "stream main of cpu:0". If the stream has no name, the text
+/// includes the place where the stream was made.
 std::string stream_text(const std::string& name, const std::string& made) {
     if (!name.starts_with("stream ")) return "stream " + name;
     return made.empty() ? name : formatted("{} (made at {})", name, made);
 }
 
-/// Returns one side's operation and place, for the first line about that side.
+/// Returns the operation and place of one side, for the first line about that side.
 std::string who_and_where(const Side& side, const FindingSide& found, const ReportNames& names,
                           const std::string& place, bool is_node) {
     if (is_host(side) && found.reach != HostReach::none)

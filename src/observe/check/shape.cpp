@@ -131,8 +131,8 @@ private:
     }
 
     /// Records the two nodes between which an edge can be added. An edge can only connect nodes of
-    /// one graph. So a node inside a body or a child graph is represented by the node that contains
-    /// it.
+    /// one graph. So a node inside a body or a child graph is represented by the outer node that
+    /// contains it.
     void set_edge(Finding& finding, std::uint32_t first, std::uint32_t second) const {
         const std::vector<std::uint32_t> a = path_to(shape_, first), b = path_to(shape_, second);
         const auto [of_a, of_b] = std::ranges::mismatch(a, b);

@@ -8,7 +8,7 @@
 namespace heddle::detail {
 
 /// Appends a finding for each pair of nodes that conflict and are not ordered. Nodes in alternative
-/// bodies of a conditional node do not conflict. The runs of one body are ordered.
+/// bodies of a conditional node do not conflict. Repeated runs of one body are ordered.
 void check_shape(const CheckShape& shape, std::vector<Finding>& to);
 
 /// A node that waits for an event.

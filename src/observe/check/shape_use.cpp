@@ -80,8 +80,8 @@ bool has_events(const CheckShape& shape) {
 }  // namespace
 
 ShapeUse use_of(const CheckShape& shape) {
-    // Sorted by a key that respects edges: an earlier part has fewer waits before it or more
-    // records after it.
+    // Sorted by a key that respects the edges: compared with its successors, a node has fewer waits
+    // before it, or more records after it, or an equal key.
     using Key = std::tuple<std::size_t, std::ptrdiff_t, Events, Events>;
     std::map<Key, std::vector<CheckAccess>> parts;
     const NodeTies ties = has_events(shape) ? ties_of(shape) : NodeTies{};

@@ -52,7 +52,7 @@ private:
     SiteId find_or_add(OpKind kind, const char* name, const SourceLocation& where);
 
     using Text = std::tuple<OpKind, std::string, std::string, unsigned, unsigned>;
-    std::array<SiteId, places> recent_{};  ///< the newest site of each place_of()
+    std::array<SiteId, places> recent_{};  ///< the newest site at each cache index
     std::map<Text, SiteId> by_text_;
     std::vector<Site> sites_{Site{}};
 };

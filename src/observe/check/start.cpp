@@ -35,7 +35,7 @@ std::shared_ptr<Checker> running_check() {
     return running.get();
 }
 
-/// The process that started the newest check. A forked child checks nothing, and takes no locks.
+/// The process that started the newest check. A forked child checks nothing, and acquires no locks.
 constinit std::atomic<int> checked_process{0};
 constinit std::uint64_t begun = 0;  ///< the number of checks started; guarded by the mutex
 

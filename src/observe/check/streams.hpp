@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-/// The newest wait of a stream for another one.
+/// The newest wait of a stream for another stream.
 struct OrderNote {
     std::uint64_t other = 0;
     KnownOrder order;
@@ -31,13 +31,14 @@ struct StreamTrack {
     Position base = 0;  ///< position on the slot = base + position on the stream
     Position last = 0;  ///< slot position of the newest operation
     Clock clock;        ///< work on other slots that the next operation is ordered after
-    /// Work that is ordered only by waits that a batch added on its own. A program must not rely on
+    /// Work that is ordered only by waits that a batch added by itself. A program must not rely on
     /// such waits.
     Clock by_batches;
-    Position last_work = 0;  ///< slot position of the newest operation that needs a wait
+    Position last_work = 0;  ///< slot position of the newest operation that later users of the
+                             ///< stream must wait for
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< collectives with missing shares
-    /// The place where its handle was exposed: foreign work may have been enqueued.
+    /// The place where its handle was exposed: code outside heddle may have enqueued work since.
     SiteId leak = 0;
     SiteId poisoned = 0;         ///< the place where an operation was dropped
     bool in_collective = false;  ///< whether it has taken part in a collective
@@ -64,8 +65,8 @@ struct StreamTrack {
 /// later.
 class StreamTable {
 public:
-    /// Returns the stream's track, and creates it if necessary. Pointers to other tracks stay valid
-    /// until the next call of forget_covered().
+    /// Returns the stream's track, and creates it if necessary. Pointers to tracks stay valid until
+    /// the next call of forget_covered().
     StreamTrack& at(std::uint64_t id);
     StreamTrack* find(std::uint64_t id) noexcept;
     StreamTrack* by_slot(Slot slot) const noexcept;

@@ -16,8 +16,8 @@ bool meets_rows(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end)
     return rows.address() + last * rows.pitch + rows.bytes > begin;
 }
 
-/// Returns whether two accesses with the same pitch overlap. There is one k for all rows: row i of
-/// `a` can only overlap rows i + k and i + k + 1 of `b`.
+/// Returns whether two accesses with the same pitch overlap. Some k is the same for all rows: row i
+/// of `a` can only overlap rows i + k and i + k + 1 of `b`.
 bool meet_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) noexcept {
     const auto pitch = static_cast<std::int64_t>(a.pitch);
     const auto shift = static_cast<std::int64_t>(a.address() - b.address());
@@ -90,7 +90,7 @@ CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
     const auto b_bytes = static_cast<std::int64_t>(b.bytes);
     const bool meets_k = into<b_bytes, meets_next = into + a_bytes> pitch;
     if (meets_k == meets_next) return {};
-    // Offsets from the beginning of a's row, in bytes.
+    // Byte offsets of the common bytes from the beginning of a's row.
     const std::int64_t from = meets_k ? 0 : pitch - into;
     const std::int64_t till = std::min(a_bytes, (meets_k ? 0 : pitch) - into + b_bytes);
     if (meets_next) ++k;

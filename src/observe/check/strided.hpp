@@ -13,8 +13,8 @@ enum class Overlap : std::uint8_t { none, some, unknown };
 inline constexpr std::uint32_t most_rows_compared = 4096;
 
 /// Returns whether the accesses have a byte in common. The result is exact if the pitches are
-/// equal, or if one access has at most most_rows_compared rows. Otherwise returns `unknown` if they
-/// may overlap.
+/// equal, or if one access has at most most_rows_compared rows. Otherwise returns `unknown` for
+/// accesses that may overlap.
 Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 /// Returns whether `outer` contains all bytes of `inner`. May return false for strided accesses
@@ -26,10 +26,10 @@ struct CommonBytes {
     std::uint64_t begin = 0, end = 0;
     MemoryRange rows = no_rows;
 };
-/// Returns the bytes that both accesses have in common. Requires that there are some. The result
-/// has rows if both have the same pitch and each row overlaps one row of the other. It also has
-/// rows if one access has a single row; then the first and last row may be common only in part.
-/// Otherwise the result is the intersection of the two spans.
+/// Returns the bytes that the two accesses have in common. Requires that there are some. The result
+/// has rows if the accesses have the same pitch and each row overlaps one row of the other access.
+/// It also has rows if one access has a single row; then the first and last row may be common only
+/// in part. Otherwise the result is the intersection of the two spans.
 CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 }  // namespace heddle::detail

@@ -33,8 +33,8 @@ struct TraceDevice {
     int index = 0;
     TraceIndex name = 0;  ///< index of a string, for example "NVIDIA H200"
     TraceClock clock = TraceClock::none;
-    /// The largest error of the device's moments compared with the host's clock, in either
-    /// direction.
+    /// The largest error of the device's moments, in either direction, after they were converted to
+    /// the host's clock.
     Moment clock_error = 0;
     unsigned processors = 1;  ///< for CPU devices: the number of workers
     bool operator==(const TraceDevice&) const = default;
@@ -77,8 +77,8 @@ struct TraceOp {
     /// The times at which the operation ran. The end may be known although the start is not.
     Moment start = unknown_moment, end = unknown_moment;
     std::uint64_t bytes = 0;
-    /// For a wait: the stream that is waited for, and the position of the last operation that the
-    /// wait covers.
+    /// For a wait: the stream that is waited for, and on that stream the position of the last
+    /// operation that the wait covers.
     TraceIndex other = no_index;
     std::uint64_t other_position = 0;
     std::uint64_t event = 0;       ///< for records and waits of events: the event's id; otherwise 0
@@ -91,7 +91,7 @@ struct TraceOp {
     std::uint32_t share = 0, shares = 0;
     /// For a share: a number that all shares of the collective have; otherwise 0.
     std::uint64_t collective = 0;
-    /// CPU devices: how many workers could run it together; 0 if unknown.
+    /// For CPU devices: how many workers could run the operation together; 0 if unknown.
     std::uint32_t workers = 0;
     std::uint32_t first_access = 0, accesses = 0;
     /// For kernels: whether the kernel may use memory that its accesses do not list.
@@ -108,7 +108,8 @@ struct TraceNode {
     OpKind kind = OpKind::launch;
     std::uint32_t first_access = 0, accesses = 0;
     std::vector<std::uint32_t> after;  ///< direct predecessors
-    /// The conditional node whose body contains this node, and which body; see GraphNodeInfo.
+    /// The conditional node whose body contains this node, and the index of that body; see
+    /// GraphNodeInfo.
     TraceIndex inside = no_index;
     std::uint32_t alternative = 0;
     bool accesses_known = false;  ///< whether `accesses` covers all memory that the node uses
@@ -151,7 +152,7 @@ struct Trace {
     std::vector<TraceGraph> graphs;
     std::vector<TraceNodeRun> node_runs;
     std::vector<TraceRange> ranges;
-    /// How many of the oldest operations were dropped for lack of room.
+    /// How many of the oldest operations were dropped because of the recording's limit.
     std::uint64_t lost_ops = 0;
     std::vector<std::string> notes;  ///< remarks for the user, for example "CUPTI was taken by ..."
 

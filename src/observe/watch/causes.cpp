@@ -105,7 +105,7 @@ private:
         return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
     }
     /// Returns whether every worker runs work that has not advanced. An idle worker could still run
-    /// other work.
+    /// a stream's work.
     bool are_workers_still() const {
         int busy = 0;
         for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
@@ -139,8 +139,8 @@ private:
 
     // Other processes ---------------------------------------------------------------------------
 
-    /// Returns a text that names a stream or thread of this process. It waits for this record,
-    /// which another process must reach. Returns an empty text if nothing waits.
+    /// Returns a text that names the stream or thread of this process that waits for a record of
+    /// another process. Returns an empty text if none waits.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
             if (one.is_steady && one.look.at == StreamAt::wait &&
@@ -166,8 +166,8 @@ private:
                                 one.process, waiter));
         }
     }
-    /// Adds processes that exported memory or events here and have ended. Running work may depend
-    /// on them in ways that heddle cannot observe.
+    /// Adds processes that exported memory or events to this process and have ended. Running work
+    /// may depend on them in ways that heddle cannot observe.
     void find_gone_exporters() {
         const bool may_wait =
             found_.empty() || std::ranges::any_of(found_, [](const StuckCause& one) {
@@ -231,8 +231,8 @@ private:
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
-    /// Adds the operation as a cause. It is the only pending one of a GPU's stream, so it is
-    /// running.
+    /// Adds the noted operation as a cause. It is the only pending operation of a GPU's stream, so
+    /// it is running.
     void add_noted_operation(const FlightEntry& one) {
         const bool is_function = one.kind == OpKind::host_function;
         const char* const kind = one.kind == OpKind::launch ? "kernel"

@@ -15,7 +15,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// Tries to acquire the lock. Retries a while, because another thread may hold the lock briefly.
+/// Tries to acquire the lock. Retries for a while, because another thread may hold it briefly.
 /// Returns whether the lock was acquired.
 bool try_for_long(SpinLock& lock) noexcept {
     constexpr int tries = 200;
@@ -125,8 +125,8 @@ const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcep
 }
 
 namespace {
-/// Lists waits for other processes, and imports. Other threads hold the locks of these lists only
-/// briefly: they call no other code meanwhile.
+/// Lists the waits for other processes, and the imported arrays and events. Other threads hold the
+/// locks of these lists only briefly, because they call no other code with a lock held.
 void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;
@@ -149,7 +149,7 @@ void look_at_processes(Snapshot& to) {
 }  // namespace
 
 namespace {
-/// Sets the stream's times. If the stream's work began after the last sample, its time is 0.
+/// Sets the times of the stream. If the stream's work began after the last sample, sets 0.
 void ask(Progress& progress, const Snapshot& picture, StreamFacts& stream) noexcept {
     stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
     stream.is_overtaken = progress.is_overtaken(stream.key);
@@ -176,8 +176,8 @@ bool is_as_it_was(const StreamFacts& facts, Looked looked, const StreamLook& now
            is_same(now, facts.look);
 }
 
-/// A stream that advances too fast to be read as a whole. `pushed` is the number of steps that were
-/// enqueued on it at the second look.
+/// A stream that advances too fast to be read as a whole. `pushed` is the number of steps that had
+/// been enqueued on it by the second look.
 struct Moving {
     StreamRecord* stream;
     std::uint64_t key, pushed;
@@ -194,7 +194,8 @@ bool have_passed(std::vector<Moving>& moving, Snapshot& to) {
             StreamLook look;
             const Looked looked = one.stream->backend->look(*one.stream, look);
             if (one.stream->key.load() != one.key || !look.is_whole) return false;
-            // A step after the second look is done. So all signals before that step have completed.
+            // A step that was pushed after the second look is done. So all signals before that step
+            // have completed.
             if (looked == Looked::moved) return look.counts.done > one.pushed;
             for (const StreamLook::Promise& promise : look.promises)
                 to.promised_again.insert(promise.completion);
@@ -211,7 +212,7 @@ bool has_lost_wait(const Snapshot& to) {
 }
 
 /// Looks at all streams a second time. A completion is promised before any stream can wait for it.
-/// So at the second look, each awaited completion is either promised or already complete.
+/// So each completion that was awaited at the first look is promised or complete at the second.
 void look_again_at_streams(Snapshot& to) {
     std::vector<Moving> moving;
     std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;
@@ -265,8 +266,8 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         look_at(stream, made, idle);
         look_at_failure(stream, made);
     });
-    // Threads are read after the streams. So work that a stream was running is still listed, or it
-    // has ended meanwhile.
+    // Threads are read after the streams. So work that a stream was running is still listed, or has
+    // ended since the stream was read.
     made.threads = ThreadActivity::all();
     for (const ThreadActivity::Seen& one : made.threads)
         made.waits_ns.push_back(

@@ -31,8 +31,8 @@ struct StreamFacts {
     std::vector<FlightEntry> flight = {};
     const FlightEntry* at = nullptr;  ///< the entry of its current operation, or null
     std::int64_t still_ns = 0;        ///< ns since it last advanced; 0 if unknown
-    /// True if the stream did not advance between the first and the second look. So there was one
-    /// moment when the facts of all steady streams were true.
+    /// True if the stream did not advance between the first and the second look. So there was a
+    /// moment at which the facts about all steady streams were true.
     bool is_steady = false;
     /// Whether more urgent streams have completed work and received more since this stream last
     /// advanced.
@@ -43,7 +43,7 @@ struct StreamFacts {
     bool is_recorded() const noexcept { return recording.is_there && recording.operations != 0; }
 };
 
-/// A stream that has failed and drops new work.
+/// A stream that has failed and therefore drops new work.
 struct FailedStream {
     std::string name;
     std::shared_ptr<const FailedWork> failure;
@@ -65,7 +65,7 @@ struct Snapshot {
     std::unordered_map<const void*, Promised> promises = {};
     /// The completions that were promised in the second look.
     std::unordered_set<const void*> promised_again = {};
-    std::vector<std::string> unseen = {};  ///< names of the parts that could not be read
+    std::vector<std::string> unseen = {};  ///< names of the things that could not be read
     std::vector<SharedWait> shared_waits = {};
     std::vector<Import> imports = {};
     /// True if every source of completions was read.

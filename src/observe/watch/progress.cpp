@@ -63,7 +63,7 @@ void Progress::look_at(const Found& found, bool may_advance) {
     if (moved) stream.moved_ns = state_of(found.device).moved_ns = time_ns_;
 }
 
-/// Forgets streams that have no pending work, because they have done all their steps.
+/// Forgets streams that have no pending work, because they have done all of their steps.
 void Progress::forget_idle() {
     std::erase_if(streams_, [&](const auto& one) {
         const Stream& stream = one.second;

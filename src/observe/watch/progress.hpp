@@ -28,8 +28,8 @@ public:
     /// `done` is the number of steps that the stream has done by now. Returns 0 if the time is
     /// unknown or being updated.
     std::int64_t still_ns(std::uint64_t stream, std::uint64_t done) noexcept;
-    /// Returns how long the thread has been waiting, in ns. Returns 0 if that is unknown or being
-    /// updated.
+    /// Returns how long the thread has been waiting, in ns. Returns 0 if the time is unknown or
+    /// being updated.
     std::int64_t waits_ns(int thread, std::uint64_t wait_serial) noexcept;
     /// Returns whether the thread was running this work at the last sample.
     bool has_seen_work(int thread, std::uint64_t work_serial) noexcept;
@@ -37,7 +37,7 @@ public:
     /// nothing is pending on the device, or if the time is being updated.
     std::int64_t still_ns(Device device) noexcept;
     /// Returns whether more urgent streams have overtaken this stream since it last advanced. They
-    /// must have done all work that they had then, and have received more.
+    /// must have done all work that was enqueued on them by then, and have received more.
     bool is_overtaken(std::uint64_t stream) noexcept;
 
 private:
@@ -78,7 +78,8 @@ private:
     std::unordered_map<int, Wait> threads_;
     DeviceState devices_[2][max_devices];
     std::uint64_t round_ = 0;
-    /// By level of urgency: the steps enqueued on these streams, and the steps that they have done.
+    /// By level of urgency: the steps enqueued on the streams of that level, and the steps that
+    /// they have done.
     std::array<std::uint64_t, levels> given_{}, done_{};
 };
 

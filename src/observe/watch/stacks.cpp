@@ -62,7 +62,7 @@ template <class F> bool wait_a_little(F&& is_done) noexcept {
 struct Frame {
     std::uintptr_t at;
     std::string path = {};         ///< path of the program or library; empty if unknown
-    std::string file = {};         ///< its name, without folders
+    std::string file = {};         ///< name of that file, without folders
     const void* loaded = nullptr;  ///< where the file is loaded
     std::uintptr_t moved = 0;      ///< the difference between addresses in memory and in the file
     LookedUp found = {};
@@ -117,9 +117,9 @@ std::string frame_text(const Frame& frame) {
                      frame.at - frame.moved - frame.found.begin, frame.file);
 }
 
-/// The names of frames, which a separate thread looks up. The lookup acquires the loader's lock,
-/// and a thread that is stuck in a library's initialisation may hold that lock. Names that the
-/// loader knows are looked up first, because reading the files of large programs takes time.
+/// The names of frames, which a separate thread looks up, because the lookup acquires the loader's
+/// lock, and a thread that is stuck in a library's initialisation may hold that lock. Names that
+/// the loader knows are looked up first, because reading the files of large programs takes time.
 struct Names {
     std::vector<void*> frames;
     std::vector<std::string> texts, full_texts;
@@ -139,7 +139,7 @@ struct Names {
     }
 };
 
-/// Removes the outer frames that are not the program's own: on a worker, heddle's code and all
+/// Removes the outer frames that are not part of the program: on a worker, heddle's code and all
 /// frames outside it.
 std::vector<std::string> without_own(std::vector<std::string> texts) {
     const auto first = std::ranges::find_if(texts, [](const std::string& one) {
@@ -177,8 +177,8 @@ std::vector<std::string> texts_of(std::vector<void*> frames) {
 }  // namespace
 
 void prepare_stacks() noexcept {
-    // In a build with ThreadSanitizer, a thread receives a signal only when it makes a call. Such
-    // builds also run the work of streams on other stacks. So they reserve no signal.
+    // In a build with ThreadSanitizer, a thread receives a signal only when it makes a call, and
+    // the work of streams runs on other stacks. So such builds reserve no signal.
     if (tsan::is_compiled_in || stack_signal != 0) return;
     void* one[1];
     (void)backtrace(one, 1);  // loads its library now, which a signal handler must not do
@@ -200,7 +200,7 @@ bool has_stacks() noexcept { return stack_signal != 0; }
 
 std::vector<std::string> stack_of(int thread) {
     if (stack_signal == 0 || thread <= 0) return {};
-    // Since then, the program may have installed a handler of its own.
+    // The program may have installed its own handler since prepare_stacks().
     struct sigaction now {};
     if (sigaction(stack_signal, nullptr, &now) != 0 || now.sa_handler != &heddle_answer_with_stack)
         return {};

@@ -37,11 +37,11 @@ namespace {
 
 constinit std::mutex mutex;
 const ForkRegistration watch_registered{ForkOrder::watch, mutex};
-/// Null until this process starts watching. The object is never destroyed.
+/// Null until this process starts watching. The watcher is never destroyed.
 constinit std::atomic<Watcher*> watcher{nullptr};
 // Guarded by the mutex. The object is never destroyed.
 WatchOptions* wanted = nullptr;  ///< the file's name still contains `%p`; null if not watching
-/// True if the parent process set the options, before it forked this one.
+/// True if the parent process set the options before it forked this process.
 constinit bool is_inherited = false;
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;

@@ -1,5 +1,5 @@
-// Finds functions that only the symbol table of their file names, and makes names readable for
-// reports.
+// Finds functions that are named only in the symbol table of their file, and makes names readable
+// for reports.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,7 @@ void look_up_in_file(const char* path, const void* loaded, std::span<LookedUp> a
 
 /// Returns a demangled name in readable form: "lambda #1 in main()" for
 /// "main::{lambda()#1}::operator()() const". heddle calls kernels and host functions through
-/// functions of its own. For such a function, returns the name of the kernel or host function that
-/// it calls.
+/// functions of its own. For such a function, returns the name of the kernel or host function.
 std::string readable_function(std::string name);
 
 }  // namespace heddle::detail

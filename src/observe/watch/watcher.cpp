@@ -112,7 +112,7 @@ void Watcher::ask_at_end() noexcept {
     constexpr std::int64_t patience = 2'000'000'000, pause = 1'000'000;
     is_at_end_.store(true);
     ask();
-    // Uses a clock instead of counting pauses: on a busy machine, a pause takes far longer.
+    // Uses a clock instead of counting pauses, because on a busy machine a pause takes far longer.
     const std::int64_t until = decision_ns() + patience;
     while (!has_written_end_.load() && decision_ns() < until) decision_pause(pause);
 }
@@ -121,8 +121,7 @@ void Watcher::run() noexcept {
     for (;;) {
         const Options now = options();
         if (now == nullptr) {
-            // Drops a request that was made before stop(). Keeps one that was made after a new
-            // start().
+            // Drops a request from before stop(). Keeps a request from after a new start().
             if (is_asked_.exchange(false) && options() != nullptr) is_asked_.store(true);
             else sleep(1'000'000'000);
             continue;
@@ -140,7 +139,7 @@ void Watcher::look(const WatchOptions& options) {
     progress_.look(pause_ns(options));
     if (is_asked_.exchange(false)) {
         const bool is_end = is_at_end_.load();
-        // Uses the newest options: they are at least as new as the request.
+        // Reads the options again, because they must be at least as new as the request.
         const Options newest = this->options();
         if (newest == nullptr) return;
         report(*newest, is_end ? "heddle: std::terminate() was called" : "heddle: pending work",

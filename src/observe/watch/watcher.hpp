@@ -17,7 +17,8 @@ namespace heddle::detail {
 /// Watches the process, on its own thread. Never destroyed. A forked child makes its own watcher.
 class Watcher {
 public:
-    /// Starts watching, or changes the options. Throws NativeError if the thread cannot be started.
+    /// Starts watching. If it watches already, changes the options. Throws NativeError if the
+    /// thread cannot be started.
     void start(WatchOptions options, const SourceLocation& where);
     void stop() noexcept;
     /// Requests a report. Async-signal-safe.

@@ -111,8 +111,8 @@ public:
         if (call_.root >= n_) throw_no_rank(site(), call_.root, n_);
     }
 
-    /// Requires one view for each rank. The message contains the second argument, for example
-    /// "views to send".
+    /// Requires one view for each rank. The message names the views by the second argument, for
+    /// example "views to send".
     void one_for_each(const PerRank<Part>& parts, const char* what) const {
         if (parts.count != n_) one_each(parts.count, what);
     }
@@ -176,7 +176,7 @@ private:
 };
 
 /// Compares the parts of all ranks with the views that contain all parts. Without a root, each rank
-/// has such a view; with a root, only the root has one.
+/// has such a view; with a root, only the root has such a view.
 void check_parts(const Checks& check, PerRank<Part>& parts, PerRank<Part>& wholes,
                  const std::size_t* root) {
     check.memory(parts);

@@ -23,7 +23,7 @@ namespace {
 using detail::CollectiveKind;
 using detail::RankCall;
 
-/// Checks the sizes of one rank's two views, as far as this rank alone can know them.
+/// Checks the sizes of one rank's two views, as far as the rank's process can know them.
 void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
         if (whole.size != ranks * part.size)

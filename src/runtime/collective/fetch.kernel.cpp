@@ -12,12 +12,11 @@ namespace {
 using Bytes = unsigned char;
 using BytePack = Pack<Bytes>;
 
-/// Each index copies `width` bytes of one part. On a GPU, these bytes are one pack, so that
-/// neighbouring threads copy neighbouring packs. On a CPU, they are many packs.
+/// Each index copies `width` bytes of one part. On a GPU, `width` is the size of one pack, so that
+/// neighbouring threads copy neighbouring packs. On a CPU, it is the size of many packs.
 struct Fetch {
     std::uint64_t width;
-    /// The index at which each part ends. An unused part ends at the same index as the last used
-    /// one.
+    /// The index at which each part ends. Unused parts end where the last used part ends.
     std::uint64_t end[fetch_width];
 
     HEDDLE_FN void operator()(std::size_t i, View<Bytes> a, View<const Bytes> from_a, View<Bytes> b,

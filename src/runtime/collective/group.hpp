@@ -15,7 +15,7 @@ namespace heddle::detail {
 
 struct GroupState {
     struct Rank {
-        /// Points of a rank's part in a collective. Other ranks may wait for each of them.
+        /// Points in a rank's share of a collective. Other ranks may wait for each of them.
         Event entered, halfway, left;
         Array<std::byte> scratch = {};
         std::uint64_t scratch_stream = 0;  ///< id of the only stream that may use `scratch`
@@ -25,12 +25,12 @@ struct GroupState {
     std::vector<Device> devices;
     DeviceGroupOptions options;
     std::vector<Rank> ranks = {};
-    /// Empty if heddle itself runs the collectives, by copies.
+    /// One for each rank. Empty if heddle itself runs the collectives, by copies.
     std::vector<std::unique_ptr<NcclRank>> nccl = {};
 };
 
-/// Checks the call. If it names no streams, fills in the current ones. Throws UsageError if the
-/// call is not valid.
+/// Checks the call. If the call names no streams, fills in the current streams. Throws UsageError
+/// if the call is not valid.
 void check_call(const std::vector<Device>& devices, CollectiveCall& call);
 
 /// The offset of each rank's part, in elements, if all parts are laid out one after the other. The
@@ -44,7 +44,7 @@ inline Part slice(const CollectiveCall& call, const Part& part, std::size_t firs
     return {static_cast<std::byte*>(part.data) + first * call.element, count, part.owner};
 }
 
-/// Returns whether NCCL can run this call. The result depends on the present state of the streams.
+/// Returns whether NCCL can run this call. The result depends on the current state of the streams.
 bool can_use_nccl(const GroupState& group, const CollectiveCall& call);
 void run_with_nccl(GroupState& group, const CollectiveCall& call);
 
@@ -92,17 +92,16 @@ private:
     void await(std::size_t rank, std::size_t other, Moment moment);
     /// Waits until all other ranks have reached `moment`.
     void await_all(std::size_t rank, Moment moment);
-    /// Makes every rank wait for `moment` of all other ranks. All ranks must already have recorded
-    /// it.
+    /// Makes every rank wait for `moment` of all other ranks, which must already have recorded it.
     void meet(Moment moment);
     void barrier(Moment moment);
     /// Copies a part on the rank's stream, unless the parts are empty or the same.
     void copy(std::size_t rank, const Part& to, const Part& from);
-    /// Queues a copy for fetch(). There may be at most as many copies as ranks. They must not
-    /// overlap.
+    /// Queues a copy for fetch(). The queue has room for as many copies as there are ranks. Queued
+    /// copies must not overlap.
     void want(const Part& to, const Part& from);
-    /// Runs the queued copies. Uses one kernel if all parts are small and accessible. Between GPUs,
-    /// a kernel starts sooner than a copy.
+    /// Runs the queued copies. Uses one kernel if all parts are small and accessible, because
+    /// between GPUs a kernel starts sooner than a copy.
     void fetch(std::size_t rank);
 
     /// Allocates scratch memory on the rank's device: `kept` bytes, and enough for combine() to
@@ -111,8 +110,8 @@ private:
     Part kept(std::size_t rank, std::size_t count) const {
         return {scratch_[rank].kept, count, scratch_[rank].owner};
     }
-    /// Combines the elements of all ranks' `send` that begin at `first`. Writes the result to `to`,
-    /// on the rank's stream.
+    /// Combines `count` elements, from `first` on, of the views `send` of all ranks. Writes the
+    /// result to `to`, on the rank's stream.
     void combine(std::size_t rank, const Part& to, std::size_t first);
     void combine_sources(std::size_t rank, const Part& to, const Part* sources,
                          const Part& between);

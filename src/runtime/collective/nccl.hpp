@@ -10,18 +10,18 @@
 
 namespace heddle::detail {
 
-/// One rank of an NCCL communicator. It belongs to one device of this process.
+/// One rank of an NCCL communicator. The rank belongs to one device of this process.
 class NcclRank {
 public:
-    /// Waits for the rank's collectives. If one of them failed, aborts them instead. Failures are
-    /// passed to the report hook.
+    /// Waits for the rank's collectives. If one of them failed, aborts them instead. Passes
+    /// failures to the report hook.
     virtual ~NcclRank() = default;
     virtual void check(const char* call, const SourceLocation& where) = 0;
     virtual void abort() noexcept = 0;
 };
 
-/// One rank's share of a collective, and its stream. Both have been checked. The stream is usable,
-/// belongs to the rank's device, and is not recorded by a batch.
+/// One rank's share of a collective, and the rank's stream. Both have been checked: the stream is
+/// usable, belongs to the rank's device, and is not recorded by a batch.
 struct NcclShare {
     NcclRank* rank;
     StreamRef stream;

@@ -10,8 +10,8 @@ namespace heddle::detail {
 inline constexpr std::size_t reduce_width = 8;
 
 /// Combines `count` sources of to.size elements, in order, on `stream`. The stream's device must be
-/// able to access all of them. `to` may be one of the sources. For `average`, divides the result by
-/// `ranks`.
+/// able to access `to` and all sources. `to` may be one of the sources. For `average`, divides the
+/// result by `ranks`.
 void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to,
                    const Part* sources, std::size_t count, std::size_t ranks,
                    const SourceLocation& where);

@@ -55,8 +55,8 @@ template <class T, class A> HEDDLE_FN T closed(A x) {
 }
 template <class T> using Opened = decltype(opened(T{}));
 
-/// Each index combines `width` elements. On a GPU, these are one element or one pack, so that
-/// neighbouring threads read neighbouring elements. On a CPU, they are the elements of a long loop.
+/// Each index combines `width` elements. On a GPU, `width` is one element or one pack, so that
+/// neighbouring threads read neighbouring elements. On a CPU, it is the length of a long loop.
 template <class T, class Op, bool divides> struct Reduce {
     std::uint64_t count;
     std::uint64_t width;
@@ -96,8 +96,8 @@ template <class T, class Op, bool divides> struct Reduce {
         }
 #endif
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
-        // `to` may alias a source, but only element by element: the same index has the same
-        // address.
+        // `to` may alias a source, but only element by element: elements with the same index then
+        // have the same address.
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1  // one element, or the rest of a pack
 #elif defined(__GNUC__) && !defined(__clang__)
@@ -106,7 +106,7 @@ template <class T, class Op, bool divides> struct Reduce {
         for (std::size_t k = first; k < last; ++k) to[k] = loaded<n>(from, k);
     }
 
-    /// All loads precede the first use, so that loads from other devices overlap.
+    /// Makes all loads before the first use of a value, so that loads from other devices overlap.
     template <int n> HEDDLE_FN T loaded(const T* const (&from)[reduce_width], std::size_t i) const {
         T x[n];
         for (int k = 0; k < n; ++k) x[k] = from[k][i];

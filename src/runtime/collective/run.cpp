@@ -1,6 +1,6 @@
 // Collectives by copies and kernels. The stream of each rank fetches the data for that rank; no
-// rank writes to another rank's memory. At the end, each rank waits until the others have read its
-// data.
+// rank writes to another rank's memory. At the end, each rank waits until the other ranks have read
+// its data.
 #include "collective/group.hpp"
 
 #include <algorithm>
@@ -10,30 +10,30 @@ namespace heddle::detail {
 
 namespace {
 
-/// Below a threshold, every rank that needs the result reduces the whole array. Larger arrays are
-/// divided into slices: each rank reduces one, and then the slices are gathered. With more than two
-/// ranks, slices move less data but need one more step. That step takes about as long as a GPU's
-/// link needs to transfer step_bytes.
+/// Up to a threshold, every rank that needs the result reduces the whole array. Larger arrays are
+/// divided into slices: each rank reduces one slice, and then the slices are gathered. With more
+/// than two ranks, slices move less data but need one more step. That step takes about as long as a
+/// GPU's link needs to transfer step_bytes.
 constexpr std::size_t step_bytes = 4 << 20;
 /// The threshold for ranks that work in place. Such a rank keeps its result in scratch memory until
 /// all ranks have read its input, and then copies the result.
 constexpr std::size_t small_in_place = 256 << 10;
-/// The threshold for all_reduce on CPU devices. They share the processors, so n times the work
-/// takes n times as long. Measured with four ranks on 2 cores: 64 KB take 58 µs at once and 24 µs
-/// in slices, and 256 KB take 224 µs and 54 µs.
+/// The threshold for all_reduce on CPU devices. CPU devices share the processors, so n times the
+/// work takes n times as long. Measured with four ranks on 2 cores: for 64 KB, 58 µs with the whole
+/// array and 24 µs with slices; for 256 KB, 224 µs and 54 µs.
 constexpr std::size_t small_on_cpu = 16 << 10;
 constexpr std::size_t small_reduce_on_cpu = 256 << 10;
-/// From this size on, a broadcast avoids that all ranks fetch the whole array from the root. Each
-/// rank fetches one slice from the root, and the other slices from the other ranks.
+/// A broadcast of at least this size is divided, so that not all ranks fetch the whole array from
+/// the root. Each rank fetches one slice from the root, and the other slices from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// The threshold for n GPUs. To reduce the whole array at once, each GPU receives n - 1 times the
-/// array. In slices, it receives 2 (n - 1) / n times the array.
+/// The threshold for n GPUs. Without slices, each GPU receives n - 1 times the array's size. With
+/// slices, it receives 2 (n - 1) / n times the array's size.
 constexpr std::size_t small_bytes(std::size_t n) {
     return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));
 }
 
-/// Equal slices, each a whole number of lines (scratch_line). The last ones may be shorter.
+/// Equal slices, each of a whole number of lines (scratch_line). The last slices may be shorter.
 struct Slices {
     std::size_t count, each;
     Slices(std::size_t elements, std::size_t parts, std::size_t element) : count(elements) {
@@ -76,8 +76,8 @@ void CollectiveRun::broadcast() {
     const std::size_t root = call_.root;
     const bool spread = n_ > 3 && views[root].size * call_.element >= spread_bytes;
     const Slices slices(views[root].size, spread ? n_ - 1 : 1, call_.element);
-    // The number of the slice that a rank fetches from the root. If the array is not divided, it is
-    // 0 for all.
+    // The number of the slice that a rank fetches from the root. If the array is not divided, the
+    // number is 0 for all ranks.
     const auto number = [&](std::size_t rank) { return spread ? (rank + n_ - root - 1) % n_ : 0; };
     const auto want_slice = [&](std::size_t rank, std::size_t other, std::size_t k) {
         want(slice(call_, views[rank], slices.first(k), slices.size(k)),
@@ -145,8 +145,8 @@ void CollectiveRun::all_gather() {
     const Offsets at = offsets_of(call_.send);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {
-        // Each rank begins with a different slice, so that all ranks do not read from one rank at
-        // once.
+        // Each rank begins with a different slice, so that the ranks do not all read from one rank
+        // at the same time.
         for (std::size_t k = 0; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
             want(slice(call_, call_.receive[i], at[other], call_.send[other].size),
@@ -175,7 +175,7 @@ void CollectiveRun::reduce() {
         return;
     }
     // Each rank combines one slice. The root writes its slice directly into the result. The other
-    // ranks write theirs into scratch memory, from which the root fetches them.
+    // ranks write their slices into scratch memory, from which the root fetches them.
     const Slices slices(count, n_, call_.element);
     const auto at_root = [&](std::size_t i) {
         return slice(call_, result, slices.first(i), slices.size(i));

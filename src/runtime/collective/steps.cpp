@@ -54,9 +54,9 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
     for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
 }
 
-// Makes each rank wait for all others, or makes all ranks wait through rank 0. The first way costs
-// the host n * (n - 1) waits. The second costs 2 * (n - 1) waits, but one more step on the devices.
-// In a graph, waits cost the host nothing, so the first way is used.
+// Makes each rank wait for all others, directly or through rank 0. Directly, the host enqueues n *
+// (n - 1) waits. Through rank 0, it enqueues only 2 * (n - 1) waits, but the devices need one more
+// step. In a graph, waits cost the host nothing, so captures use the direct way.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {
         for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
@@ -106,7 +106,7 @@ void CollectiveRun::fetch(std::size_t rank) {
 }
 
 bool CollectiveRun::reaches(std::size_t rank, const Part& part) const {
-    // If heddle did not allocate the memory, its location is unknown.
+    // The location of memory that heddle did not allocate is unknown.
     return group_.options.access && part.owner != nullptr &&
            peer_reachable(*part.owner, *call_.streams[rank]);
 }
@@ -132,7 +132,7 @@ void CollectiveRun::need_scratch(std::size_t rank, std::size_t kept, std::size_t
     if (capturing_ != n_) {
         memory = &of_capture_.emplace_back(empty<std::byte>(s, bytes, call_.where));
     } else if (memory->size() < bytes || group_.ranks[rank].scratch_stream != s.id()) {
-        // Another stream gets new memory. So it need not wait for the stream that used the old
+        // A different stream gets new memory, so it need not wait for the stream that used the old
         // memory.
         memory->reset();
         *memory = empty<std::byte>(s, bytes, call_.where);

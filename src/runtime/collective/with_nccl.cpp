@@ -24,7 +24,8 @@ Part share_of(const PerRank<Part>& parts, std::size_t rank, bool has) {
     return parts.count > 1 ? parts[rank] : parts[0];
 }
 
-/// Propagates failures between the ranks' streams, as waits would. They may be detected later.
+/// Propagates failures between the ranks' streams, as waits would. Failures may be detected later
+/// than the waits.
 void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
     for (std::size_t from = 0; from < ranks; ++from) {
         StreamRecord& sender = record_of(*call.streams[from]);

@@ -58,8 +58,8 @@ void check_result(const Nccl& f, ncclResult_t code, const char* call, Device dev
 
 class Rank final : public NcclRank {
 public:
-    /// Construct a Rank before its communicator, so that nothing can fail once the communicator
-    /// exists.
+    /// Construct a Rank before its communicator, so that nothing can fail after the communicator
+    /// was created.
     Rank(const Nccl& functions, Device device, std::uint64_t communicator) noexcept
         : f_(functions), device_(device), communicator_(communicator) {}
     Rank(const Rank&) = delete;
@@ -81,7 +81,7 @@ public:
         }
     }
     /// Takes ownership of the communicator. All ranks of one process must begin together, because
-    /// destroying one communicator waits until the others are destroyed, too.
+    /// destroying one communicator waits until the other communicators are destroyed, too.
     void begin(ncclComm_t comm) noexcept { comm_ = comm; }
 
     void check(const char* call, const SourceLocation& where) override {
@@ -102,8 +102,8 @@ public:
         }
     }
     void note_failure() noexcept { has_failed_ = true; }
-    /// Returns a number for the rank's next collective. For the same collective, all ranks of the
-    /// communicator in this process return the same number.
+    /// Returns a number for the rank's next collective. All ranks of the communicator in this
+    /// process return the same number for the same collective.
     std::uint64_t next_collective() noexcept {
         return communicator_ ^ collectives_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -237,8 +237,8 @@ void tell_share(const NcclShare& share, std::uint64_t collective, bool is_record
 }  // namespace
 
 namespace {
-/// Lends a captured stream to NCCL. The work becomes one node, and the graph keeps its arrays
-/// alive.
+/// Lends a captured stream to NCCL. NCCL's work becomes one node, and the graph keeps the arrays of
+/// the work alive.
 class CapturedShare {
 public:
     CapturedShare(StreamRecord& stream, const RankCall& call)
@@ -297,7 +297,7 @@ CommunicatorId nccl_id(const SourceLocation& where) {
 namespace {
 
 /// Lets the ranks of one process access each other's arrays, because NCCL may read and write them
-/// directly. The later of two ranks enables access in both directions before it joins the
+/// directly. Of two ranks, the later one enables access in both directions before it joins the
 /// communicator.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static constinit std::mutex mutex;
@@ -305,8 +305,8 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     const std::lock_guard lock(mutex);
     std::vector<Device>& known = all.get();
     for (const Device other : known) {
-        // This device was added before: it then enabled access with all earlier devices, and each
-        // later device did the same.
+        // This device was added before: then it enabled access with all earlier devices, and each
+        // later device enabled access with it.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
@@ -358,7 +358,7 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
 namespace {
 
 /// Enqueues the shares as one group. If NCCL throws std::bad_alloc, some ranks may already be
-/// waiting for the others. So all ranks are aborted.
+/// waiting for the other ranks. So all ranks are aborted.
 ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
                            const ncclComm_t* comms, const cudaStream_t* streams) {
     std::exception_ptr thrown;
@@ -391,7 +391,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
-    // Each share has one of the two.
+    // Each share has a submission or a captured share.
     std::array<std::optional<Submission>, max_ranks> submissions;
     std::array<std::optional<CapturedShare>, max_ranks> captured;
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Replaces cuda/observe/nvtx.cpp in a build without CUDA.
+// Replaces cuda/timing/nvtx.cpp in a build without CUDA.
 #include "core/base/errors.hpp"
 #include "core/operation/start.hpp"
 

@@ -19,7 +19,8 @@ std::size_t utf8_length_by_lead(unsigned lead) {
                          : 0;
 }
 
-/// Returns the length of the UTF-8 sequence at the beginning of `text`. Returns 0 if there is none.
+/// Returns the length of the UTF-8 sequence at the beginning of `text`. Returns 0 if no valid
+/// sequence begins there.
 std::size_t utf8_length(std::string_view text) {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = at(0);
@@ -38,11 +39,11 @@ std::string escape(unsigned high, unsigned low) {
     return {'\\', 'u', digits[high / 16], digits[high % 16], digits[low / 16], digits[low % 16]};
 }
 
-/// Returns the number as text, or "null" if JSON has no such number. `format` holds further
-/// arguments for std::to_chars.
+/// Returns the number as text, or "null" if JSON has no such number. `format` has the further
+/// arguments of std::to_chars.
 template <class... Format> std::string formatted(double value, Format... format) {
     if (!std::isfinite(value)) return "null";
-    char buffer[512];  // long enough: the largest number has 309 digits before the point
+    char buffer[512];  // long enough, because the largest number has 309 digits before the point
     const auto [end, error] = std::to_chars(buffer, std::end(buffer), value, format...);
     return error == std::errc{} ? std::string(buffer, end) : "null";
 }

@@ -15,7 +15,7 @@ std::string string(std::string_view text);
 
 /// Returns the shortest text that reads back as `value`, or "null" if JSON has no such number.
 std::string number(double value);
-/// Returns `value` with this many digits after the point, or "null" as above.
+/// Returns `value` with this many digits after the point, or "null" if JSON has no such number.
 std::string number(double value, int decimals);
 std::string number(std::integral auto value) { return std::to_string(value); }
 

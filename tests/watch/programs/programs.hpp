@@ -47,8 +47,8 @@ std::vector<HealthyProgram> healthy_order();
 std::vector<HealthyProgram> healthy_recordings();
 std::vector<HealthyProgram> healthy_together();
 
-/// Removes the time limit of this test. Its programs have their own limits, and their total time
-/// depends on the machine.
+/// Removes the time limit of this test. The test's programs have their own limits, and the total
+/// time depends on the machine.
 void leave_limit_to_programs();
 
 /// Prints the text that must replace "{mark}".
@@ -87,7 +87,8 @@ struct Sleep {
 constexpr std::chrono::milliseconds long_time{1000};
 /// The duration of an operation in a healthy program. The watch's limit is longer.
 constexpr std::chrono::milliseconds operation_time{25};
-constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time in all
+/// The number of such operations that together take long_time.
+constexpr int long_row = static_cast<int>(long_time / operation_time);
 
 inline void sleep_a_while() { virtual_time::sleep(operation_time); }
 inline void sleep_for_long() { virtual_time::sleep(long_time); }

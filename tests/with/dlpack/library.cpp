@@ -1,9 +1,9 @@
-// A shared library made with heddle, for the Python programs of this folder. Its functions take and
-// return tensors of DLPack: a tensor that they take is theirs, also after an error.
+// A shared library made with heddle, for the Python programs of this folder. Its functions receive
+// and return DLPack tensors. A function owns each tensor that it receives, even after an error.
 //
-// A stream is passed as the number that __dlpack__(stream=...) has, and `own` is the library's
-// stream of the device. A function that returns an int returns 0, or 1 after an error, which it
-// prints; those that return a pointer return null.
+// A stream is passed as the number that __dlpack__(stream=...) receives. `own` stands for the
+// library's own stream of the device. Functions that return an int return 0, or 1 after an error;
+// functions that return a pointer return null after an error. Errors are printed.
 #include "structs.hpp"
 
 #include <heddle/heddle.hpp>
@@ -32,8 +32,8 @@ struct Count {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] = static_cast<float>(i); }
 };
 
-/// The streams that were used so far. The wrappers of a consumer's streams stay alive, so that work
-/// which it enqueues later counts as well when its tensors end.
+/// The streams that were used so far. The wrappers of consumers' streams persist. So when a tensor
+/// ends, its memory is also freed after work that the consumer enqueued later.
 struct Streams {
     std::mutex mutex;
     std::map<std::pair<Device, std::intptr_t>, Stream> all;
@@ -72,14 +72,15 @@ template <class R, class F> R guarded(R failed, const F& f) {
     }
 }
 
-/// Returns a tensor of x for the consumer. A host consumer has no stream.
+/// Returns a tensor of x for the consumer. A consumer on the host has no stream.
 template <class M, class X>
 void* made_for(Device device, std::intptr_t consumer, X& x, const DlpackShape& shape) {
     if (device.is_cpu()) return to_dlpack<M>(x, shape).release();
     return to_dlpack<M>(stream_of(device, consumer), x, shape).release();
 }
 
-/// Calls f(tensor) with the tensor's type, and f(DLTensor) for its part.
+/// Calls f with the tensor: a DLManagedTensorVersioned if `is_versioned` is not 0, else a
+/// DLManagedTensor.
 template <class F> auto typed(void* tensor, int is_versioned, const F& f) {
     if (is_versioned != 0) return f(static_cast<DLManagedTensorVersioned*>(tensor));
     return f(static_cast<DLManagedTensor*>(tensor));
@@ -91,7 +92,8 @@ extern "C" {
 
 int heddle_gpus() { return device_count(DeviceKind::cuda); }
 
-/// Returns the number of the library's own stream, for the __dlpack__(stream=...) of a producer.
+/// Returns the number of the library's own stream, which a producer receives in
+/// __dlpack__(stream=...).
 std::intptr_t own_stream([[maybe_unused]] int gpu) {
 #ifdef __CUDACC__
     return guarded(std::intptr_t{-1}, [&] {
@@ -116,8 +118,8 @@ void open_gate() {
     is_open.notify_all();
 }
 
-/// Returns a tensor of a new array of 0, 1, 2, ..., of which the tensor is the only owner. The work
-/// that makes it is on the library's own stream.
+/// Returns a tensor of a new array of 0, 1, 2, ... The tensor is the array's only owner. The array
+/// is filled on the library's own stream.
 void* make(int type, int id, long rows, long columns, int is_read_only, std::intptr_t consumer,
            int is_versioned) {
     return guarded(static_cast<void*>(nullptr), [&] {
@@ -145,7 +147,7 @@ int add(void* tensor, int is_versioned, std::intptr_t number, float amount) {
     });
 }
 
-/// The same, and returns the memory as a new tensor of one dimension.
+/// Same as add(), but also returns the memory as a new tensor of one dimension.
 void* pass_through(void* tensor, int is_versioned, std::intptr_t number, float amount,
                    std::intptr_t consumer, int as_versioned) {
     return guarded(static_cast<void*>(nullptr), [&] {
@@ -194,7 +196,8 @@ void end(void* tensor, int is_versioned) {
 int finish_deleters() {
     return guarded(1, [] { return finish_adopted(), 0; });
 }
-/// The same for Python's atexit, as deleters may need Python. Ends the library's streams.
+/// Same as finish_deleters(), for Python's atexit, because deleters may need Python. Also ends the
+/// library's streams.
 void finish() {
     guarded(1, [] {
         finish_adopted();

@@ -1,4 +1,5 @@
-// The structs of DLPack as its specification lays them out, for tests: heddle only names them.
+// The structs of DLPack, for tests, in the layout of its specification. heddle's headers only name
+// them.
 #pragma once
 
 #include <cstdint>

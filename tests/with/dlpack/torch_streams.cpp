@@ -1,5 +1,5 @@
-// PyTorch's C++ interface on heddle's streams, and heddle on PyTorch's current stream: the recipe
-// of docs/guide/26. `run` beside this file compiles it. Status 77 without a GPU.
+// Uses PyTorch's C++ interface on heddle's streams, and heddle on PyTorch's current stream, as
+// docs/guide/26 describes. `run` in this folder compiles it. Exits with 77 without a GPU.
 #include "../want.hpp"
 
 #include <ATen/ATen.h>
@@ -26,7 +26,7 @@ at::Tensor tensor_of(Array<float>& x) {
                          at::TensorOptions().device(at::kCUDA, 0).dtype(at::kFloat));
 }
 
-/// Holds a stream until it is opened.
+/// Holds a stream until the gate is opened.
 class Gate {
 public:
     explicit Gate(StreamRef s) {
@@ -64,7 +64,7 @@ void torch_on_heddles_stream(Device gpu) {
         if (gate) gate->open();
         want(to_host(s, y)[n - 1] == 3, "it runs between heddle's");
         want(sum.item<float>() == 3.0f * n, "torch's result");
-        sum.reset();  // its memory belongs to s in torch's books
+        sum.reset();  // PyTorch's allocator has assigned this memory to s
         c10::cuda::CUDACachingAllocator::emptyCache();
     }
 }

@@ -1,4 +1,4 @@
-// Finds the argument of a kernel that holds the view of a bad index.
+// Finds which kernel argument holds the view that was indexed out of range.
 #pragma once
 
 #include <cstdint>

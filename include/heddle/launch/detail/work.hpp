@@ -38,8 +38,8 @@ struct WorkType {
     KernelKind kernel = KernelKind::none;
     std::uint8_t dimensions = 0;  ///< of a portable kernel: 1 to 3
     /// For kernels on GPUs: whether the kernel checks indices. A portable kernel that checks them
-    /// has a site as its first parameter. The address of that parameter is stored in front of
-    /// LaunchCall::addresses.
+    /// takes a pointer to its BoundsSite as its first parameter. The address of that parameter is
+    /// stored in front of LaunchCall::addresses.
     bool has_bounds = false;
     std::uint16_t parameters = 0;  ///< of the kernel, without its indices
     /// Writes the addresses of the closure's parts: the kernel (an object, or a GridHead), the

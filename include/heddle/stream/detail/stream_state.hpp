@@ -27,13 +27,14 @@ inline constexpr std::uint32_t internal = 1u << 6;
 /// A capture or a batch of heddle's records its submissions.
 inline constexpr std::uint32_t recording = 1u << 7;
 
-/// Set with `recording`: the recorder is a capture, not a batch.
+/// Only set in addition to `recording`: the recorder is a capture, not a batch.
 inline constexpr std::uint32_t captured = 1u << 8;
 
-/// Set with `recording`: the recorder is a batch that began on another stream, where the work runs.
+/// Only set in addition to `recording`: the recorder is a batch that began on another stream, where
+/// the work runs.
 inline constexpr std::uint32_t joined = 1u << 10;
 
-/// Set with `dead`: no submission is pending.
+/// Only set in addition to `dead`: no submission is pending any more.
 inline constexpr std::uint32_t ended = 1u << 9;
 
 /// Code outside heddle has been lent the native handle, so it may have wrapped the handle.

@@ -9,9 +9,9 @@ namespace heddle::detail {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Lines may violate bounds by this much, in ns. It is less than the error of rounding to whole ns.
+/// Lines may violate bounds by this much, in ns: less than the error of rounding to whole ns.
 constexpr double tolerance = 0.25;
-/// A value further than this from the base counts as unbounded.
+/// A value that differs from the base by more than this counts as unbounded.
 constexpr double far_away = 1e12;
 
 /// Returns the side of the line from `a` to `b` on which the point is: positive for above.
@@ -103,7 +103,7 @@ constexpr double bracket_weight = 100;
 
 double weight_of(const ClockBound& bound) { return bound.is_bracket ? bracket_weight : 1; }
 
-/// The line with the smallest violation among all lines of one slope.
+/// Of all lines with one slope, the line with the smallest violation.
 struct BestLine {
     double slope = 0, value = 0, violation = infinity;
 };

@@ -1,5 +1,5 @@
 // Straight lines within bounds: the geometry for clocks.hpp. All values are doubles relative to a
-// base. So they are small, and lose no precision.
+// base, so that they are small and lose no precision.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct ClockBound {
 class ClockHull {
 public:
     ClockHull() = default;
-    /// Selects the upper bounds if `is_upper` is true, otherwise the lower ones. `bounds` must be
+    /// Selects the upper bounds if `is_upper` is true, otherwise the lower bounds. `bounds` must be
     /// ordered by x.
     ClockHull(std::span<const ClockBound> bounds, bool is_upper);
 
@@ -67,8 +67,9 @@ private:
     std::vector<Line> kept_;  ///< scratch memory
 };
 
-/// Returns which bounds to leave out so that some line is within all others. Finds the line with
-/// the smallest weighted sum of violations, and leaves out the bounds that it violates.
+/// Returns for each bound whether to leave it out, so that some line is within all remaining
+/// bounds. Finds the line with the smallest weighted sum of violations, and leaves out the bounds
+/// that it violates.
 std::vector<bool> find_violated(std::span<const ClockBound> bounds);
 
 }  // namespace heddle::detail

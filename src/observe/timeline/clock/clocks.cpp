@@ -10,7 +10,7 @@ namespace {
 
 /// A moment with a larger absolute value than this is garbage.
 constexpr std::int64_t furthest = std::int64_t{1} << 61;
-// Used if nothing bounds the moment; over a week, in ns.
+// The error in ns, over a week, of a moment that nothing bounds.
 constexpr std::int64_t unknown_error = 1'000'000'000'000'000;
 
 std::int64_t rounded_error(double error) {
@@ -40,16 +40,16 @@ void ClockMap::add_bracket(std::int64_t host_before, std::int64_t device, std::i
     add({device, host_after, true, true});
 }
 
-/// Returns whether `x` is where the clock was set: after the last bound before that step, and
-/// before the first bound after it.
+/// Returns whether `x` is in a stretch in which the clock was set: after the last bound before the
+/// step, and before the first bound after the step.
 bool ClockMap::is_in_step(std::size_t index, double x) const {
     const Second& second = seconds_[index];
     if (x < second.first.x) return index > 0 && second.is_after_step;
     return x > second.last.x && index + 1 < seconds_.size() && seconds_[index + 1].is_after_step;
 }
 
-/// Returns the allowed values at `x`. `x` may be within the second, after it, or before the first
-/// second.
+/// Returns the allowed values at `x`, which may be within the second, after the second, or before
+/// the first second.
 ClockRange ClockMap::range_at(std::size_t index, double x) const {
     const Second& second = seconds_[index];
     const bool is_before = x < second.first.x;
@@ -66,8 +66,8 @@ ClockRange ClockMap::range_at(std::size_t index, double x) const {
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-/// Returns the bounds of a second at `x`. If `with_neighbours` is true, its neighbours' bounds
-/// count, too.
+/// Returns the bounds of a second at `x`. If `with_neighbours` is true, the bounds of adjacent
+/// seconds count, too.
 ClockRange ClockMap::bounds_at(std::size_t index, double x, bool with_neighbours) const {
     ClockRange range{seconds_[index].lower.at(x), seconds_[index].upper.at(x)};
     if (!with_neighbours) return range;

@@ -6,12 +6,13 @@
 // bound: a moment of the device is not before, or not after, a moment of the host.
 //
 // Within each second, the difference between the two clocks is a straight line. All lines within
-// the bounds of that second and its neighbours form a convex set. Where two seconds meet, the map
-// has the middle of the values that these lines allow. In between, the map is a straight line,
-// except where that line would violate a bound. The error is half of the allowed range.
+// the bounds of that second and its neighbours form a convex set. Where two seconds meet, the value
+// of the map is the middle of the values that these lines allow. In between, the map is a straight
+// line, except where that line would violate a bound. The error is half of the allowed range.
 //
-// If bounds contradict each other, the map leaves out and counts as few as possible. Such bounds
-// are garbage, or the clock was set. Where the device's clock was set, the map has a step, too.
+// If bounds contradict each other, the map leaves out as few as possible, and counts them. Such
+// bounds are garbage, or the clock was set. Where the device's clock was set, the map has a step,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -41,18 +42,18 @@ public:
 
     /// Adds a bracket: the device's clock showed `device` between these two moments of the host.
     void add_bracket(std::int64_t host_before, std::int64_t device, std::int64_t host_after);
-    /// Declares that the device's moment was not before the host's. Use it for the start of an
-    /// operation: its call had begun by the host's moment.
+    /// Declares that the device's moment was not before the host's. For example, an operation
+    /// starts on the device after its call began on the host.
     void not_before(std::int64_t device, std::int64_t host) { add({device, host, false, false}); }
-    /// Declares that the device's moment was not after the host's. Use it for the end of an
-    /// operation: the host saw it complete at the host's moment.
+    /// Declares that the device's moment was not after the host's. For example, an operation ends
+    /// on the device before the host sees that it is complete.
     void not_after(std::int64_t device, std::int64_t host) { add({device, host, true, false}); }
 
     /// Computes the map. Call it before at(), and again after more bounds were added.
     void solve();
 
-    /// Returns the host's moment. It satisfies all bounds of not_before() and not_after(), except
-    /// those left out. Without any bounds, returns the device's moment itself with a large error.
+    /// Returns the host's moment. It satisfies all bounds of not_before() and not_after() that were
+    /// not left out. Without any bounds, returns the device's moment itself with a large error.
     MappedMoment at(std::int64_t device) const;
 
     /// Returns the largest error at any moment between the first and the last bound.
@@ -77,7 +78,7 @@ private:
         /// The allowed values at the two ends. Each end is at the border with the adjacent second
         /// or, if there is none, at the outermost bound.
         ClockKnot first{}, last{};
-        double doubt = 0;  ///< if many bounds were left out: their largest distance from the map
+        double doubt = 0;  ///< if many bounds were left out: the largest error that they cause
     };
 
     void add(const Bound& bound);

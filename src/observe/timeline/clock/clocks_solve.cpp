@@ -79,7 +79,7 @@ void ClockMap::make_seconds() {
 
 namespace {
 
-/// Returns the length of the longest prefix of the bounds that is consistent.
+/// Returns how many bounds from the beginning on are consistent with each other.
 template <class Iterator> std::size_t count_agreeing(Iterator begin, Iterator end) {
     ClockLines lines(begin != end ? begin->y : 0);
     std::size_t count = 0;
@@ -106,7 +106,7 @@ void ClockMap::find_steps() {
 
 /// Moves the bounds after a step to `after`. Returns false if there is no step. A step has three
 /// signs: a consistent first part and a consistent last part cover nearly all bounds, and no line
-/// satisfies all but a few of them.
+/// satisfies all but a few bounds.
 bool ClockMap::split_at_step(Second& second, Second& after) const {
     auto& bounds = second.bounds;
     const std::size_t first = count_agreeing(bounds.begin(), bounds.end());
@@ -140,8 +140,8 @@ double ClockMap::distance(std::size_t from, std::size_t to) const {
     return static_cast<double>(seconds_[to].begin - seconds_[from].begin);
 }
 
-/// Returns whether the bounds of two adjacent seconds constrain each other's lines. They do if the
-/// seconds begin close together and the clock was not set in between.
+/// Returns whether the bounds of two adjacent seconds constrain each other's lines: the seconds
+/// begin close together, and the clock was not set in between.
 bool ClockMap::are_near(std::size_t a, std::size_t b) const {
     if (std::max(a, b) >= seconds_.size()) return false;
     return std::abs(seconds_[a].begin - seconds_[b].begin) <= most_apart &&
@@ -173,7 +173,8 @@ void ClockMap::leave_out_within(Second& second) {
     second.bounds = std::move(kept);
     make_hulls(second);
     if (is_garbage) return;
-    // Many bounds were left out, and they may be right. So the error grows by their distance.
+    // Many bounds were left out, and they may be right. So `doubt` grows to the largest distance of
+    // such a bound from the middle of the remaining lines.
     lines = second.lines;
     lines.keep_within(second.lower, 0);
     lines.keep_within(second.upper, 0);
@@ -181,8 +182,8 @@ void ClockMap::leave_out_within(Second& second) {
         second.doubt = std::max(second.doubt, std::abs(bound.y - lines.at(bound.x).middle()));
 }
 
-/// Leaves out bounds of three adjacent seconds that contradict most others, provided that they are
-/// few. Many contradictions would mean that the clock was set.
+/// Leaves out bounds of three adjacent seconds that contradict most other bounds, if only a few do.
+/// Many contradictions would mean that the clock was set.
 void ClockMap::leave_out_around(std::size_t middle) {
     ClockLines lines = seconds_[middle].lines;
     const std::size_t first = middle > 0 && are_near(middle, middle - 1) ? middle - 1 : middle;

@@ -61,7 +61,7 @@ public:
             if (host[i].op != no_index) calls_[host[i].op] = static_cast<TraceIndex>(i);
     }
 
-    /// Returns false if one end of the arrow has no slice.
+    /// Completes the flow. Returns false if one end of its arrow has no slice.
     bool make(TraceIndex index, ChromeFlow& flow) const {
         const Arrow& arrow = solution_.arrows[index];
         FlowEnd from, to;
@@ -70,7 +70,7 @@ public:
         if (is_of_host ? !find_call(arrow.to, to) : !find_bar(arrow.to, to)) return false;
         flow = {index, from.row, to.row, from.last(), to.begin};
         if (is_of_host) flow.to_moment = std::clamp(arrow.to_start, to.begin, to.last());
-        // With inexact clocks, an arrow may seem to end before it begins. Then its begin is moved
+        // With inexact clocks, an arrow may seem to end before it begins. Then the begin is moved
         // earlier.
         flow.from_moment = std::max(from.begin, std::min(flow.from_moment, flow.to_moment));
         flow.to_moment = std::max(flow.from_moment, flow.to_moment);
@@ -87,7 +87,7 @@ private:
     bool find_call(TraceIndex op, FlowEnd& place) const {
         if (op >= calls_.size() || calls_[op] == no_index) return false;
         const HostSlice& slice = host_[calls_[op]];
-        if (slice.is_instant) return false;  // viewers drop an arrow that does not end in a slice
+        if (slice.is_instant) return false;  // viewers drop an arrow if no slice is at its end
         place = {rows_.of(slice), slice.begin, slice.end};
         return true;
     }

@@ -23,12 +23,13 @@ struct ChromeFlows {
     std::size_t left_out = 0;  ///< number of arrows that are not shown
 };
 
-/// With more flows than this, viewers freeze: Perfetto for minutes (google/perfetto #1004, #3224).
+/// With more flows than this, viewers freeze. Perfetto then freezes for minutes (google/perfetto
+/// #1004, #3224).
 inline constexpr std::size_t most_flows = 50'000;
 
-/// Selects all arrows if there are at most `most`. Otherwise considers only arrows that held up an
-/// operation, and selects the `most` longest delays. Leaves out arrows that lack a slice at one
-/// end.
+/// Selects all arrows if there are at most `most`. Otherwise considers only arrows whose wait held
+/// up an operation, and selects the `most` arrows with the longest delays. Leaves out arrows that
+/// lack a slice at one end.
 ChromeFlows chrome_flows(const Trace& trace, const Solution& solution,
                          const std::vector<HostSlice>& host, const ChromeRows& rows,
                          std::size_t most = most_flows);

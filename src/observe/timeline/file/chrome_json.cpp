@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t most_accesses_shown = 16;  // limit for each operation
 
-/// Returns the earliest moment in the JSON, or 0 if that is earlier. So no time is negative.
+/// Returns the earliest moment in the JSON, or 0 if 0 is earlier. So no time is negative.
 Moment first_moment(const Trace& trace, const Solution& solution,
                     const std::vector<HostSlice>& host) {
     Moment first = std::min({Moment{0}, trace.begin, solution.begin});
@@ -176,7 +176,7 @@ private:
         const TraceOp& launch = trace_.ops[bar.op];
         const std::uint32_t index = trace_.node_runs[bar.run].node;
         const TraceNode& node = trace_.graphs[launch.graph].nodes[index];
-        TraceOp op;  // the node in the form of an operation
+        TraceOp op;  // the node, represented as an operation
         op.kind = node.kind;
         op.name = node.name;
         out_.begin_slice(rows_.of(bar), bar.start, bar.end);

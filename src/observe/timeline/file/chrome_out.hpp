@@ -30,8 +30,8 @@ public:
         begin_event("X", row, begin);
         raw(",\"dur\":").micros(distance(begin, end));
     }
-    /// `name` must be JSON. To add categories, append a comma and the category for each. Then call
-    /// end_title().
+    /// `name` must be JSON. To add categories, append a comma and a category for each one. Then
+    /// call end_title().
     void begin_title(std::string_view name, std::string_view category) {
         raw(",\"name\":").raw(name).raw(",\"cat\":\"").raw(category);
     }
@@ -51,7 +51,7 @@ public:
     void word(std::string_view name, std::string_view word) {
         argument(name).raw("\"").raw(word).raw("\"");
     }
-    /// Writes a count as an argument. 0 stands for no value, and is not written.
+    /// Writes a count as an argument. Writes nothing for 0, which stands for no value.
     void count(std::string_view name, std::uint64_t value) {
         if (value != 0) argument(name).number(value);
     }

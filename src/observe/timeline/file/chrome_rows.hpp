@@ -1,5 +1,5 @@
-// The rows of Chrome's trace format. The format's processes are the host and the devices. The
-// format's threads are their rows: a lane of a stream, a stream's idle time, or a lane of a host
+// The rows of Chrome's trace format. The host and the devices are processes of the format. Their
+// rows are threads of the format: a lane of a stream, a stream's idle time, or a lane of a host
 // thread.
 #pragma once
 
@@ -29,8 +29,8 @@ public:
         : trace_(trace), threads_(trace.threads.size()), streams_(trace.streams.size()) {
         for (const HostSlice& slice : slices) threads_[slice.thread].include(slice.lane);
         for (const Bar& bar : solution.bars) streams_[bar.stream].include(bar.lane);
-        // Thread numbers begin above all process numbers: viewers show a thread with the number of
-        // its process as that process's main thread.
+        // Thread numbers begin above all process numbers, because viewers show a thread with the
+        // number of its process as the main thread of that process.
         std::uint32_t next = process_of(static_cast<TraceIndex>(trace.devices.size()));
         for (Lanes& lanes : threads_) lanes.first = next, next += lanes.count;
         for (Lanes& lanes : streams_) lanes.first = next, next += lanes.count + 1;

@@ -103,8 +103,8 @@ private:
                kind == OpKind::query || kind == OpKind::blocked;
     }
 
-    /// Keeps operations without times that are next to a kept one. They must directly precede or
-    /// follow, on their stream, an operation that ran in the stretch.
+    /// Keeps operations without times that, on their stream, directly precede or follow an
+    /// operation that ran in the stretch.
     void choose_neighbours() {
         const auto go = [this](auto first, auto last) {
             bool is_next_to_run = false;
@@ -121,7 +121,7 @@ private:
         go(order_.rbegin(), order_.rend());
     }
 
-    /// Keeps the beginning of each host wait whose end is kept.
+    /// For each kept end of a host wait, keeps the beginning of that wait.
     void choose_beginnings() {
         std::vector<std::size_t> begun(trace_.threads.size() + 1, trace_.ops.size());
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
@@ -138,7 +138,7 @@ private:
         if (!overlaps(op.call_begin, op.call_end)) op.call_begin = op.call_end = unknown_moment;
         const Run& run = runs_[index];
         if (!overlaps(run)) op.start = op.end = unknown_moment;
-        // Uses the span of its nodes, because some nodes may be cut.
+        // A graph launch gets the span of its nodes, because some nodes may be cut.
         else if (run.spans_nodes) op.start = run.start, op.end = run.end;
         return op;
     }

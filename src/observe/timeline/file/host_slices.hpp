@@ -1,5 +1,5 @@
-// Activity of the host's threads: calls of the library, and named ranges of the program. The slices
-// of one lane nest.
+// Activity of the host's threads: calls of the library, and named ranges of the program. Slices on
+// one lane are nested or disjoint.
 #pragma once
 
 #include <cstdint>

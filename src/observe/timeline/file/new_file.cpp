@@ -21,7 +21,7 @@ std::string make_beside(const std::string& target) {
     for (;;) {
         std::string name = detail::formatted("{}.{}-{}.part", target, getpid(), count.fetch_add(1));
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        // A process that was killed has left such a file.
+        // A process that was killed has left a file of this name.
         if (file < 0 && errno == EEXIST) continue;
         if (file < 0) return "";
         ::close(file);

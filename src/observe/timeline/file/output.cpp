@@ -29,8 +29,8 @@ constexpr std::string_view part_note =
                 duration_text(trace.begin), duration_text(trace.end));
 }
 
-/// Draws a stretch of the trace, but solves the whole trace. So the gaps at the picture's edges
-/// still have their reasons.
+/// Draws a stretch of the trace, but solves the whole trace, so that the gaps at the picture's
+/// edges have their reasons.
 void write_svg_of(std::ostream& to, const Trace& trace, const Stretch& stretch,
                   const ErrorSite& site) {
     const Solution solution = solve(trace);

@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// A stretch of a recording. The default is all of it.
+/// A stretch of a recording; by default the whole recording.
 struct Stretch {
     Moment from = std::numeric_limits<Moment>::min(), to = std::numeric_limits<Moment>::max();
     bool is_all() const noexcept {
@@ -27,8 +27,9 @@ OutputFormat format_of(const std::string& path, const ErrorSite& site);
 /// Throws UsageError if no operation and no range is left.
 void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site);
 
-/// Writes the stretch to a file. The file appears once it is complete. Throws UsageError if the
-/// extension is unknown or the stretch is empty. Throws NativeError if the file cannot be written.
+/// Writes the stretch to a file. The file appears only when it is complete. Throws UsageError if
+/// the extension is unknown or the stretch is empty. Throws NativeError if the file cannot be
+/// written.
 void write_output(Trace trace, const Stretch& stretch, const std::string& path,
                   const ErrorSite& site);
 

@@ -142,8 +142,8 @@ private:
     }
 
     void read_graphs(Trace& trace) {
-        // Each graph has the numbers of its nodes and edges. They divide the rows of the next
-        // tables among the graphs.
+        // Each graph has the numbers of its nodes and edges. These numbers divide the rows of the
+        // next tables among the graphs.
         std::vector<std::uint64_t> nodes, edges;
         TableReader graph_table(contents_of("grph"));
         trace.graphs.resize(graph_table.rows());
@@ -178,7 +178,7 @@ private:
         if (index >= rows.size()) throw BadTrace("a row repeats a row that does not exist");
         return rows[index];
     }
-    /// Removes `count` rows from the `left` ones. Throws BadTrace if there are fewer.
+    /// Subtracts `count` rows from `left`. Throws BadTrace if fewer rows are left.
     static std::size_t share_of(std::size_t& left, std::uint64_t count) {
         if (count > left) throw BadTrace("a graph has more parts than the section contains");
         left -= static_cast<std::size_t>(count);
@@ -200,7 +200,7 @@ std::string all_of(std::istream& from, std::string_view name, const ErrorSite& s
         all.resize(size + static_cast<std::size_t>(from.gcount()));
     } while (from);
     const int code = errno;
-    // When a folder or another unreadable file is read, libc++ just reports the end of the file.
+    // For a folder or another file that cannot be read, libc++ just reports the end of the file.
     if (from.bad() || (all.empty() && (!from.eof() || code != 0))) {
         coded_error(ErrorCode::native, site.with_native(code), "\"{}\" cannot be read: {}", name,
                     std::generic_category().message(code));

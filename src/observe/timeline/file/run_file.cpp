@@ -28,8 +28,8 @@ bool is_written_since_begin(const std::string& file) noexcept {
            std::tuple(began.tv_sec, began.tv_nsec);
 }
 
-/// Locks a folder, so that no other process renames files in it at the same time. Some file systems
-/// cannot lock; then nothing is locked.
+/// Locks a folder, so that no other process renames files in it at the same time. On a file system
+/// that cannot lock, does nothing.
 class FolderLock {
 public:
     explicit FolderLock(const std::string& folder) noexcept

@@ -6,8 +6,8 @@
 namespace heddle::detail {
 
 /// Returns the name under which the process first writes its file, for example "run-1234.html" for
-/// "run.html". 1234 is the number of the process. If the file cannot be renamed later, it keeps
-/// this name.
+/// "run.html" and a process with number 1234. If the file cannot be renamed later, it keeps this
+/// name.
 std::string process_file(const std::string& file);
 
 /// Renames the complete file `own` to `file`, unless another process wrote `file` after this

@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// A moment must not be further from 0 than this. Then differences of moments, and sums with the
+/// The largest allowed distance of a moment from 0. So differences of moments, and sums with the
 /// base, fit into 64 bits.
 constexpr Moment farthest = Moment{1} << 61;
 
@@ -119,8 +119,8 @@ private:
             throw BadTrace(detail::formatted("the dependencies of graph {} form a cycle", row_));
     }
 
-    /// Returns whether the edges form a cycle. Repeatedly removes nodes without successors. If
-    /// nodes are left in the end, they contain a cycle.
+    /// Returns whether the edges form a cycle. Repeatedly removes nodes without successors. If some
+    /// nodes cannot be removed, they contain a cycle.
     static bool has_circle(const TraceGraph& graph) {
         std::vector<std::uint32_t> followers(graph.nodes.size()), last;
         for (const TraceNode& node : graph.nodes)

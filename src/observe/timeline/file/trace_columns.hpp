@@ -33,7 +33,7 @@ constexpr std::uint64_t undo_zigzag(std::uint64_t code) noexcept {
     return (code >> 1) ^ (0 - (code & 1));
 }
 
-/// Returns 0 for `none`, otherwise zigzag(value - predicted), plus 1 if below the code of `none`.
+/// Returns 0 for `none`, else zigzag(value - predicted), plus 1 if below the code of `none`.
 constexpr std::uint64_t code_unless(std::uint64_t value, std::uint64_t none,
                                     std::uint64_t predicted) noexcept {
     const std::uint64_t code = zigzag(value - predicted), of_none = zigzag(none - predicted);
@@ -57,7 +57,7 @@ template <class T> constexpr std::uint64_t to_bits(T value) noexcept {
     else if constexpr (std::is_pointer_v<T>) return reinterpret_cast<std::uintptr_t>(value);
     else return static_cast<std::uint64_t>(value);
 }
-/// Converts the result of to_bits() back to a T. Throws BadTrace if no T has these bits.
+/// Converts the result of to_bits() back to a T. Throws BadTrace if these bits represent no T.
 template <class T> constexpr T from_bits(std::uint64_t bits) {
     if constexpr (std::is_pointer_v<T>) {
         return reinterpret_cast<T>(bits);
@@ -113,8 +113,8 @@ private:
     std::uint64_t zeros_ = 0;  ///< number of zeros left in the current run
 };
 
-/// Writes a table. One column, by default the first, has at least one byte for each row. So a
-/// reader of a damaged file never allocates more rows than the table has bytes.
+/// Writes a table. In one column, by default the first, each row has at least one byte. So a reader
+/// of a damaged file never allocates more rows than the table has bytes.
 class TableWriter {
 public:
     explicit TableWriter(std::size_t full_column = 0) noexcept : full_(full_column) {}

@@ -9,8 +9,8 @@
 
 namespace heddle::detail {
 
-/// Writes a whole trace. A trace with invalid indices can be written but not read back (see
-/// check_trace()). If writing fails, the state of the stream says so.
+/// Writes a whole trace. A trace with invalid indices can be written, but not read back (see
+/// check_trace()). If writing fails, the state of the stream `to` shows the failure.
 void write_trace(std::ostream& to, const Trace& trace);
 
 /// Reads a trace up to the end of the stream. `name` is the file's name for error messages. Throws

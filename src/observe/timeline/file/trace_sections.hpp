@@ -21,7 +21,7 @@ namespace heddle::detail {
 
 inline constexpr std::uint16_t trace_major = 1, trace_minor = 2;
 
-/// Returns the XXH3 checksum with this seed. It has 64 bits, and is the same on every machine.
+/// Returns the XXH3 checksum with this seed: 64 bits, the same on every machine.
 std::uint64_t check_of(std::string_view bytes, std::uint64_t seed = 0) noexcept;
 
 /// Thrown if a file is not a whole trace of a readable version. The text continues a sentence that
@@ -30,7 +30,8 @@ struct NoTrace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Writes a trace file section by section. If writing fails, the state of the stream says so.
+/// Writes a trace file section by section. If writing fails, the state of the output stream shows
+/// it.
 class SectionWriter {
 public:
     explicit SectionWriter(std::ostream& to);

@@ -48,7 +48,7 @@ void name_columns(auto& row, RowOf<TraceAccess> auto& access) {
     row.number(access.name);
 }
 
-/// The column with at least one byte for each operation. The first column cannot serve: it is the
+/// The column with at least one byte for each operation. The first column is unsuitable: it has the
 /// index of the row of repeated columns, and takes no space in loops that repeat exactly.
 inline constexpr std::size_t full_column_of_ops = 1;
 
@@ -109,7 +109,8 @@ private:
     std::vector<Moment> calls_;
 };
 
-/// Names the remaining columns. The repeated columns of `op` must have been read already.
+/// Names the columns that are not repeated. The repeated columns of `op` must have been read
+/// already.
 void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     const OpHistory::OfStream own = before.stream(op.stream);
     const Moment last_call = before.call_end(op.thread);

@@ -2,9 +2,8 @@
 //
 // Each number is a varint: seven bits in each byte, lowest bits first. All bytes but the last have
 // their top bit set. Signed numbers use zigzag coding: 0, -1, 1, -2 become 0, 1, 2, 3. A column has
-// either its values or their differences, each with or without a count of repetitions. The shortest
-// of these four codes is used. page/web/columns.js reads columns. The reader in this file is for
-// tests.
+// either its values or their differences, each with or without a count of repetitions: the shortest
+// of these four codes. page/web/columns.js reads columns. The reader in this file is for tests.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ std::size_t character_length(std::string_view text) {
     return form->length;
 }
 
-/// Calls `f` with each valid character. Calls it with U+FFFD for each byte that belongs to none.
+/// Calls `f` with each valid character, and with U+FFFD for each byte that belongs to no valid one.
 template <class F> void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
         const std::size_t length = character_length(text);

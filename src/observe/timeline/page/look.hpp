@@ -40,8 +40,8 @@ struct Look {
 
 /// Returns the looks of all bar classes, in the order of the enumeration.
 std::span<const Look> bar_looks() noexcept;
-/// Returns the looks of the gaps, by reason. The labels are those of to_string(). The colours are
-/// for the hatching.
+/// Returns the looks of the gaps, by reason. The labels are the results of to_string(). The colours
+/// are for the hatching.
 std::span<const Look> gap_looks() noexcept;
 
 /// The colour of text on bars.
@@ -68,8 +68,9 @@ struct BriefName {
 };
 std::span<const BriefName> brief_names() noexcept;
 
-/// Returns the reason for a gap, for example "waited for Hash on main". Without a cause, returns
-/// the reason alone. Adds the cause's device if it ran on another one.
+/// Returns the reason for a gap and its cause, for example "waited for Hash on main". Without a
+/// cause, returns the reason alone. Adds the device of the cause if it differs from the gap's
+/// device.
 std::string gap_words(const Trace& trace, const Gap& gap);
 
 /// Returns the moment as a label for an axis, for example "12.345 ms". Ticks are `step` ns apart.

@@ -25,8 +25,7 @@ struct Part {
     std::string text;
 };
 
-/// Writes the text with all parts inserted. Placeholders inside the parts themselves are not
-/// replaced.
+/// Writes the text with all parts inserted. Does not replace placeholders inside the parts.
 void write_filled(std::ostream& out, std::string_view text, std::span<const Part> parts) {
     while (!text.empty()) {
         std::size_t at = std::string_view::npos;

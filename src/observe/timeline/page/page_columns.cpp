@@ -53,7 +53,7 @@ private:
     std::vector<Row> rows_;
 };
 
-/// Lists of accesses. Equal lists are written once, and so are equal accesses.
+/// Lists of accesses. Equal lists and equal accesses are written only once.
 class AccessLists {
 public:
     explicit AccessLists(const Trace& trace) : trace_(trace) { add({}); }

@@ -50,7 +50,8 @@ void add_page_columns(PageColumns& columns, const Trace& trace, const Solution& 
 /// bars. These distances are almost always 0.
 void add_row_columns(PageColumns& columns, const Trace& trace, const Solution& solution);
 
-/// Returns a small number if `index` is near `base`. Returns 0 for no_index.
+/// Returns an encoded distance of `index` from `base`, so that near indices become small numbers:
+/// base - index if that is positive, otherwise base - index - 1. Returns 0 only for no_index.
 std::int64_t relative_index(TraceIndex base, TraceIndex index);
 
 /// Returns the head: names, rows, totals, and the directory of the columns.

@@ -63,7 +63,7 @@ std::string look_json(const Look& look) {
         .json();
 }
 
-/// Returns the names of all modes of operations. The last one is for operations of an abandoned
+/// Returns the names of all modes of operations. The last name is for operations of an abandoned
 /// batch.
 std::string mode_names() {
     std::string names;
@@ -132,7 +132,7 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    // The number of the conditional node, and the index of its body.
+    // The index of the conditional node, and the index of its body.
     const auto body = [](const TraceNode& n) {
         if (n.inside == no_index) return std::string("[]");
         return '[' + std::to_string(n.inside) + ',' + std::to_string(n.alternative) + ']';

@@ -44,7 +44,7 @@ public:
     std::int64_t op() const { return next_ == last_ ? -1 : std::int64_t{solution_.bars[next_].op}; }
     /// Returns the index of the bar after the gap, among the bars of the stream.
     std::int64_t bar() const { return static_cast<std::int64_t>(next_ - first_); }
-    /// Predicts that the next gap begins where this one ends, if no bar is between the two.
+    /// Predicts that the next gap begins where `gap` ends, if no bar is between the two.
     void leave(const Gap& gap) { begin_ = gap.end; }
 
 private:

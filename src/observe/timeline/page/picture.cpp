@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The most lanes that one thread may have. Calls of one thread are nested or one after the other,
+/// The most lanes that one thread may have. Calls of one thread are nested or follow one another,
 /// so few lanes are enough. Calls that need more lanes are left out.
 constexpr std::uint32_t most_lanes = 16;
 
@@ -78,7 +78,7 @@ std::vector<Lanes> place_ranges(const Trace& trace, std::vector<std::uint32_t>& 
     return threads;
 }
 
-/// Returns each stream's number of lanes. It is 0 if no operation ran or was dropped on the stream.
+/// Returns the number of lanes of each stream: 0 if no operation ran or was dropped on the stream.
 std::vector<std::uint32_t> stream_lanes(const Trace& trace, const Solution& solution) {
     std::vector<std::uint32_t> lanes(trace.streams.size(), 0);
     for (const Bar& bar : solution.bars)

@@ -15,7 +15,7 @@ struct PictureRow {
     bool is_thread = false;
     TraceIndex index = 0;          ///< index of the row's thread or stream
     TraceIndex device = no_index;  ///< for a stream: index of its device
-    /// For a thread: the number of lanes for ranges. They are above the lanes for calls.
+    /// For a thread: the number of lanes for ranges. These lanes are above the lanes for calls.
     std::uint32_t range_lanes = 0;
     std::uint32_t lanes = 0;  ///< number of all lanes; at least 1
 };
@@ -25,8 +25,8 @@ struct Picture {
     /// dropped.
     std::vector<PictureRow> rows;
     std::size_t empty_streams = 0;  ///< number of streams that have no row
-    /// By operation (index in Trace::ops): the lane of its call on the row of its thread. no_lane
-    /// if the call is not shown.
+    /// By operation (index in Trace::ops): the lane of its call on its thread's row. no_lane if the
+    /// call is not shown.
     std::vector<std::uint32_t> call_lanes;
     /// By range (index in Trace::ranges): its lane, or no_lane.
     std::vector<std::uint32_t> range_lanes;

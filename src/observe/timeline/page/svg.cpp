@@ -30,9 +30,9 @@ std::string hatching(const Look& look) {
     return std::string("fill=\"url(#heddle-") + look.key + ")\"";
 }
 
-/// Draws one picture. Shapes are collected in `body_`, because the height is known only at the end.
-/// Labels of bars and gaps are collected in `labels_` and written last, so that no arrow covers
-/// them.
+/// Draws one picture. Shapes are collected in `body_`, because the height is known only when all
+/// shapes are. Labels of bars and gaps are collected in `labels_` and written last, so that no
+/// arrow covers them.
 class SvgPicture {
 public:
     SvgPicture(const Trace& trace, const Solution& solution, const SvgOptions& options)
@@ -43,8 +43,10 @@ public:
         scale_.to = options.to == unknown_moment ? solution.end : options.to;
         if (is_all) scale_.to = std::max(scale_.to, scale_.from + 1);
         if (scale_.to <= scale_.from)
-            usage_error({"write_svg", {}}, "the interval from {} ns to {} ns is empty", scale_.from,
-                        scale_.to);
+            usage_error({"write_svg", {}},
+                        "the interval from {} ns to {} ns is empty: set .from to less than .to, "
+                        "within the recording",
+                        scale_.from, scale_.to);
         scale_.left = label_width;
         scale_.width = width_ - label_width - right_margin;
     }
@@ -90,7 +92,7 @@ private:
     std::ostringstream body_, labels_;
     SvgWriter draw_{body_}, label_{labels_};
     std::vector<double> tops_;  ///< y coordinate of the top of each row
-    /// Indices of rows; a missing row has the number of rows as its index.
+    /// Index of the row of each stream and each thread; the number of rows if it has no row.
     std::vector<std::size_t> stream_rows_, thread_rows_;
     std::vector<bool> used_ = std::vector<bool>(bar_looks().size());
     std::vector<bool> used_gaps_ = std::vector<bool>(gap_looks().size());
@@ -146,7 +148,7 @@ void SvgPicture::draw_rows() {
     }
 }
 
-/// Returns the gaps to draw: the widest ones.
+/// Returns the widest gaps, which are drawn.
 std::vector<const Gap*> SvgPicture::wide_gaps() const {
     std::vector<const Gap*> wide;
     for (const Gap& gap : solution_.gaps) {
@@ -233,8 +235,8 @@ void SvgPicture::draw_blocks() {
         draw_block(lanes[block.lane], block);
 }
 
-/// Returns the operation's row. For a host wait, or an operation without a stream, this is the row
-/// of the calling thread. Returns the number of rows if there is no such row.
+/// Returns the index of the operation's row. For a host wait, or an operation without a stream,
+/// this is the row of the calling thread. Returns the number of rows if there is no such row.
 std::size_t SvgPicture::row_of(TraceIndex op) const {
     if (op == no_index) return picture_.rows.size();
     const TraceOp& o = trace_.ops[op];
@@ -277,7 +279,7 @@ void SvgPicture::draw_arrows() {
     }
 }
 
-/// Draws the legend of the bars and gaps that the picture has. Bars are listed first.
+/// Draws the legend of the bars and gaps in the picture. Bars are listed first.
 void SvgPicture::draw_legend() {
     constexpr double left = 14;
     double x = left, y = height_ + 6;

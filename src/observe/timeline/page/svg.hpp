@@ -17,7 +17,7 @@ struct SvgOptions {
     std::size_t most_rectangles = 2000;
 };
 
-/// Writes an SVG picture with rows, bars, gaps and arrows. Gaps have their reasons. Arrows show the
+/// Writes an SVG picture with rows, bars, gaps and arrows. Gaps show their reasons. Arrows show the
 /// waits that held up work. The picture is readable on light and dark backgrounds. Throws
 /// UsageError if `from` is not before `to`.
 void write_svg(std::ostream& out, const Trace& trace, const Solution& solution,

@@ -7,7 +7,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// All lanes of the picture. Each row has the index of its first lane.
+/// All lanes of the picture, and for each row the index of its first lane.
 struct LaneTable {
     std::vector<std::size_t> of_thread, of_stream;
     std::vector<PictureLane> lanes;

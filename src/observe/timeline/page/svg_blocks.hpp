@@ -43,9 +43,9 @@ struct PictureBlock {
 std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
                                   const Picture& picture, Moment from, Moment to);
 
-/// Merges the lanes' bars into at most `most` blocks. The blocks are as fine as that limit allows,
-/// but at least a pixel wide. Each lane has at least one block, so there are more blocks if there
-/// are more lanes than `most`.
+/// Merges the lanes' bars into at most `most` blocks. The blocks are as narrow as that limit
+/// allows, but at least a pixel wide. A lane with bars has at least one block, so there are more
+/// than `most` blocks if there are more such lanes.
 std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
                                     std::size_t most);
 

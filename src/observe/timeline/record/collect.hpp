@@ -16,8 +16,8 @@ class TraceCollector {
 public:
     using Names = std::unordered_map<std::uint64_t, std::string>;
 
-    /// Fills `trace`. The caller must have set its base. `memory_names` has the names of
-    /// allocations by id.
+    /// Fills `trace`, whose base must be set already. `memory_names` has the names of allocations
+    /// by id.
     TraceCollector(Trace& trace, const RecordTables& tables, const Names& memory_names)
         : trace_(trace), tables_(tables), memory_names_(memory_names) {}
 

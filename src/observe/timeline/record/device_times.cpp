@@ -76,7 +76,7 @@ private:
             return;
         }
         if (is_known(start)) op.start = is_known(op.start) ? std::min(op.start, start) : start;
-        // Correct even if op.end is unknown, which is less than any known moment.
+        // Correct even if op.end is unknown: unknown_moment is less than any known moment.
         op.end = std::max(op.end, end);
     }
 

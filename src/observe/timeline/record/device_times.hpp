@@ -8,20 +8,19 @@
 
 namespace heddle::detail {
 
-/// The times at which an operation, or a part of it, ran. They are by a clock of the CUDA device
-/// with index `device`.
+/// The times at which an operation, or a part of an operation, ran. The clock of the CUDA device
+/// with index `device` measured them.
 struct DeviceRun {
     int device = 0;
     std::uint64_t id = 0;                 ///< TraceOp::id
     std::int64_t start = unknown_moment;  ///< in ns, since any origin; may be unknown
     std::int64_t end = 0;                 ///< in ns, since any origin; always known
     DeviceClock clock = DeviceClock::events;
-    /// For a graph launch: the node that ran. -1 if the run is of several nodes, or of an unknown
-    /// one.
+    /// For a graph launch: the node that ran. -1 if several nodes or an unknown node ran.
     std::int64_t node = -1;
 };
 
-/// A reading: a device's clock showed `shown` between two moments of the host.
+/// A clock reading: a device's clock showed `shown` between two moments of the host.
 struct DeviceReading {
     int device = 0;  ///< -1: the reading is valid for all devices
     Moment before = 0;
@@ -31,8 +30,8 @@ struct DeviceReading {
 };
 
 /// Sets the times of the operations, and the devices' clocks with their errors. Adds the runs of
-/// nodes. The rest of the trace must already be complete. Ignores runs of operations that are
-/// missing in the trace.
+/// nodes. All other parts of the trace must already be complete. Ignores runs of operations that
+/// are missing in the trace.
 void give_device_times(Trace& trace, std::span<const DeviceRun> runs,
                        std::span<const DeviceReading> readings);
 

@@ -81,8 +81,8 @@ void write_now() noexcept {
 }
 
 /// Writes the file, and then restores the previous handler of the signal. If an instruction caused
-/// the signal, it runs again after the return, and the previous handler receives its address. If
-/// the signal was sent, raises it again.
+/// the signal, the instruction runs again after the return, and the previous handler receives its
+/// address. If the signal was sent, raises it again.
 void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();
@@ -147,8 +147,8 @@ void keep(std::string_view text) noexcept {
     _exit(status);
 }
 
-/// Makes a copy of the process and waits for it. Returns false if the copy ended in any other way
-/// than by be_copy(). Allocates nothing.
+/// Makes a copy of the process and waits for it. Returns false if the copy did not end by
+/// be_copy(). Allocates nothing.
 bool write_in_copy() noexcept {
     constexpr std::int64_t pause = 1'000'000;
     // Makes the copy without fork(), which calls handlers of the program and waits for malloc()'s
@@ -179,7 +179,7 @@ void run_writer() noexcept {
         }
     } else {
         // Tries twice. The first copy may have failed because another thread was just changing
-        // data. Meanwhile, that thread has finished its change.
+        // data. By the second try, that thread has finished the change.
         if (!write_in_copy() && !write_in_copy())
             print("heddle: HEDDLE_TIMELINE: the process that writes the file has failed\n");
         if (words != nullptr && words->size != 0) {

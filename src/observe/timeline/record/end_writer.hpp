@@ -10,13 +10,13 @@ namespace heddle::detail {
 /// thread creation.
 ///
 /// `write` runs in a copy of the process. The copy has only the thread that made it, so `write` may
-/// allocate, fail and hang. The original process does not allocate, takes no lock, and finally ends
-/// as it would have ended without this function. First it waits for the copy, for at most 2 s. A
-/// slower copy continues alone, and is stopped 20 s after its start. The copy has no open files.
+/// allocate, fail and hang. The original process allocates nothing, acquires no lock, and finally
+/// ends as it would have ended without this function. First it waits for the copy, for at most 2 s.
+/// A slower copy continues alone, and is stopped 20 s after its start. The copy has no open files.
 /// When it exits, the program receives no SIGCHLD, and wait() does not return it. While the process
-/// waits, exceptions of `write` are printed to stderr.
+/// waits, it prints exceptions of `write` to stderr.
 ///
-/// ThreadSanitizer does not support such copies. In its builds, a thread of the process calls
+/// ThreadSanitizer does not support such copies. In builds with it, a thread of the process calls
 /// `write`.
 void write_at_bad_end(void (*write)());
 

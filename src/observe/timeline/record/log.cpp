@@ -63,7 +63,7 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
     const std::size_t accesses =
         with_accesses ? std::min(op.accesses.size(), most_accesses) : std::size_t{0};
     const bool rare = is_rare(op);
-    // First does everything that may throw, so that an entry is complete or missing.
+    // First does everything that may throw, so that an entry is either complete or missing.
     const TraceIndex name = lately_.index_of_name(op.name, tables_.strings);
     const TraceIndex file = lately_.index_of_file(op.where.file, tables_.strings);
     const TraceIndex stream = index_of(op.stream), other = index_of(op.other);

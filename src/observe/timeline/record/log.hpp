@@ -18,15 +18,15 @@ struct RecordTables {
     EntryLimit ops, runs, clocks, ranges;
 };
 
-/// One thread's part of a recording. Only that thread writes it. Another thread may read it
-/// meanwhile.
+/// One thread's part of a recording. Only that thread writes it. Another thread may read it at the
+/// same time.
 class ThreadLog {
 public:
     ThreadLog(RecordTables& tables, std::string name)
         : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
           clocks_(tables.clocks), ranges_(tables.ranges) {}
 
-    /// Each add() may throw std::bad_alloc. Then the whole entry is missing.
+    /// Each add() may throw std::bad_alloc; then no part of the entry is added.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
     void add(const ClockReading& reading);
@@ -45,10 +45,10 @@ private:
     /// Caches indices by the addresses of texts.
     class Lately {
     public:
-        /// The name of an operation is never unloaded, so its address always means the same text.
+        /// Names of operations are never unloaded, so an address always refers to the same text.
         TraceIndex index_of_name(const char* name, StringTable& strings);
-        /// The name of a file may be unloaded with its library. Then its address may hold another
-        /// text.
+        /// The name of a file may be unloaded with its library. Then another text may have its
+        /// address.
         TraceIndex index_of_file(const char* file, StringTable& strings);
 
     private:

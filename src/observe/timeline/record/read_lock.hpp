@@ -10,9 +10,9 @@ namespace heddle::detail {
 /// Locks that other threads held when the copy was made are never released in it.
 inline constinit std::atomic<bool> is_end_copy{false};
 
-/// Acquires a lock for reading. In a copy of the process, only tries to acquire it, and reads in
-/// any case. Data no longer changes there, so a change that the lock's owner had half made is read
-/// as it is.
+/// Acquires a lock for reading. In a copy of the process, only tries to acquire the lock, and
+/// allows reading even without it. Data no longer changes there; a change that the lock's owner had
+/// half made is read in that state.
 class ReadLock {
 public:
     explicit ReadLock(std::mutex& mutex) : mutex_(mutex) {

@@ -23,7 +23,7 @@ namespace heddle::detail {
 class TimelineRecorder final : public Observer {
 public:
     struct Options {
-        /// The most operations to keep. The oldest operations are dropped for newer ones.
+        /// The most operations that are kept. Newer operations replace the oldest ones.
         std::size_t most_operations = 1'000'000;
         bool accesses = true;  ///< whether to record the memory that each operation uses
         /// Whether to use CUPTI, where possible, for the times of CUDA devices.

@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// One operation, without the fields that are rarely used. In the chunk, it is followed by a
-/// RareSlot if the flags contain `has_rare`. Then follow `accesses` slots of accesses.
+/// One operation, without the fields that are rarely used. In the chunk, a RareSlot follows if the
+/// flags contain `has_rare`, and then as many slots of accesses as `accesses` says.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
@@ -84,8 +84,8 @@ union Slot {
 };
 static_assert(sizeof(Slot) == 64);
 
-/// Limits how many entries all threads of a recording keep together. An operation with all of its
-/// slots is one entry.
+/// Limits how many entries all threads of a recording keep together. An operation counts as one
+/// entry, with all of its slots.
 struct EntryLimit {
     std::size_t most = 0;
     std::atomic<std::size_t> held{0};  ///< number of entries in full chunks

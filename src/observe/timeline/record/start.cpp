@@ -85,7 +85,7 @@ bool is_own_file = false;  ///< whether the name `file` itself contains the proc
 int process = 0;
 constinit std::atomic<bool> is_written{false};
 
-/// Writes the file. Does so only once, and only in the recorded process, not in a forked child.
+/// Writes the file once. Does nothing in a forked child: only the recorded process writes.
 void write_recording() {
     if (forks() != process || is_written.exchange(true)) return;
     // A symbolic link is accepted. Anything else that is not a regular file is rejected.

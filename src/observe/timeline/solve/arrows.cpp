@@ -11,7 +11,7 @@ Arrow arrow_of(const Solving& solving, TraceIndex wait, TraceIndex to) {
     const TraceIndex from = solving.target_of(wait);
     Arrow arrow{.wait = wait, .from = from, .to = to, .from_end = solving.end_of(from)};
     arrow.to_start = wait == to ? sane(solving.trace.ops[wait].call_end) : solving.ran[to].start;
-    // If a thread polled, its last query may have begun before the work ended.
+    // If a thread polled, its last query may have begun before the awaited work ended.
     if (solving.trace.ops[wait].kind == OpKind::blocked)
         arrow.to_start = std::max(arrow.to_start, arrow.from_end);
     arrow.is_backwards = arrow.from_end > arrow.to_start;

@@ -23,9 +23,9 @@ namespace {
 
 /// A cause must occur this often: fewer occurrences are not worth a report.
 constexpr std::uint64_t least_count = 4;
-/// A cause must have this share of the critical path to be named in the first sentence.
+/// To be named in the first sentence, a cause must have this share of the critical path.
 constexpr Moment least_share = 5;  // 1 / 5
-/// The most waits of one source line that are examined. The others are assumed to be similar.
+/// The most waits of one source line that are examined. Further ones are assumed to be similar.
 constexpr std::size_t most_asked = 16;
 /// With fewer operations than this, a batch saves too little time.
 constexpr std::uint64_t least_costly = 100;
@@ -77,8 +77,8 @@ public:
     PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
           calls_(trace.threads.size()) {
-        // Skips small copies, whose bytes take hardly any time. With pinned memory they would take
-        // as long, and the program would have to wait for their results as well.
+        // Skips small copies, whose bytes take hardly any time. With pinned memory, the copies
+        // would take as long, and the program would have to wait for their results as well.
         constexpr std::uint64_t least_bytes = 64 << 10;
         for (TraceIndex i = 0; i < trace.ops.size(); ++i)
             if (trace.ops[i].bytes != 0 && trace.ops[i].bytes < least_bytes) is_one_[i] = false;
@@ -177,8 +177,8 @@ public:
     }
 
 private:
-    /// A round trip. It begins when the work that the host waited for ends. It ends when the first
-    /// work that the host launched after the wait starts.
+    /// A round trip. It begins at the end of the work that the host waited for. It ends at the
+    /// start of the first work that the host launched after the wait.
     struct RoundTrip {
         TraceIndex wait = no_index;
         Moment time = 0;  ///< without the time of the program's own code
@@ -208,8 +208,8 @@ private:
         }
     }
 
-    /// Needed if the wait ended at the same moment as its target: then the path has no step for the
-    /// wait.
+    /// Needed if the wait ended at the same moment as its target, because the path then has no step
+    /// for the wait.
     void begin_trip(TraceIndex thread) {
         const auto wait = host_waits_.find({thread, last_run_});
         if (wait != host_waits_.end()) trip_ = RoundTrip{wait->second};
@@ -239,7 +239,7 @@ private:
     }
 
     /// Adds the calls of a stretch in which nothing held up the host. A round trip may also begin
-    /// with a wait or a query whose work was already complete.
+    /// with a wait or query for work that was already complete.
     void add_calls(TraceIndex thread, Moment begin, Moment end) {
         own_ += host_.on(thread, begin, end).own;
         std::optional<RoundTrip> trip;
@@ -267,7 +267,8 @@ private:
         is_costly_[op] = true;
     }
 
-    /// Adds the cost, unless half of it is pageable copies: these take long even in few calls.
+    /// Adds the cost, unless half of it is for pageable copies: such copies take long even in few
+    /// calls.
     void add_enqueuing() {
         const Moment copying = places(Cause::Kind::pageable_copies).time();
         const Moment time = costs_.time();
@@ -276,9 +277,9 @@ private:
         places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// Adds the round trips. Very long ones had other reasons, so the time of each is limited to
-    /// four times the median. If there are at least `few_trips` round trips, the limit is at least
-    /// their 95th percentile.
+    /// Adds the round trips. Other causes lengthen very long ones, so each counts at most four
+    /// times the median. If there are at least `few_trips` round trips, and their 95th percentile
+    /// is longer than that, each counts at most the percentile.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;
@@ -313,8 +314,8 @@ private:
         }
     }
 
-    /// Returns whether nearly all waits at a place are needless. A few, such as the last one, may
-    /// have an unknown result.
+    /// Returns whether nearly all waits at a place are needless. For a few waits, such as the last
+    /// one, the result may be unknown.
     bool seem_needless(const std::vector<const Gap*>& gaps) {
         const std::size_t asked = std::min(gaps.size(), most_asked);
         std::size_t needless = 0;

@@ -12,12 +12,12 @@ namespace heddle::detail {
 struct Cause {
     enum class Kind : std::uint8_t {
         host_waits,  ///< the host waits for work before it launches more
-        enqueuing,   ///< to enqueue and start operations takes over half as long as to run them
+        enqueuing,   ///< enqueuing and starting operations takes over half as long as running them
         pageable_copies,  ///< the host takes part in copies of pageable memory
         needless_waits,   ///< streams wait for other streams with which they share no memory
         broad_waits,      ///< streams wait for more work than they need
         one_stream,       ///< independent operations run one after the other on a stream
-        turns,            ///< copies and kernels run in turns, each waiting for the other
+        turns,            ///< copies and kernels alternate, each waiting for the previous one
         count_
     };
     Kind kind = Kind::host_waits;
@@ -30,7 +30,7 @@ struct Cause {
     TraceIndex needed = no_index;  ///< for broad_waits: the last operation that the stream needs
 };
 
-/// Returns the causes that occur repeatedly and take up much of the critical path. The largest is
+/// Returns the causes that occur repeatedly and take up much of the critical path, the largest
 /// first.
 std::vector<Cause> find_causes(const Trace& trace, const Solution& solution,
                                const HostActivity& host);

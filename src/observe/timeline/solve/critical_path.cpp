@@ -64,16 +64,16 @@ private:
         return last;
     }
 
-    /// Adds a step from `begin` to the current start of the path, which grows backwards. If the
-    /// step would be empty or `begin` is unknown, adds no step.
+    /// Adds a step from `begin` to the current start of the path, which grows backwards. Adds no
+    /// step if the step would be empty or `begin` is unknown.
     void step(CriticalStep::Kind kind, TraceIndex op, Moment begin) {
         if (begin >= at_ || !is_known(begin)) return;
         steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
     }
 
     /// Adds the time between the end of the last dependency of `op` and the start of `op`. The
-    /// first part is the host's, the second the latency on the way to the device. Returns that
-    /// dependency.
+    /// first part is the host's time, the second part the latency on the way to the device. Returns
+    /// that dependency.
     TraceIndex go_before(TraceIndex op) {
         const TraceOp& described = solving_.trace.ops[op];
         const Needs& needs = solving_.needs[op];
@@ -110,7 +110,7 @@ private:
         return target;
     }
 
-    /// If a thread polled, its last query may have begun before the work ended.
+    /// If a thread polled, its last query may have begun before the awaited work ended.
     Moment end_of_wait(TraceIndex wait, Moment called) const {
         const TraceOp& op = solving_.trace.ops[wait];
         if (op.kind != OpKind::blocked) return op.call_end;

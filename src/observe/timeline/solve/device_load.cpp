@@ -8,7 +8,8 @@
 namespace heddle::detail {
 
 FullStretches::FullStretches(std::vector<Change> changes, int at_least) {
-    // At one moment, ends are sorted before begins. So stretches that touch become one.
+    // Of changes at the same time, ends are sorted before begins. So a stretch that begins where
+    // the previous one ends extends that one.
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return std::pair(a.at, a.by) < std::pair(b.at, b.by);
     });
@@ -63,7 +64,7 @@ Resource resource_of(const TraceDevice& device, OpKind kind) {
     return Resource::processors;
 }
 
-/// Returns for each operation whether it is a graph launch whose nodes have bars.
+/// Returns for each operation whether it is a graph launch with bars for its nodes.
 std::vector<bool> find_outlines(const Trace& trace, std::span<const Bar> bars) {
     std::vector<bool> is_outline(trace.ops.size());
     for (const Bar& bar : bars)

@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 /// Returns advice, in one sentence, on how to avoid many calls like the one that enqueued `op`.
 std::string fewer_calls_text(const Trace& trace, TraceIndex op);
-/// Returns the advice for the kind of call that takes most time in the trace.
+/// Returns such advice for the kind of call that takes most time in the trace.
 std::string fewer_calls_text(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -24,7 +24,7 @@ public:
         row_ = &row;
         Moment at = solution_.begin;
         for (const Bar& bar : bars) {
-            if (bar.run != no_index) continue;  // the bar of its graph covers it
+            if (bar.run != no_index) continue;  // the bar of its graph covers this bar
             if (bar.start > at) explain(bar.op, at, bar.start);
             at = std::max(at, bar.end);
         }
@@ -37,8 +37,7 @@ public:
     }
 
 private:
-    /// Makes a gap of the stretch from `begin_` to `gap.end`. Then moves `begin_` to the end of the
-    /// gap.
+    /// Makes a gap of the stretch from `begin_` to `gap.end`. Then moves `begin_` to `gap.end`.
     void cut(Gap gap) {
         if (gap.end <= begin_) return;
         gap.stream = row_->stream;

@@ -99,7 +99,7 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
 }
 
 /// Names the main reason for the length of the path, and the next one. Leaves out the host's
-/// activity if the text already names a cause.
+/// activity if the summary already names a cause.
 std::string reasons_text(const Trace& trace, const PathShares& path, bool has_cause) {
     const auto most = std::max_element(path.idle.begin(), path.idle.end());
     const auto reason = static_cast<GapReason>(most - path.idle.begin());

@@ -9,11 +9,11 @@
 
 namespace heddle::detail {
 
-/// Returns a few sentences. First they name the main cause, if there is one. Then they name the
-/// main reason for the length of the critical path, with a remedy.
+/// Returns a few sentences. They name the main cause, if there is one, and then the main reason for
+/// the length of the critical path, with a remedy.
 std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
                      const std::vector<Cause>& causes);
-/// Returns the same sentences. Computes the causes and the path itself.
+/// Like the function above, but computes the causes and the path itself.
 std::string headline(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

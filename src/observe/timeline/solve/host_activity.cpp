@@ -42,7 +42,7 @@ void HostActivity::cut_out_waits(std::vector<Call>& calls) {
     std::vector<Call> apart;
     apart.reserve(calls.size());
     for (const Call& call : calls) {
-        // If the wait is within the previous call, the call is split: the rest of it follows the
+        // If the wait is within the previous call, splits that call: the rest of it follows the
         // wait.
         if (call.is_wait && !apart.empty() && !apart.back().is_wait &&
             apart.back().end > call.begin) {
@@ -106,9 +106,9 @@ class StretchMaker {
 public:
     StretchMaker(Moment begin, const HostActivity::OwnCode& tell) : at_(begin), tell_(tell) {}
 
-    /// Adds the thread's own code up to the next call, which is of `next`. A short pause between
-    /// two calls counts as part of the calls. About 100 ns are normal, partly because both calls
-    /// notify observers.
+    /// Adds the thread's own code up to the next call, which enqueued `next`. A short pause between
+    /// two calls counts as part of the calls. A pause of about 100 ns is normal, partly because
+    /// both calls notify observers.
     void own_until(Moment until, TraceIndex next) {
         constexpr Moment least_own = 500;
         if (until <= at_) return;

@@ -21,7 +21,7 @@ struct HostStretch {
     TraceIndex own_after = no_index, own_before = no_index;
 };
 
-/// An index of the calls of all threads. Its construction sorts the calls. A query takes time
+/// An index of the calls of all threads. Its construction sorts the calls. The time of a query is
 /// linear in the number of calls in the stretch.
 class HostActivity {
 public:
@@ -58,7 +58,7 @@ private:
     struct Range {
         Moment begin, end;
         TraceIndex name;
-        /// Index of the enclosing range; its own index if it is in no other range.
+        /// Index of the enclosing range, or the range's own index if no other range encloses it.
         std::size_t parent;
     };
     void add_calls();

@@ -85,7 +85,7 @@ public:
         else floor_ = end;
         last_ = std::max(last_, end);
     }
-    /// Orders all operations that are added later after those added so far.
+    /// Orders all operations that are added later after those that have been added so far.
     void order() { floor_ = last_; }
 
     /// Returns how much time the simulation saves, compared with running one after the other.

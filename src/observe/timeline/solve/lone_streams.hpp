@@ -16,8 +16,8 @@ struct LoneStream {
 };
 
 /// Returns streams that have more than half of the critical path, and whose operations could take
-/// less time. The estimate assumes as many streams as necessary, and orders operations only by
-/// their memory.
+/// less time. The estimate assumes as many streams as necessary, and operations that are ordered
+/// only by their memory.
 ///
 /// Some order is always kept: around operations with unknown memory, waits for other streams, and
 /// host waits. On a CPU device, as many operations run at once as there are workers. For a CUDA

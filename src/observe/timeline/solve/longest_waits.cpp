@@ -63,8 +63,8 @@ public:
             last = &bar;
         }
     }
-    /// Returns the operation that the host spent most of the wait on. If the wait is part of a
-    /// copy's own call, this is the copy, or the operation before it if that took longer.
+    /// Returns the operation on which the host spent most of the wait. If the wait is part of a
+    /// copy's own call, this is the copy, or the operation before the copy if that took longer.
     TraceIndex held_up_by(const Arrow& arrow) const {
         const TraceOp& wait = trace_.ops[arrow.wait];
         const Bar* const own = bars_[arrow.from];

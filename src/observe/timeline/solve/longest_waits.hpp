@@ -8,8 +8,8 @@
 
 namespace heddle::detail {
 
-/// A group of waits: they are of the same stream or thread and have the same source line. The
-/// operations that they wait for have the same source line, too.
+/// A group of waits of the same stream or thread with the same source line. The operations that
+/// they wait for have one source line, too.
 struct WaitShare {
     TraceIndex wait = no_index;  ///< the longest wait of the group
     /// The operation that `wait` waited for. no_index if the recording does not contain it.

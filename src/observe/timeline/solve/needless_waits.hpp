@@ -19,12 +19,12 @@ public:
     /// The result for one wait.
     struct Conflict {
         /// False if the program did not request the wait itself, or if the memory of some operation
-        /// is unknown. Also false if the wait may order more: the other stream had waited for a
-        /// third one, or the host or a third stream may rely on the wait.
+        /// is unknown. Also false if the wait may order more work: the other stream had waited for
+        /// a third stream, or the host or a third stream may rely on the wait.
         bool is_known = false;
         /// The last operation that the wait covers and that shares memory with an operation after
-        /// the wait. Operations that earlier waits cover do not count. Neither do operations after
-        /// the stream's next wait for the same stream.
+        /// the wait. Does not consider operations that earlier waits cover, nor operations after
+        /// the waiting stream's next wait for the same stream.
         TraceIndex last = no_index;
 
         bool is_needed() const noexcept { return is_known && last != no_index; }
@@ -42,7 +42,7 @@ private:
 
     /// The operations that only this wait covers, and the operations that only this wait delays.
     struct Window {
-        /// On the other stream: positions up to this one are covered by earlier waits.
+        /// On the other stream: the last position that earlier waits cover.
         std::uint64_t covered_before = 0;
         std::uint64_t next_wait = ~std::uint64_t{0};
     };

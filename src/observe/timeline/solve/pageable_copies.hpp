@@ -7,8 +7,8 @@
 
 namespace heddle::detail {
 
-/// Returns for each operation whether it is a copy of pageable memory. For such a copy, the same
-/// thread then records an access by the host, with the same memory and source line.
+/// Returns for each operation whether it is a copy of pageable memory. After such a copy, the same
+/// thread records an access by the host, with the same memory and source line.
 std::vector<bool> find_pageable_copies(const Trace& trace);
 
 }  // namespace heddle::detail

@@ -11,7 +11,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-/// The most lines that the round of a recognised loop may have.
+/// The most lines in one round of a loop that is recognised.
 constexpr std::size_t longest_round = 12;
 
 /// One line of the text. It stands for an operation, or for several with the same name on one
@@ -116,7 +116,7 @@ std::string text_of(const Trace& trace, const Line& line) {
     return text + ", " + place;
 }
 
-/// Returns for each part whether it is shown. If they do not all fit, the longest ones are shown.
+/// Returns for each part whether it is shown. If not all parts fit, the longest parts are shown.
 /// One line stands for each group of hidden parts.
 std::vector<bool> find_shown(const std::vector<Part>& parts) {
     std::size_t lines = 0;

@@ -22,7 +22,7 @@ struct WorkShare {
 
 /// A stretch of the program's own code between two of its calls.
 struct CodeShare {
-    /// The operations enqueued by the calls before and after it.
+    /// The operations enqueued by the call before this stretch and by the call after it.
     TraceIndex after = no_index, before = no_index;
     Moment time = 0;
 };
@@ -33,14 +33,14 @@ struct PathShares {
 
     Moment whole = 0;
     Moment work = 0;  ///< the time in which operations run
-    /// The remaining time, by reason.
+    /// The time in which no operation runs, by reason.
     std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};
     /// The part of `idle` that is launch latency of CPU devices.
     Moment late_workers = 0;
     std::vector<WorkShare> operations;  ///< the largest first
     std::vector<TraceIndex> loaded;     ///< launches that first had to load their code
 
-    /// If the host was late: how its threads spent that time, and which of the program's code took
+    /// If the host was late: how its threads spent that time, and which code of the program took
     /// longest.
     Moment host_own = 0, host_waiting = 0, host_calling = 0;
     CodeShare slowest_code;

@@ -1,4 +1,4 @@
-// Finds when operations ran. Uses measured times, and deduces those that are missing.
+// Finds when operations ran. Uses measured times, and deduces missing ones.
 #include <algorithm>
 #include <tuple>
 
@@ -94,7 +94,7 @@ void fill_times(Solving& solving) {
 namespace {
 
 /// Sets the bounds of the picture. They include the recording, all its calls and all its runs. If
-/// the oldest operations were lost, the picture begins with the oldest remaining one.
+/// the oldest operations were lost, the picture begins with the oldest remaining operation.
 void find_bounds(Solving& solving) {
     const Trace& trace = solving.trace;
     Moment begin = furthest_moment, end = unknown_moment;

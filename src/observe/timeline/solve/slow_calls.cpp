@@ -89,8 +89,8 @@ std::optional<GapReason> SlowCalls::reason_of(TraceIndex index) const {
     const auto kind = static_cast<std::size_t>(op.kind);
     if (device == no_index || kind >= op_kinds || duration < least_slow || is_pageable_[index])
         return std::nullopt;
-    // On a CPU device, no queue is ever full and no code must be loaded. So the thread only lost
-    // its core, which is no reason.
+    // On a CPU device, no queue is ever full and no code must be loaded. So a call is slow only if
+    // the thread lost its core, which does not count as a reason.
     if (!trace_.devices[device].is_cuda) return std::nullopt;
     const Moment usual = usual_[device * op_kinds + kind];
     if (usual < 0 || duration / times_usual <= usual) return std::nullopt;

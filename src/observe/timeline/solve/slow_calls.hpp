@@ -10,12 +10,12 @@
 namespace heddle::detail {
 
 /// A call is slow if it took at least 50 us, and more than ten times as long as usual for its kind
-/// and device. The usual time is the 10th percentile of the calls' times: if a queue stays full,
-/// most calls block.
+/// and device. The usual time is the 10th percentile of the calls' times, because most calls block
+/// while a queue stays full.
 ///
-/// If a slow call is the first launch of its kernel on the device, its reason is loading code. The
-/// exception: all later launches of the kernel are about as slow. Copies of pageable memory are
-/// never slow, because their time depends on their size.
+/// The first launch of a kernel on a device is slow because it loads code. This does not apply if
+/// all later launches of the kernel are about as slow. Copies of pageable memory are never slow,
+/// because their time depends on their size.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);

@@ -74,8 +74,8 @@ struct Gap {
     TraceIndex wait = no_index;   ///< the wait that delayed `op`, or no_index
 };
 
-/// One step of the critical path. That path is the longest chain of operations and calls that had
-/// to follow one another. Steps are in order of time, and each begins where the previous one ends.
+/// One step of the critical path: the longest chain of operations and calls that had to follow one
+/// another. Steps are in order of time, and each begins where the previous one ends.
 struct CriticalStep {
     enum class Kind : std::uint8_t {
         runs,   ///< `op` runs
@@ -102,15 +102,14 @@ struct Solution {
     std::vector<Gap> gaps;  ///< by stream, then begin; bars and gaps together fill each row
     std::vector<CriticalStep> critical;
     std::vector<RowTotals> rows;  ///< one row for each of Trace::streams
-    /// The number of arrows that would point backwards because the clocks are inexact: by no more
-    /// than the clocks' errors. They are drawn vertically.
+    /// The number of arrows that would point backwards, by no more than the clocks' errors, because
+    /// the clocks are inexact. These arrows are drawn vertically.
     std::uint64_t backward_arrows = 0;
 };
 
-/// Solves a trace. If only the end of an operation was measured, deduces the start. The start is
-/// then the latest of three moments: the end of the previous operation, the ends of the
-/// dependencies, and the begin of the call. The trace may be damaged or cut: invalid values count
-/// as unknown.
+/// Solves a trace. If only the end of an operation was measured, deduces its start: the latest of
+/// the end of the previous operation, the ends of the dependencies, and the begin of the call. The
+/// trace may be damaged or cut: invalid values count as unknown.
 Solution solve(const Trace& trace);
 
 /// Returns the output of `heddle timeline --summary`.

@@ -65,7 +65,7 @@ struct Needs {
     TraceIndex before = no_index;  ///< the previous operation on its stream
     /// Between `before` and the operation: the wait that was satisfied last.
     TraceIndex wait = no_index;
-    /// Between `before` and the operation: a wait for work that no recording contains.
+    /// Between `before` and the operation: a wait for work that the recording does not contain.
     TraceIndex unseen = no_index;
 };
 
@@ -74,14 +74,14 @@ struct Solving {
     /// Deduces everything that is needed to make bars, arrows and gaps.
     explicit Solving(const Trace& trace);
 
-    /// Returns the end of an operation. Returns unknown_moment, which is less than any other
-    /// moment, if it is unknown.
+    /// Returns the end of an operation. If it is unknown, returns unknown_moment, which is less
+    /// than any other moment.
     Moment end_of(TraceIndex op) const noexcept {
         return op < ran.size() ? ran[op].end : unknown_moment;
     }
-    /// Returns the moment until which the host held up an operation. This is the return of the call
-    /// that enqueued the operation, or the begin of a wait for the operation within that call. May
-    /// be unknown.
+    /// Returns the moment until which the host held up an operation: the return of the call that
+    /// enqueued the operation, or the begin of a wait for the operation within that call. May be
+    /// unknown.
     Moment enqueued(TraceIndex op) const noexcept {
         const TraceOp& described = trace.ops[op];
         const Moment called = std::max(sane(described.call_begin), sane(described.call_end));

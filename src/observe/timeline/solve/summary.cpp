@@ -139,14 +139,15 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
 /// Counts operations without times, by reason.
 struct Missing {
     std::uint64_t pending = 0;  ///< operations that had not run when the recording ended
-    std::uint64_t unkept = 0;   ///< operations that ran, but whose times had no room
+    std::uint64_t unkept = 0;   ///< operations that ran, but whose times were over the limit
     std::uint64_t dropped = 0;  ///< operations that were dropped because their streams had failed
     std::uint64_t failed = 0;
     TraceIndex failure = no_index;  ///< the first operation that failed
 };
 
 Missing missing_of(const Trace& trace, const Solution& solution) {
-    // A stream runs its operations in order. So all operations before one that ran have run, too.
+    // A stream runs its operations in order. So all operations before an operation that ran have
+    // run, too.
     std::vector<std::uint64_t> ran_to(trace.streams.size());
     std::vector<bool> has_run(trace.ops.size());
     for (const Bar& bar : solution.bars) {

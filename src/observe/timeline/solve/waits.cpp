@@ -1,4 +1,4 @@
-// Finds the target of each wait: the operation that ended last among those that the wait covers.
+// Finds the target of each wait: of the operations that the wait covers, the one that ended last.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -41,9 +41,9 @@ private:
 };
 
 /// Follows the operations of each stream in order. At each place, finds the operation that ended
-/// last among all that are ordered before the place. For a wait, it needs the result of another
-/// stream up to some place, so it follows that stream first. In a damaged trace, waits may form a
-/// cycle. Then one of them uses an incomplete result.
+/// last among all that are ordered before the place. A wait needs the result of another stream at
+/// some place. So that stream is first followed to that place. In a damaged trace, waits may form a
+/// cycle. Then one of these waits uses an incomplete result.
 class Follower {
 public:
     explicit Follower(Solving& solving)
@@ -116,8 +116,8 @@ private:
                    const std::optional<Covered>& covered) {
         const TraceOp& op = solving_.trace.ops[index];
         const TraceIndex target = covered ? at(latest_, *covered) : no_index;
-        // The latest operation that the other stream is ordered after may belong to this stream.
-        // Then no wait is needed.
+        // The latest operation that the other stream is ordered after may belong to the waiting
+        // stream. Then no wait is needed.
         const bool is_own = target != no_index && solving_.trace.ops[target].stream == stream;
         const TraceIndex foreign =
             is_own && covered->stream != stream ? at(last_run_, *covered) : target;
@@ -133,7 +133,8 @@ private:
         if (!covered && solving_.trace.lost_ops == 0) needs.unseen = index;
     }
 
-    /// Returns the entry of one of the two vectors at the end of the covered operations.
+    /// Returns the entry of `known` at the end of the covered operations. `known` is latest_ or
+    /// last_run_.
     TraceIndex at(const std::vector<TraceIndex>& known, const Covered& covered) const {
         const std::size_t count = std::min(covered.count, done_[covered.stream]);
         return count == 0 ? no_index : known[solving_.order.first(covered.stream) + count - 1];
@@ -160,7 +161,7 @@ private:
     }
 
     /// Finds the targets of host waits for a device. Such a wait covers all work that was enqueued
-    /// on the device before it began.
+    /// on the device before the wait began.
     void find_device_waits() {
         const Trace& trace = solving_.trace;
         using Call = std::pair<Moment, TraceIndex>;

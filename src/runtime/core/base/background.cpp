@@ -77,8 +77,8 @@ private:
         }
     }
 
-    /// Polls after 50 us at first, and backs off to 1 ms: short work is detected early, and long
-    /// work costs few polls.
+    /// Polls after 50 us at first, and backs off to 1 ms. So the end of short work is detected
+    /// early, and long work costs few polls.
     void look_around() {
         using namespace std::chrono_literals;
         std::chrono::microseconds pause = 50us;
@@ -128,8 +128,8 @@ void end_background() noexcept {
 
 /// Ends the background threads when the main thread calls exit(). Libraries that jobs use may
 /// register atexit() handlers at any time, and those handlers would run before heddle's. exit()
-/// destroys the calling thread's thread_local objects before it runs any handler, so such an object
-/// ends the threads in time.
+/// destroys the calling thread's thread_local objects before it runs any handler, so this
+/// destructor ends the threads in time.
 struct EndOfMainThread {
     bool touched = false;
     ~EndOfMainThread() {
@@ -140,12 +140,12 @@ thread_local EndOfMainThread end_of_main_thread;
 [[maybe_unused]] const bool initialised = end_of_main_thread.touched = true;
 
 /// Returns this process's instance, which is never destroyed. The child of a fork has none of its
-/// parent's threads and makes its own instance.
+/// parent's threads, so it makes its own instance.
 Background& background() {
     Background* seen = current.load(std::memory_order_acquire);
     if (seen != nullptr && seen->process == getpid()) return *seen;
-    // Constructs `end_of_main_thread` in this thread. In the child of a fork, the main thread is
-    // another one than in the parent.
+    // Constructs `end_of_main_thread` in this thread. The main thread of a forked child is the
+    // thread that called fork().
     end_of_main_thread.touched = true;
     auto* fresh = new Background;
     if (current.compare_exchange_strong(seen, fresh, std::memory_order_acq_rel)) {

@@ -15,8 +15,8 @@ void in_background(std::function<void()> job);
 /// not throw and must not block for long. Thread-safe.
 void poll_in_background(std::function<bool()> poll);
 
-/// Registers the function that ends another thread of the library. It is called when exit() begins,
-/// before the threads of jobs end. A second call replaces the function. Throws std::bad_alloc.
+/// Registers a function that ends another thread of the library. exit() calls the function before
+/// it ends the threads of jobs. A second registration replaces the first. Throws std::bad_alloc.
 void end_with_background(void (*end)() noexcept);
 
 /// Registers an atexit() handler that ends the threads. Call it again after loading a library that

@@ -46,8 +46,8 @@ std::size_t mistakes_between(std::string_view a, std::string_view b) {
     return last[b.size()];
 }
 
-/// Returns the number of allowed mistakes: one in short names, because NVCC and NVRTC differ by
-/// two.
+/// Returns how many typing mistakes are allowed: two, but only one in names of up to five letters,
+/// because NVCC and NVRTC differ by two.
 std::size_t most_mistakes(std::string_view word) { return word.size() > 5 ? 2 : 1; }
 
 }  // namespace

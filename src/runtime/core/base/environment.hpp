@@ -35,12 +35,12 @@ const char* name_of(Variable variable) noexcept;
 const char* value_of(Variable variable) noexcept;
 
 /// Returns the known variable that a misspelt name probably means: the two differ in the case of
-/// letters or by one or two typing mistakes. Returns null for a known variable. Returns null, too,
-/// if no known variable is similar: the name may belong to the program.
+/// letters or by one or two typing mistakes. Returns null for a known variable. Also returns null
+/// if no known variable is similar, because the name may belong to the program.
 const char* meant_variable(std::string_view name);
 
-/// Reports each variable of the environment whose name is similar to one of heddle's, unless
-/// heddle's variable is set, too.
+/// Reports each variable of the environment whose name is similar to that of a heddle variable,
+/// unless that heddle variable is set as well.
 void report_unknown_variables() noexcept;
 
 /// An integer from an environment variable, read once, at construction.

@@ -31,13 +31,13 @@ std::string describe(const ErrorInfo& info) {
                          : detail::formatted("heddle: {} [{}]", info.message, about);
 }
 
-/// The hook is shared, so that no user code (a copy constructor) runs under the mutex. A thread may
-/// lock the mutex while it holds any other lock.
+/// A shared_ptr, so that copying a hook runs no user code (a copy constructor) with the mutex held.
+/// A thread may lock the mutex while it holds any other lock.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
 const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};
 
-/// Objects, made in advance, that are needed when memory has run out.
+/// Objects that are needed when memory has run out, and so are made in advance.
 struct Reserve {
     Hook hook;  ///< under hook_mutex
     OutOfMemory error{ErrorInfo{
@@ -140,7 +140,8 @@ void rethrow_as_error(const char* call, const SourceLocation& where) {
     std::terminate();  // not reached: the code above always throws
 }
 
-// Copying an Error cannot fail (copies share their data), so this one can always be thrown.
+// Copying an Error cannot fail (copies share their data), so the reserved error can always be
+// thrown.
 void throw_reserved_error() { throw OutOfMemory(reserve().error); }
 
 void report(const Error& error) noexcept {

@@ -5,8 +5,8 @@
 //                     "{} bytes do not fit into the destination of {} bytes: copy fewer", bytes,
 //                     limit);
 //
-// Callers pass their values by reference to a cold function, which formats them. So a check costs a
-// hot path one branch. When memory is exhausted, the functions throw OutOfMemory.
+// Callers pass their values by reference to a cold function, which formats them. So a check adds
+// one branch to a hot path. When memory is exhausted, the functions throw OutOfMemory.
 #pragma once
 
 #include <array>
@@ -58,7 +58,8 @@ ErrorInfo describe_error(ErrorCode code, const ErrorSite& site, std::string_view
 /// The arguments of one message.
 template <std::size_t count> using FormatArguments = std::array<FormatArgument, count>;
 
-/// Throws the Error of that code. The message states the fault, the values, and the remedy.
+/// Throws the subclass of Error for `code`. The message states the fault, the values, and the
+/// remedy.
 template <class... Arguments>
 [[noreturn, gnu::cold, gnu::noinline]] void coded_error(
     ErrorCode code, const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
@@ -93,12 +94,13 @@ bool is_own_place(const SourceLocation& where) noexcept;
 std::string place_text(const SourceLocation& where);
 
 /// Throws UsageError for a negative number that was converted to a huge std::size_t. The message
-/// shows it as the user wrote it. `call` is the public call that received the number.
+/// shows the negative number. `call` is the public call that received the number.
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where);
 
-/// The name of the call in errors of functions that allocate without knowing their caller.
+/// The call that errors of allocating functions name if these functions do not know their caller.
 inline constexpr char allocating_call[] = "empty";
-/// Rethrows like rethrow_as_error(). If the error's call is `inner`, changes it to `call`.
+/// Rethrows like the other rethrow_as_error(). If the error names the call `inner`, names `call`
+/// instead.
 [[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where,
                                    std::string_view inner);
 
@@ -119,7 +121,7 @@ ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
 /// for a more specific error.
 [[noreturn]] void throw_reserved_error();
 
-/// Returns the what() of an exception, or a text that says that it has none.
+/// Returns the what() of an exception, or a fixed text if it is not a std::exception.
 std::string what_of(const std::exception_ptr& error);
 
 /// Passes an error that cannot be thrown to the report hook.

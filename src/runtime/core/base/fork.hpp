@@ -51,8 +51,8 @@ struct ForkLock {
 int forks() noexcept;
 
 /// Registers a lock at its position in the order in which fork() acquires locks. Call it before any
-/// thread can have locked it (see ForkRegistration). Terminates the program if another lock has
-/// that position.
+/// thread can have acquired the lock (see ForkRegistration). Terminates the program if another lock
+/// has that position.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.
@@ -61,7 +61,7 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }
 
-/// Returns the lock that is registered at this position, or an empty one. For tests.
+/// Returns the lock that is registered at this position, or an empty ForkLock. For tests.
 ForkLock fork_lock(ForkOrder order) noexcept;
 
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
@@ -79,7 +79,7 @@ enum class ForkStep {
     watch,
     count
 };
-/// Registers the only function of a step.
+/// Registers the function of a step. Terminates the program if the step has another function.
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
 
 /// Registers a step. Define it at namespace scope, beside the state that the step changes.
@@ -90,8 +90,9 @@ struct ForkStepRegistration {
 };
 
 /// Registers a lock before main() begins. Define it at namespace scope, beside the lock. The lock
-/// is constant-initialised, or made by `lock` (MadeOnce). The lock must not be a function's static
-/// variable: in the child, the variable's guard could be held for ever.
+/// must be constant-initialised, or be made by the function ForkLock::lock (through a MadeOnce). It
+/// must not be a function's static variable: in the child, the variable's guard could be held for
+/// ever.
 struct ForkRegistration {
     ForkRegistration(ForkOrder order, ForkLock lock) noexcept { register_fork_lock(order, lock); }
     template <class Lock> ForkRegistration(ForkOrder order, Lock& object) noexcept {

@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-// Returns the value to pass to fmt, for each kind of argument.
+// Return the value that is passed to fmt for an argument.
 template <class Number> Number shown(Number value) { return value; }
 fmt::string_view shown(std::string_view text) { return {text.data(), text.size()}; }
 std::string shown(Device device) { return device.name(); }

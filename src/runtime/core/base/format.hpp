@@ -1,4 +1,5 @@
-// Formatted text. Only format.cpp includes fmt, which costs a compiler six seconds in each file.
+// Formatted text. Only format.cpp includes fmt, because fmt adds six seconds to a file's
+// compilation.
 #pragma once
 
 #include <concepts>
@@ -34,7 +35,7 @@ inline FormatArgument format_argument(std::unsigned_integral auto number) noexce
 inline FormatArgument format_argument(Device device) noexcept { return device; }
 inline FormatArgument format_argument(const StreamState& stream) noexcept { return &stream; }
 
-/// A text with one {} for each argument. The compiler checks their number.
+/// A text with one {} for each argument. The compiler checks that the numbers are equal.
 template <class... Arguments> struct FormatText {
     consteval FormatText(const char* literal) : text(literal) {
         std::size_t places = 0;

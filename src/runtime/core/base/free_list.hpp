@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// The unused objects of one kind, linked through their member `next_free`. Frees none of them.
+/// The unused objects of one kind, linked through their member `next_free`. Never frees an object.
 /// Define it constinit. Thread-safe; none of the functions allocates.
 template <class T> class FreeList {
 public:

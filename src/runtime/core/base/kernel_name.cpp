@@ -41,7 +41,7 @@ std::string_view kernel_name_in(const char* pretty) noexcept {
 
 namespace {
 
-/// Removes each part of a name that starts with `begin`.
+/// Removes from a name each scope ("...::") that starts with `begin`.
 void remove_scopes(std::string& name, std::string_view begin) {
     for (std::size_t at = name.find(begin); at != std::string::npos; at = name.find(begin, at)) {
         const std::size_t end = name.find("::", at);
@@ -94,8 +94,8 @@ std::string_view first_argument(std::string_view name) noexcept {
     return name.substr(begin, name.find_first_of(",>", begin) - begin);
 }
 
-/// Returns the operation that one of heddle's own kernels implements, because users do not know
-/// those kernels' names. Returns other names unchanged.
+/// If a kernel is one of heddle's own, returns the operation that it implements, because users do
+/// not know these kernels' names. Returns other names unchanged.
 std::string name_of_own(std::string name) {
     constexpr std::string_view own = "heddle::detail::";
     if (!name.starts_with(own)) return name;
@@ -132,8 +132,8 @@ constinit std::mutex names_mutex;
 const ForkRegistration kernel_names_registered{ForkOrder::kernel_names, names_mutex};
 constinit MadeOnce<Names> all_names;  ///< entries are never removed
 
-/// The name that this thread looked up last for `pretty`. Compares the text as well as its address,
-/// because a library may be loaded at the addresses of an unloaded one.
+/// A name that this thread looked up recently for `pretty`. Lookups compare the text as well as the
+/// address, because a library may be loaded at the address of an unloaded one.
 struct Lately {
     const char* pretty = nullptr;
     const Names::value_type* found = nullptr;
@@ -201,7 +201,7 @@ std::string readable_name(const std::string& name) {
             return "lambda in " + second_argument(text, at + tag.size());
     std::size_t lambda = text.find("::<lambda(");
     if (lambda == std::string::npos) return text;
-    // For lambdas within lambdas, selects the function around all of them.
+    // For lambdas within lambdas, selects the function that contains all of them.
     if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
     return "lambda in " + text.substr(0, lambda);
 }

@@ -6,8 +6,9 @@
 
 namespace heddle::detail {
 
-/// A T that exists from the start, without an allocation, so that noexcept functions may use it.
-/// Define it constinit and at namespace scope (a function's static variable could need a guard).
+/// A T that exists before any code runs, without an allocation, so that noexcept functions may use
+/// it. Define it constinit and at namespace scope (a function's static variable could need a
+/// guard).
 template <class T> class NeverDestroyed {
 public:
     constexpr NeverDestroyed() : object_() {}
@@ -23,12 +24,12 @@ private:
     };
 };
 
-/// Makes a T on first use and never destroys it. For types without a constexpr constructor. A
-/// noexcept function may use the T only after it was made, since get() allocates. (Some files call
+/// Makes a T on first use and never destroys it. For types without a constexpr constructor. Making
+/// the T allocates, so a noexcept function may use it only if it was made before. (Some files call
 /// get() when the library is loaded, in `made_at_load`.) Define it constinit. Threads that race for
 /// the first use make one T each and delete all but one, so that no thread waits for another. (A
-/// function's static variable has a guard. In the child of a fork, that guard may be held by a
-/// thread that does not exist there.) Thread-safe.
+/// function's static variable has a guard. In the child of a fork, a thread that does not exist
+/// there may hold that guard.) Thread-safe.
 template <class T> class MadeOnce {
 public:
     constexpr MadeOnce() noexcept = default;
@@ -50,7 +51,7 @@ public:
         return get([] { return new T; });
     }
 
-    /// Returns the object, or null if none has been made.
+    /// Returns the object, or null if it has not been made.
     T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
     /// Makes the next get() construct a new object. The present object is not destroyed. For the
     /// child of a fork.

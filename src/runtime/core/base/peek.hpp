@@ -9,9 +9,9 @@
 
 namespace heddle::detail {
 
-/// Copies memory that other threads may change or free meanwhile. The copy may be torn: check it
-/// before use. Returns false if the memory is unmapped or reading is refused. Async-signal-safe.
-/// Thread-safe; invisible to sanitizers.
+/// Copies memory that other threads may change or free at the same time. The copy may be torn:
+/// check it before use. Returns false if the memory is unmapped or reading is refused.
+/// Async-signal-safe. Thread-safe; invisible to sanitizers.
 bool peek(const void* from, void* to, std::size_t bytes) noexcept;
 
 /// Copies a pointer like peek().
@@ -19,15 +19,16 @@ template <class T> bool peek_pointer(const void* from, T*& to) noexcept {
     return peek(from, reinterpret_cast<void*>(&to), sizeof(void*));
 }
 
-/// Returns a null-terminated text, truncated where its memory ends, or "?" if it cannot be read.
+/// Returns the null-terminated text at `from`, truncated where readable memory ends, or "?" if none
+/// of it can be read.
 std::string peek_text(const char* from);
 
 /// A function that copies memory like peek(). Tests replace it by functions that return torn
 /// copies.
 using PeekFunction = bool (*)(const void* from, void* to, std::size_t bytes) noexcept;
 
-/// A copy of an object's bytes, without its type. So no member function is called, and no pointer
-/// in it is followed before the copy is checked.
+/// A copy of an object's bytes, without its type. So no member function can be called, and no
+/// pointer in the copy can be followed before it is checked.
 template <class T> class PeekedBytes {
 public:
     bool read(PeekFunction from, const void* address) noexcept {

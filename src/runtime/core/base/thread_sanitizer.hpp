@@ -13,16 +13,16 @@ namespace heddle::detail::tsan {
 #define HEDDLE_THREAD_SANITIZER 1
 #endif
 
-// The declarations below have internal linkage: files without instrumentation may include them,
-// too.
+// The constant and the inline functions below have internal linkage, because they differ between
+// files with and without instrumentation.
 #if defined(HEDDLE_THREAD_SANITIZER)
 constexpr bool is_compiled_in = true;
 #else
 constexpr bool is_compiled_in = false;
 #endif
 
-// These functions are weak, so that they are null in a program without ThreadSanitizer. The labels
-// are the names in its run-time library.
+// These functions are weak, so that they are null in a program without ThreadSanitizer. The asm
+// labels are their names in ThreadSanitizer's run-time library.
 [[gnu::weak]] void acquire_address(void* address) noexcept asm("__tsan_acquire");
 [[gnu::weak]] void release_address(void* address) noexcept asm("__tsan_release");
 
@@ -38,7 +38,7 @@ static inline bool is_here() noexcept {
 /// Orders all earlier work of this thread (or fiber), including work that it has acquired, before
 /// later work of threads that acquire() the same address. Several releases of one address
 /// accumulate. The memory at the address is not accessed. It should be newly allocated, because
-/// earlier releases of the same address count as well.
+/// earlier releases of its address count as well.
 static inline void release([[maybe_unused]] const void* address) noexcept {
     if constexpr (is_compiled_in)
         if (address != nullptr && is_here()) release_address(const_cast<void*>(address));

@@ -40,8 +40,8 @@ private:
     std::exception_ptr error_;
 };
 
-/// On destruction, finishes an unclaimed job with an error. So waiters do not hang if the job is
-/// dropped because the process ends.
+/// The destructor finishes a job that no thread has claimed, with an error. Otherwise its waiters
+/// would hang if the process ends.
 class PendingEnd {
 public:
     explicit PendingEnd(std::shared_ptr<Pending> pending) noexcept : pending_(std::move(pending)) {}
@@ -78,7 +78,7 @@ struct ProgramState : Pending {
     void compile();
 };
 
-/// Throws Unsupported for CPU devices, and if CUDA is not available.
+/// Throws Unsupported for CPU devices, and for all devices if CUDA is not available.
 void check_code_device(Device device, const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

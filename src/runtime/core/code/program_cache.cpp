@@ -81,8 +81,8 @@ struct Descriptor {
     explicit operator bool() const noexcept { return value >= 0; }
 };
 
-// The folder may contain files of any kind: opening one does not block on pipes and does not follow
-// links.
+// The folder may contain files of any kind. With these flags, opening a file does not block on
+// pipes and does not follow links.
 constexpr int open_safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 constexpr off_t largest_entry = off_t{1} << 30;
 /// Separates an entry's name from the unique part of a temporary file's name.
@@ -99,7 +99,7 @@ int open_folder(const std::string& directory) noexcept {
     return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/// Makes a folder for this user alone. Missing parents get default permissions.
+/// Makes a folder that only this user can access. Missing parents get default permissions.
 void make_folder(std::string directory) {
     while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
     std::error_code shows_later;
@@ -108,7 +108,7 @@ void make_folder(std::string directory) {
     ::mkdir(directory.c_str(), 0700);
 }
 
-/// Returns whether only this user or root can have written the file. This is necessary because
+/// Returns whether only this user or root can have written the file. This must be checked because
 /// cached code runs on the GPU, in this process.
 bool is_trusted(const Descriptor& file) noexcept {
     struct stat is {};
@@ -145,8 +145,8 @@ std::string unique_text() {
                              count.fetch_add(1));
 }
 
-/// Removes temporary files that killed writers have left. Then removes the least recently used
-/// entries until all together have at most `limit` bytes. Other processes may remove files at the
+/// Removes temporary files of killed writers. Then removes the least recently used entries until
+/// the remaining ones have at most `limit` bytes in total. Other processes may remove files at the
 /// same time.
 void tidy(int folder, const std::string& just_written, std::uint64_t limit) {
     struct Entry {

@@ -17,8 +17,8 @@ std::array<std::uint64_t, 2> hash_text(std::string_view text) noexcept;
 std::string hex_of(const std::array<std::uint64_t, 2>& hash);
 
 /// Returns all inputs that determine a source's compiled code, as one text. These are the source,
-/// options, headers, names, architecture, compiler, and the contents of all files that it can
-/// include. Returns std::nullopt if those files cannot be determined.
+/// options, headers, names, architecture, compiler, and the contents of all files that the source
+/// can include. Returns std::nullopt if those files cannot be determined.
 std::optional<std::string> cache_key(const std::string& source, const ProgramOptions& options,
                                      const std::string& compiler);
 
@@ -31,12 +31,13 @@ std::optional<std::string> included_files(const std::string& source, const Progr
 /// ~/.cache/heddle. Returns an empty text if none of the variables is set.
 std::string cache_directory();
 
-/// Returns the limit for all entries of a folder in bytes: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
+/// Returns the limit, in bytes, for all entries of a folder together: $HEDDLE_CACHE_MIB mebibytes,
+/// else 1 GiB.
 std::uint64_t cache_limit();
 
 /// Returns the entry for a key and marks it as used. Returns std::nullopt if there is no entry, or
-/// if it is damaged or has another key. Does the same if users other than this one and root may
-/// have written it.
+/// if it is damaged or has another key. Also returns std::nullopt if a user other than this one and
+/// root may have written the entry.
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key);
 /// Writes an entry, replacing an older one. Readers, even in other processes, see a complete entry
 /// or none. Reports problems, once per process. Then removes the least recently used entries beyond

@@ -1,4 +1,5 @@
-// Finds the files that a source can include, so that the cache notices when one has changed.
+// Finds the files that a source can include, so that the cache notices when one of them has
+// changed.
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -34,8 +35,8 @@ struct Include {
     bool quoted = false;
 };
 
-/// Finds all #include lines, even in conditions and comments. Returns false if one can only be read
-/// by a preprocessor.
+/// Finds all #include lines, even in conditions and comments. Returns false if only a preprocessor
+/// can read one of them.
 bool find_includes(std::string_view text, std::vector<Include>& found) {
     const auto skip = [&](std::size_t at) {
         while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;

@@ -20,8 +20,9 @@ void take_over(std::vector<std::uint64_t>& clock,
     for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
 
-/// Blocks until a CPU stream has reached a position before its newest operation, for which there is
-/// no event. The stream's later work must not run yet, so the host does not run it while it waits.
+/// Blocks until a CPU stream has reached a position that is older than its newest operation and has
+/// no event. While the host waits, it does not run the stream's work, because it would also run the
+/// work after that position.
 void block_until_reached(StreamRecord& stream, std::uint64_t position) {
     constexpr int spins = 200, yields = 400;
     constexpr std::int64_t pause_ns = 20'000;
@@ -73,7 +74,7 @@ DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& optio
             DataLane& lane = lanes_.emplace_back(work + copying);
             lane.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data", where,
                                        Naming::with_id);
-            // The stream that this stream is joined into reports its failure.
+            // If this stream fails, the stream that it is joined into reports the failure.
             lane.stream->set(stream_flag::internal);
         }
     } catch (...) {
@@ -104,8 +105,8 @@ bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
 
 // A record costs about as much as a short operation. If operations are long, the records do not
 // delay them, and exact waits are worth the cost. The duration is measured while many operations
-// are pending. The worker may be delayed by waits or by other programs, so a short measured time is
-// better evidence than a long one.
+// are pending. Waits and other programs may delay the worker, so a short measured time is better
+// evidence than a long one.
 void DataLanes::look(std::size_t lane) noexcept {
     constexpr std::uint64_t few = 8;
     constexpr std::int64_t long_ns = 700;

@@ -14,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// A lane: one stream of an order_by_data. A position is the number of an operation on the stream,
-/// including dropped operations. Positions grow, and may skip numbers.
+/// A lane: one stream of an order_by_data. A position is an operation's number on the stream;
+/// dropped operations count as well. Positions grow, and may skip numbers.
 class DataLane {
 public:
     explicit DataLane(std::size_t lanes) : clock(lanes) {}
@@ -27,7 +27,7 @@ public:
     std::uint64_t newest = 0;        ///< position of the newest operation
     std::uint64_t newest_task = 0;   ///< position of the newest task
     std::uint64_t newest_maker = 0;  ///< position of the newest task that may have made an array
-    std::uint64_t load = 0;          ///< a measure of its work, relative to the others
+    std::uint64_t load = 0;          ///< the lane's work, relative to the other lanes
     std::uint64_t reached = 0;       ///< a position that the stream is known to have reached
     std::uint64_t looked_at = 0;     ///< value of `newest` at the last look()
     bool is_slow = true;             ///< whether its operations are known or assumed to be long
@@ -41,17 +41,17 @@ public:
 
     // The next members are for exact waits.
 
-    /// A record at a position. record_behind() returns the oldest record at or after a position, or
-    /// null.
+    /// An event that was recorded at a position. record_behind() returns the oldest Point at or
+    /// after a position, or null.
     struct Point {
         std::uint64_t position;
         Event event;
         std::vector<std::uint64_t> clock;  ///< the lane's clock at this position
     };
     Point* record_behind(std::uint64_t position) noexcept;
-    /// Records an event after the newest operation. Replaces the oldest record if there are many.
+    /// Records an event after the newest operation. Replaces the oldest Point if there are many.
     Point& record(const SourceLocation& where);
-    /// Removes the records. All of the lane's work must have completed.
+    /// Removes all Points. All of the lane's work must have completed.
     void forget_points() noexcept {
         points_.clear();
         reached = newest;
@@ -78,11 +78,12 @@ public:
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
-    /// Returns whether an event is recorded for every operation that another lane may have to wait
-    /// for, not only if such a wait is likely.
+    /// Returns whether an event is recorded after each operation that another lane may have to wait
+    /// for, even if such a wait is unlikely.
     bool records_all() const noexcept { return waits_ == DataWaits::exact; }
-    /// Returns whether an event must be recorded after the lane's newest operation, before another
-    /// operation is enqueued on the lane. Not needed if no other lane may have to wait for it.
+    /// Returns whether operations of this lane need a record: an event recorded after the newest
+    /// operation, before another one is enqueued. The caller skips the record if no other lane can
+    /// have to wait for the operation.
     bool records(std::size_t lane) noexcept {
         if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
         if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
@@ -106,24 +107,25 @@ public:
         return lanes_[lane].clock[other] >= position ||
                (lanes_[other].reached >= position && !is_observed());
     }
-    /// Returns whether a position has been reached already, so that all lanes are ordered after it.
+    /// Returns whether a position has been reached already, so that no lane has to wait for it.
     /// Returns false while there are observers, because such an order is not reported to them.
     bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
-    /// Orders a lane after a position in another lane. Returns whether it recorded an event for
-    /// this.
+    /// Orders a lane after a position in another lane. Returns whether it had to record an event
+    /// for this.
     bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
               const SourceLocation& where);
-    /// Blocks until a position is reached, and throws the stream's failure, if it has one.
+    /// Blocks until a position is reached. Throws the stream's failure, if it has one.
     void wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
                       const SourceLocation& where);
-    /// Returns the position of an operation that was just enqueued on a lane, or dropped by it.
+    /// Returns the position of an operation that was just enqueued on a lane, or that the lane
+    /// dropped.
     std::uint64_t advance(std::size_t lane) noexcept;
-    /// Removes all records, so that later work does not wait for them. Called by clear_error(). All
+    /// Removes all Points, so that later work does not wait for them. Called by clear_error(). All
     /// work must have completed.
     void forget_points() noexcept {
         for (DataLane& lane : lanes_) lane.forget_points();
     }
-    /// Notes the call of the newest operation, to determine whether the call is short.
+    /// Adds the call of the newest operation to the calls that are checked for being short.
     void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
         if (!finds_short_) return;
         DataLane& to = lanes_[lane];
@@ -140,14 +142,14 @@ private:
     DataWaits waits_;
     bool finds_short_;  ///< whether to detect short calls; needs readable progress
 
-    // look() reads a cache line that the thread that runs the stream's work writes, which slows
-    // that thread.
+    // look() reads a cache line that is written by the thread running the stream's work. Each read
+    // slows that thread.
     static constexpr std::uint64_t look_after = 16;
     void look(std::size_t lane) noexcept;
 };
 
-/// Returns whether the stream is known to have failed. Its work is then dropped, and a wait for it
-/// inherits the failure.
+/// Returns whether the stream is known to have failed. Its work is then dropped, and streams that
+/// wait for it inherit the failure.
 inline bool has_failed(StreamRecord& stream) {
     return stream.has(stream_flag::poisoned | stream_flag::fallible) &&
            stream.known_failure() != nullptr;

@@ -11,8 +11,8 @@
 
 namespace heddle::detail {
 
-/// A stream outside the order_by_data that uses a block, and the part of its work that the lanes
-/// are ordered after.
+/// A stream outside the order_by_data that uses a block, and how much of this stream's work the
+/// lanes are ordered after.
 struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
     /// Null if there is no user, or if the user is one of the order_by_data's own streams or has
@@ -31,7 +31,7 @@ struct BlockPast {
 
     Block* block = nullptr;      ///< null for memory that heddle does not own, and for a group
     std::uint64_t serial = 0;    ///< Block::serial of the allocation
-    std::uint32_t group = none;  ///< index of the past shared by all imports of the same memory
+    std::uint32_t group = none;  ///< index of the past that all imports of this memory share
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< one bit for each lane with a reader since the writer
@@ -39,8 +39,8 @@ struct BlockPast {
     /// conflicts likely.
     bool is_shared = false;
     bool is_special = true;  ///< whether the past is new or in a group
-    /// Whether the order_by_data's own streams may have work on the block that is not recorded
-    /// here.
+    /// Whether the order_by_data's own streams may have work on the block that this past does not
+    /// contain.
     bool is_new = true;
     /// Whether the readers may have written. Can be true only before the first recorded writer.
     bool readers_may_write = false;
@@ -77,7 +77,8 @@ public:
     std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
-    /// Returns the position of the newest reader in a lane, if BlockPast::readers has its bit.
+    /// Returns the position of the newest reader in a lane, if BlockPast::readers has the lane's
+    /// bit.
     std::uint64_t& reader(std::size_t index, std::size_t lane) noexcept {
         return readers_[index * lanes_ + lane];
     }

@@ -38,14 +38,15 @@ public:
             idle.reserve(idle.size() + lane.out + 1);
             if (StreamRecord* const found = take_joined(idle, base, forked_at))
                 return taken(lane, *found);
-            const auto has_failed = [](const StreamRecord& one) {  // after its return
+            const auto has_failed = [](const StreamRecord& one) {  // since it was returned
                 return one.has(stream_flag::slow_order);
             };
             StreamRecord* const found = idle.take(
                 has_failed, close_stream, [&](StreamRecord& one) { return is_idle(one, where); });
             if (found != nullptr) return taken(lane, *found);
-            // A busy stream of another base would pass its failure on to the new branch. On CUDA
-            // devices, where streams cost more, streams that can fail are not cached.
+            // A busy stream of another base is not reused, because the new branch would inherit its
+            // failures. CUDA devices are an exception: streams cost more there, and those that can
+            // fail are not cached.
             constexpr std::size_t plenty = 64;
             while (device.is_cuda() && idle.size() >= plenty) {
                 StreamRecord& busy = idle.remove(0);
@@ -108,8 +109,8 @@ public:
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
-    /// The maximum number of cached streams. Forks with more branches cost more, and do not cache
-    /// the additional streams.
+    /// The maximum number of cached streams. Forks with more branches cost more, because the
+    /// streams of the additional branches are not cached.
     static constexpr std::size_t most_idle = 1024;
     struct Lane {
         ReturnedStreams idle;
@@ -125,7 +126,7 @@ private:
     }
     /// Removes and returns a stream whose work is entirely ordered before the fork. Searches only
     /// the newest few streams. Leaves out streams that were returned before a failure of the base
-    /// was cleared: they may still inherit it.
+    /// was cleared, because they may still inherit that failure.
     static StreamRecord* take_joined(ReturnedStreams& idle, const StreamRecord& base,
                                      std::uint64_t forked_at) noexcept {
         const std::uint64_t base_id = base.id.load();
@@ -156,11 +157,11 @@ const ForkRegistration branches_registered{ForkOrder::branches,
 struct Fork::Impl {
     struct BranchStream {
         StreamRecord* stream;
-        std::uint64_t before;   ///< its submissions when it was taken
-        std::uint64_t at_fork;  ///< its submissions when the branch began
+        std::uint64_t before;   ///< its submission count when it was taken
+        std::uint64_t at_fork;  ///< its submission count when the branch began
     };
     StreamRecord& base;
-    std::uint64_t forked_at;  ///< the base's submissions at the fork
+    std::uint64_t forked_at;  ///< the base's submission count at the fork
     Event fork;
     std::vector<BranchStream> streams;
     SourceLocation where;

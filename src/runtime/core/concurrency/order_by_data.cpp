@@ -24,10 +24,10 @@ namespace {
 // Measured: docs/adr/0050.
 constexpr std::size_t most_streams = 32;
 constexpr std::size_t best_on_cpu = 2, best_on_cuda = 8;
-/// The cost of a wait, in operations on another stream.
+/// The load that one wait adds to a stream when a stream is chosen, in operations.
 constexpr std::uint64_t wait_cost = 2;
-/// The maximum number of operations by which a stream's load can be below the others, so that old
-/// work does not count.
+/// The maximum difference between the loads of two streams, in operations. A limit is needed so
+/// that old work does not count.
 constexpr std::uint64_t most_behind = 8;
 
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
@@ -42,8 +42,8 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     static_cast<std::size_t>(std::max(at_once, 1)));
 }
 
-/// Throws if this thread's current stream is recorded by a capture or batch of this thread.
-/// Captures and batches of other threads have no effect.
+/// Throws if a capture or batch of this thread records the thread's current stream. Captures and
+/// batches of other threads have no effect.
 void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
     if (is_recorded_here(current))
         usage_error({call, where, current},
@@ -86,8 +86,8 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     check_not_recorded(current, "order_by_data", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
-        // Without this, the streams would count as streams outside the order_by_data, until
-        // tell_ended() reports them.
+        // Without this report, observers would count these streams as streams outside the
+        // order_by_data, until tell_ended() reports them.
         if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
     }
 }
@@ -138,7 +138,7 @@ void DataOrder::use_address(const void* address) {
 }
 
 // An array that a task made may have work on the order_by_data's own streams that no operation has
-// declared. It may have been written by the newest task of such a stream, or by an earlier one.
+// declared. The newest task of such a stream, or an earlier one, may have written the array.
 void DataOrder::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
@@ -154,8 +154,8 @@ void DataOrder::begin_past(std::size_t index) {
     for (const StreamUse& use : users.all()) {
         const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
         if (lane == nullptr || lane->newest_task == 0) continue;
-        // With several streams, a task has used an array that another task has made. Whether it
-        // wrote the array is unknown.
+        // If several of these streams use the array, a task has used an array that another task
+        // made. Whether it wrote the array is unknown.
         past.readers_may_write = past.writer != 0 || past.readers_may_write;
         past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
     }
@@ -191,10 +191,11 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
 }
 
 // An operation that is shorter than a wait runs on the stream of the previous operation, unless the
-// newest operation there is long. An operation that depends on a stream's newest operation runs on
-// that stream, because it could not start earlier elsewhere. Any other short operation runs on a
-// stream whose newest operation is not long. All other operations run where they can start first:
-// on the least loaded stream. In this comparison, a wait counts as several operations.
+// newest operation there is long. Otherwise, an operation that depends on a stream's newest
+// operation runs on that stream, because it could not start earlier elsewhere. Any other short
+// operation runs on a stream whose newest operation is not long. All other operations run where
+// they can start first: on the least loaded stream. In this comparison, a wait counts as several
+// operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
@@ -217,9 +218,9 @@ std::size_t DataOrder::choose() const noexcept {
     return best;
 }
 
-// Records only if other work may have to wait for the newest operation. No work will have to if the
-// stream's next operation replaces the newest one in the pasts of all arrays that it used. The uses
-// of arrays that a task has made are unknown.
+// Records only if other work may have to wait for the stream's newest operation. No work will have
+// to if the next operation replaces the newest one in the past of each array that the newest one
+// used. The uses of arrays that a task made are unknown, so a record is made after such a task.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
@@ -247,7 +248,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
-        // The failure of the other stream must be inherited, too.
+        // A wait also makes the stream inherit failures, so waits for failed streams are not
+        // elided.
         if ((lanes_.is_after(lane, one.lane, one.position) ||
              lanes_.has_reached(one.lane, one.position)) &&
             !has_failed(*lanes_[one.lane].stream)) {
@@ -259,7 +261,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     }
 }
 
-// Called for each operation, because other streams continue to use the memory in unknown ways.
+// Called for each operation, because streams that are not lanes of this object may have used the
+// memory since the last operation.
 void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {
@@ -285,8 +288,8 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
     }
 }
 
-// The lanes have not waited for streams that have ended. Other streams may have replaced these
-// among the users.
+// The lanes have not waited for streams that have ended. Other streams may have replaced such
+// streams in the block's list of users.
 void DataOrder::tell_ended(BlockPast& past, std::size_t lane,
                            const SourceLocation& where) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << lane;
@@ -317,7 +320,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
             continue;
         }
         const StreamUse use = use_of(key);
-        // Read before the wait: the note must not cover more than the wait.
+        // Read before the wait, so that `user` does not cover more work than the wait does.
         const std::uint64_t given = use.stream->submissions.load(std::memory_order_acquire);
         order_after_use(waiter, use, where, WaitReason::data);
         const bool same = user.key == key && user.submissions == given;
@@ -339,9 +342,10 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     call_ = calls_.find(where, bytes_);
     lane_ = lane != any_lane ? lane : choose();
     if (lanes_.count() != 1) {
-        // Called before the waits of this operation.
+        // Must precede this operation's waits, which would otherwise delay the record.
         if (lanes_.records(lane_)) record_newest(lane_, where);
-        // Reserves room for end(), which must not fail. An allocation adds its memory later.
+        // Reserves room for end(), which must not fail: for all uses, and for the memory that an
+        // allocation adds later.
         newest_uses_[lane_].reserve(uses_.size() + 1);
     }
     order(lane_, where);
@@ -382,8 +386,8 @@ void DataOrder::end_task() noexcept {
     end();
     DataLane& lane = lanes_[lane_];
     lane.newest_task = lane.newest;
-    // Each new array takes the next id of its thread. So if the id after task_id_ is not the next
-    // one any more, the task may have made an array.
+    // Each new array takes the thread's next id. So if the next id is not task_id_ + 1, the task
+    // may have made an array.
     if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
     had_tasks_ = true;
 }
@@ -406,7 +410,8 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // For the order_by_data's own streams, waits for positions have been enqueued already.
+        // Leaves out the order_by_data's own streams, because the waits above have thrown their
+        // failures.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }
@@ -438,7 +443,7 @@ std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
     }
     // All work has completed, so no wait needs the records, which still contain the failure.
     lanes_.forget_points();
-    past_.forget_outside();  // work outside may have failures that were not cleared
+    past_.forget_outside();  // outside streams may have uncleared failures
     return first;
 }
 

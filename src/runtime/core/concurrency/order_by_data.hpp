@@ -33,8 +33,8 @@ public:
             throw_not_usable(call, where);
     }
 
-    // The steps of an operation: begin(), one call for each use, start(), the call that enqueues
-    // it, end(). After an exception before end(), the operation is not recorded.
+    // The steps of an operation: begin(), one use() for each use, start(), the call that enqueues
+    // the operation, end(). After an exception before end(), the operation is not recorded.
 
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
@@ -52,17 +52,17 @@ public:
     void use(const Piece& piece, bool writes) {
         use(piece.owner, piece.data, piece.rows == 0 ? 0 : piece.bytes, writes);
     }
-    /// Adds the array that contains an address, if there is one, as written. start() adds the
-    /// stream to the users of this array. The stream is added to the users of the operation's other
-    /// arrays when the operation is admitted.
+    /// Adds the array that contains an address, if there is one, and counts it as written. start()
+    /// adds the stream to the users of this array. The stream is added to the users of the
+    /// operation's other arrays when the operation is admitted.
     void use_address(const void* address);
     static constexpr std::size_t any_lane = ~std::size_t{0};
     /// Chooses a stream, unless `lane` selects one, and orders the stream after conflicting work.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
-    /// Records the operation on that stream, even if it was dropped. Later users of its memory then
-    /// wait for the stream, and inherit the stream's failure.
+    /// Records the operation on the stream that start() returned, even if it was dropped. Later
+    /// users of the operation's memory then wait for the stream, and inherit the stream's failure.
     void end() noexcept;
-    /// Records an allocation in the same way. An allocation does not count as an operation.
+    /// Called instead of end() for an allocation, which does not count as an operation.
     void end_allocation() noexcept;
     /// Blocks until the operation that was just enqueued has completed.
     void wait_for_present(const SourceLocation& where);
@@ -116,16 +116,16 @@ private:
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
     bool had_tasks_ = false;
-    std::uint64_t task_id_ = 0;  ///< chosen when the current (or last) task began
+    std::uint64_t task_id_ = 0;  ///< an id taken when the newest task began
     std::size_t lane_ = 0;       ///< the lane of the current operation
     std::size_t bytes_ = 0;      ///< number of bytes that the operation uses
     std::uint64_t this_call_ = 0;
-    ShortCalls::Index call_ = 0;  ///< the call that enqueues it
+    ShortCalls::Index call_ = 0;  ///< the call that enqueues the operation
     ShortCalls calls_;
     std::vector<Use> uses_;
     std::vector<Block*> found_;  ///< the blocks that were found by address
     std::vector<Needed> needed_;
-    std::vector<std::vector<Use>> newest_uses_;  ///< for exact waits: uses of the newest operations
+    std::vector<std::vector<Use>> newest_uses_;  ///< by lane: uses of its newest operation
     DataLanes lanes_;
     DataPast past_;
     ByDataStats stats_;

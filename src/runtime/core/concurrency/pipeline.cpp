@@ -52,7 +52,7 @@ struct PipelineCore::State {
     bool finished = false;
     bool stopped = false;
     std::exception_ptr failure = nullptr;
-    std::atomic<std::uint32_t> user{0};  ///< the thread that is in a call, by its number
+    std::atomic<std::uint32_t> user{0};  ///< number of the thread that is in a call, or 0
 
     State(Device d, std::size_t in, std::size_t out, PipelineOptions o, Where where)
         : device(d), in_size(in), out_size(out), options(std::move(o)),
@@ -95,8 +95,8 @@ struct PipelineCore::State {
         if (stopped) usage_error({call, where}, "the pipeline was stopped: construct a new one");
     }
 
-    /// While an InUse exists, calls by other threads throw UsageError. The pipeline's work, on the
-    /// same thread, may call the pipeline.
+    /// While an InUse exists, calls by other threads throw UsageError. Callbacks on the same thread
+    /// may call the pipeline.
     class InUse {
     public:
         InUse(State& state, const char* call, Where where)
@@ -138,8 +138,8 @@ struct PipelineCore::State {
         return {&record_of(copy_in), &record_of(work), &record_of(copy_out)};
     }
 
-    /// Waits for all enqueued work. Does not report failures. Where waiting is forbidden (host
-    /// functions), the buffers are freed in stream order.
+    /// Waits for all enqueued work. Does not report failures. Where waiting is forbidden (in host
+    /// functions), does not wait: the buffers are freed in stream order.
     void drain() noexcept {
         acquired = popped = false;
         for (StreamRecord* const stream : streams()) {
@@ -151,8 +151,8 @@ struct PipelineCore::State {
         released = submitted;
     }
 
-    /// Reports failures that have not been reported yet. The streams keep them, because arrays of
-    /// the work may refer to them.
+    /// Reports failures that have not been reported yet. The streams keep the failures, because
+    /// arrays that the work used may refer to them.
     void end_failures() {
         for (StreamRecord* const stream : streams())
             if (const Failure failed = stream->known_failure()) report_untold(*failed);
@@ -162,9 +162,9 @@ struct PipelineCore::State {
         return slots[static_cast<std::size_t>(number % options.depth)];
     }
 
-    /// Allocates memory that both the host and the work access, or that copies read and write.
-    /// Memory that a CPU device uses in place is not pinned, because pinning would start CUDA on a
-    /// machine with GPUs. The caller may use the memory immediately, on any stream.
+    /// Allocates memory that the host shares with the work (if in place) or with copies. Memory
+    /// that a CPU device uses in place is not pinned, because pinning would start CUDA on a machine
+    /// with GPUs. The caller may use the memory immediately, on any stream.
     Array<std::byte> host_memory(std::size_t bytes, Where where) {
         if (!in_place) return pinned<std::byte>(bytes, where);
         return Access::array<std::byte>(allocate_at_once(device, bytes, where), bytes);
@@ -180,8 +180,8 @@ struct PipelineCore::State {
         slots.push_back(std::move(slot));
     }
 
-    /// Waits for a piece, and throws if one of the streams has failed. After the wait the stream
-    /// has its failure, even if the piece itself was dropped.
+    /// Waits for a piece, and throws if one of the streams has failed. After the wait, a failure is
+    /// known even if the piece itself was dropped.
     void wait_for(Slot& slot, Where where) {
         slot.done.synchronize(where);
         throw_failure(where);

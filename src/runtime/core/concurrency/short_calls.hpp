@@ -11,8 +11,8 @@
 namespace heddle::detail {
 
 /// Calls, identified by their place in the program and the size of their memory, because the same
-/// line may enqueue long and short operations. A call counts as short only when it is known to be.
-/// Not thread-safe.
+/// line may enqueue long and short operations. A call counts as short only if its operations are
+/// known to be short. Not thread-safe.
 class ShortCalls {
 public:
     using Index = std::uint8_t;
@@ -42,12 +42,12 @@ private:
 };
 
 /// The calls of consecutive operations on a stream, and the time when the first was enqueued. Once
-/// the last operation has completed, no operation of the window took longer than the time since the
-/// first was enqueued.
+/// the last operation has completed, the time since the first was enqueued is an upper bound of
+/// each operation's duration.
 class CallWindow {
 public:
-    /// Adds a call. Returns whether the window is now full. A window is half as long until its
-    /// calls are known to be short; longer windows cost less.
+    /// Adds a call. Returns whether the window is now full. Until its calls are known to be short,
+    /// a window holds half as many calls; longer windows cost less.
     bool add(ShortCalls::Index call, bool is_short) noexcept {
         calls_[count_++] = call;
         return count_ >= (is_short ? calls_.size() : calls_.size() / 2);
@@ -59,11 +59,12 @@ public:
         count_ = 0;
         began_ = now;
     }
-    /// Marks the window's calls as not short if the stream has not reached the last one, and as
-    /// short if it has reached it within 10 us. Otherwise has no effect: other calls may have taken
-    /// the time.
+    /// If the stream has not reached the window's last operation, marks the window's calls as not
+    /// short. If it has reached the operation within 10 us of start(), marks them as short.
+    /// Otherwise has no effect: other calls may have taken the time.
     void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
-        // In this time, twice a window's calls complete if each takes as long as a wait.
+        // In this time, a stream completes twice as many calls as a window holds, if each call
+        // takes as long as a wait for another stream.
         constexpr std::int64_t longest_ns = 10'000;
         const bool is_done = reached >= last_;
         if (is_done && now - began_ > longest_ns) return;

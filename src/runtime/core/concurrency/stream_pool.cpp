@@ -19,9 +19,9 @@ namespace heddle {
 using detail::StreamRecord;
 
 struct StreamPoolState {
-    /// Streams of one priority, clamped to the device's range.
+    /// The streams of one priority, which was clamped to the device's range.
     struct Lane {
-        /// Streams with work that a batch has not submitted yet count as in use.
+        /// Returned streams. Those with work that a batch has not submitted yet count as in use.
         detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
@@ -104,8 +104,8 @@ struct StreamPoolState {
             stream = &make(priority, where);
             ++exclusive;
         }
-        // Takes a busy stream. The new lease's work is ordered after the earlier work, even in the
-        // calling thread's own batch.
+        // Takes a busy stream. The new lease's work is ordered after the earlier work, even if that
+        // is in the calling thread's own batch.
         if (stream == nullptr)
             stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);

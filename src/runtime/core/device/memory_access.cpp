@@ -41,7 +41,7 @@ bool has_access(AccessKind kind, Device device, Device peer) {
            backend_of(device.kind()).has_access(kind, device.index(), peer.index());
 }
 
-/// Enables access in both directions. If the second one fails, restores the first.
+/// Enables access in both directions. If enabling the second one fails, restores the first one.
 void enable_both(AccessKind kind, Device a, Device b, bool a_had, const char* call,
                  const SourceLocation& where) {
     set_access(kind, a, b, true, call, where);

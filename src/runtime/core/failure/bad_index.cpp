@@ -14,11 +14,11 @@ namespace heddle::detail {
 
 namespace {
 
-/// The number of bad indices that this thread has used outside of work, at most `most_reported`.
+/// The number of bad indices that this thread has used outside of work; counts to `most_reported`.
 constinit thread_local int reported = 0;
 constexpr int most_reported = 10;
 
-/// Returns an index as the program wrote it: -1 becomes a huge number.
+/// Returns an index as the program wrote it: "-1" for the huge number that -1 was converted to.
 std::string index_text(std::size_t index) {
     const auto number = static_cast<std::ptrdiff_t>(index);
     return number < 0 ? formatted("{}", number) : formatted("{}", index);

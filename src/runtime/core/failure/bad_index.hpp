@@ -21,7 +21,7 @@ std::exception_ptr index_exception(const BadIndex& bad);
 /// name of the graph's node, or null. Throws std::bad_alloc.
 ErrorInfo info_of_index(const char* call, const SourceLocation& where, std::string_view name,
                         const BadIndex& bad, const std::string* node);
-/// Returns the failure for an exception that left the work. Returns null unless the exception is an
+/// Converts an exception that left the work into a failure. Returns null unless the exception is an
 /// IndexOutOfRange.
 Failure failure_of_index(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept;
@@ -29,7 +29,7 @@ Failure failure_of_index(FallibleStream& stream, const OpType& type, const Sourc
 /// The first bad index of the work that this thread runs.
 inline constinit thread_local BadIndex noted_index{};
 inline bool has_noted_index() noexcept { return noted_index.dimensions != 0; }
-/// Throws the IndexOutOfRange that the work of this thread has noted.
+/// Throws IndexOutOfRange for the bad index that this thread's work has noted.
 [[noreturn]] void throw_noted_index();
 
 /// Calls run(), which runs work on this thread. If the work used a bad index, throws

@@ -19,10 +19,10 @@ inline std::uint64_t next_moment() noexcept {
     return newest_moment.fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
-/// Why work failed. Shared by the stream it failed on, by the work that waited for it, and by all
-/// later queries for it. A failure that poisoned a stream and was not reported is passed to the
-/// report hook when its last reference is dropped. So hold no internal lock when dropping a
-/// reference. (docs/adr/0019)
+/// Why work failed. Shared by the stream on which the work failed, by streams that waited for the
+/// work, and by results of later queries. A failure that poisoned a stream and was not reported is
+/// passed to the report hook when its last reference is dropped. So hold no internal lock when
+/// dropping a reference. (docs/adr/0019)
 class FailedWork final : public ErrorInfo {
 public:
     explicit FailedWork(ErrorInfo info) : ErrorInfo(std::move(info)) {}
@@ -30,22 +30,24 @@ public:
     FailedWork& operator=(const FailedWork&) = delete;
     ~FailedWork();
 
-    /// Notes that a stream has this failure: from now on it must be reported.
+    /// Notes that a stream has this failure: from now on the failure must be reported.
     void note_taken() const noexcept {
         State fresh = State::fresh;
         state_.compare_exchange_strong(fresh, State::untold, std::memory_order_acq_rel);
     }
-    /// Notes that the user received it: by an exception, a std::exception_ptr, or the report hook.
+    /// Notes that the user received the failure: by an exception, a std::exception_ptr, or the
+    /// report hook.
     void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
-    /// Notes that the report hook receives it. Returns false if no report is due.
+    /// Notes that the report hook receives the failure. Returns false if no report is due.
     bool note_reported() const noexcept {
         State untold = State::untold;
         return state_.compare_exchange_strong(untold, State::told, std::memory_order_acq_rel);
     }
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
-    /// Notes that a call has cleared it: clear_error(), clear_errors(). Other streams that have it
-    /// keep it until it is cleared on them. Streams that were closed earlier leave it to no array.
+    /// Notes that a call has cleared the failure: clear_error(), clear_errors(). Other streams that
+    /// have the failure keep it until it is cleared on them. Streams closed before this call no
+    /// longer pass the failure on to the arrays that they wrote.
     void note_cleared() const noexcept {
         cleared_at_.store(next_moment(), std::memory_order_release);
     }

@@ -49,7 +49,7 @@ void FallibleStream::depend_on(FallibleStream& other, std::uint64_t other_id, st
     if (other.id.load(std::memory_order_acquire) != other_id)
         return;  // reused for another stream: all work of the old one has completed
     if (const std::uint64_t gone = other.gone_at.load(std::memory_order_acquire); gone != 0) {
-        // Work of `other` may still run and is waited for, but a failure that was cleared is not
+        // Work of `other` may still run, and is waited for. But a failure that was cleared is not
         // inherited.
         const Failure failure = theirs->failure_up_to(upto);
         if (failure != nullptr && is_void(*failure, other.device, gone)) return;
@@ -85,7 +85,7 @@ void FallibleStream::prepare_fate() {
 bool FallibleStream::renew_fate() noexcept {
     std::shared_ptr<Fate> old;
     try {
-        // Also leaves a failure that was inherited from its dependencies.
+        // known_failure() includes failures that were inherited through dependencies.
         leave_failure(next_left, key.load(std::memory_order_relaxed), device,
                       gone_at.load(std::memory_order_acquire), known_failure());
         {

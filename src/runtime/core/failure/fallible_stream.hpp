@@ -16,7 +16,7 @@ namespace heddle::detail {
 struct FallibleStream : StreamState {
     std::atomic<std::uint64_t> id{0};  ///< changes when the record becomes another stream's
 
-    /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
+    /// Guards `fate` and flag `poisoned`, which is set if `fate` is known to have a failure.
     std::mutex failure_mutex;
     std::shared_ptr<Fate> fate = std::make_shared<Fate>();
     /// Reserved for renew_fate(), so that ending a stream takes no memory. Accessed only by the
@@ -43,20 +43,21 @@ struct FallibleStream : StreamState {
 
     std::shared_ptr<Fate> current_fate() noexcept;
     /// Returns current_fate() if earlier work of the stream may still fail, else null. On CPU
-    /// devices it always may; on CUDA devices only if flag `poisoned` or `fallible` is set.
+    /// devices, it may always fail; on CUDA devices, only if flag `poisoned` or `fallible` is set.
     std::shared_ptr<Fate> fallible_fate() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;
-    /// Returns the failure, own or inherited through dependencies, or null if none is known.
+    /// Returns the failure, own or inherited through dependencies. Returns null if none is known.
     Failure known_failure() noexcept { return failure_up_to(~std::uint64_t{0}); }
-    /// Returns the failure if it affects the first `submissions` submissions.
+    /// Returns the failure if it affects the first `submissions` submissions, else null.
     Failure failure_up_to(std::uint64_t submissions) noexcept;
     /// Drops the dependencies of the first `submissions` submissions: they have completed and did
     /// not fail.
     void forget_dependencies(std::uint64_t submissions);
     /// Notes that this stream waited for the first `submissions` submissions of `other`, and
-    /// inherits its dependencies. Has no effect if `other` is no longer the stream `other_id`. Has
-    /// no effect on CPU devices: there the wait itself passes the failure on, in stream order.
+    /// inherits the dependencies of `other`. Has no effect if the record `other` no longer belongs
+    /// to stream `other_id`. Has no effect on CPU devices: there the wait itself passes the failure
+    /// on, in stream order.
     void depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t submissions);
     void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions);
     /// Clears the failure and returns it, or null if none is known. The first `submissions`
@@ -64,9 +65,10 @@ struct FallibleStream : StreamState {
     Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
     /// Reserves the objects for renew_fate(). Call it before the stream begins.
     void prepare_fate();
-    /// Replaces the fate before the record is reused; its work must have completed. Holders of the
-    /// old fate keep it, and arrays that the stream used find its failure (left_failures.hpp).
-    /// Takes no memory after prepare_fate(). Returns false if it needs memory and there is none.
+    /// Replaces the fate before the record is reused; the stream's work must have completed.
+    /// Holders of the old fate keep it, and arrays that the stream used find its failure
+    /// (left_failures.hpp). Takes no memory after prepare_fate(). Returns false if it needs memory
+    /// and there is none.
     bool renew_fate() noexcept;
 };
 

@@ -55,7 +55,7 @@ void Fate::note_done(std::uint64_t submissions) noexcept {
                                         std::memory_order_relaxed)) {}
 }
 
-// The work that this stream waited for has completed too.
+// Once the first `up_to` submissions have completed, so has the work that they waited for.
 void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
     note_done(up_to);
     std::list<Dependency> forgotten;  // destroyed after the lock is released
@@ -86,15 +86,17 @@ void Fate::add(std::list<Dependency>& added, std::uint64_t now,
         Dependency& one = added.front();
         one.at = one.until = now;
         const auto same = [&](const Dependency& d) { return d.on == one.on; };
-        // Streams that wait for each other inherit dependencies that they already have.
+        // Streams that wait for each other inherit dependencies that they already have: leaves
+        // these out.
         if (std::ranges::any_of(dependencies_, [&](const Dependency& d) {
                 return same(d) && d.submissions >= one.submissions;
             })) {
             left.splice(left.begin(), added, added.begin());
             continue;
         }
-        // Waits in a loop must not grow the list without bound. Beyond 16 for one stream, the
-        // oldest two are merged. A failure may then affect too much work, but never too little.
+        // Waits in a loop must not grow the list without bound. Beyond 16 dependencies on one
+        // stream, the oldest two are merged. A failure may then affect too much work, but never too
+        // little.
         constexpr std::ptrdiff_t exact = 16;
         if (std::ranges::count_if(dependencies_, same) >= exact) {
             const auto oldest = std::ranges::find_if(dependencies_, same);

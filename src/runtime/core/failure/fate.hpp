@@ -11,10 +11,11 @@
 
 namespace heddle::detail {
 
-/// The failure of one stream's work, if any, and the work of other streams that it depends on. A
-/// stream gets a new Fate when its failure is cleared (clear_error()) and when its record becomes
-/// another stream. Shared with streams that waited for it and events recorded on it, which may
-/// query it much later. All members are thread-safe. (docs/adr/0019)
+/// The failure of one stream's work, if any, and the work of other streams that this work depends
+/// on. A stream gets a new Fate when its failure is cleared (clear_error()). A record gets one when
+/// it is reused for another stream. Shared with streams that waited for this stream and with events
+/// recorded on it, which may query the Fate much later. All members are thread-safe.
+/// (docs/adr/0019)
 class Fate {
 public:
     /// Sets the failure unless there is one already. `at` is the submission that failed.
@@ -33,8 +34,8 @@ public:
     /// Drops the dependencies of the first `submissions` submissions: they have completed and did
     /// not fail.
     void forget_dependencies(std::uint64_t submissions) noexcept;
-    /// Drops all dependencies: the work has completed. If `next` is not null, moves the
-    /// dependencies of work after the first `submissions` submissions to `next`. Keeps a failure.
+    /// Drops the dependencies of the first `submissions` submissions, which have completed. Moves
+    /// all other dependencies to `next`, or drops them if `next` is null. Keeps a failure.
     void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
     /// Reuses a clean fate without other owners for another stream, whose count begins at 0.
     void begin_anew() noexcept { done_.store(0, std::memory_order_relaxed); }
@@ -51,20 +52,22 @@ private:
         std::uint64_t until;
     };
     /// Adds dependencies that begin at the stream's submission count `now`. Leaves out those that
-    /// exist already, and merges old ones. Moves the remaining elements to `left`, which the caller
-    /// destroys without the lock. Call with `mutex_` held.
+    /// exist already, and merges old ones. Moves the elements left out or merged to `left`, which
+    /// the caller destroys without the lock. Call with `mutex_` held.
     void add(std::list<Dependency>& added, std::uint64_t now, std::list<Dependency>& left) noexcept;
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
     /// Notes that the first `submissions` submissions are known to have completed.
     void note_done(std::uint64_t submissions) noexcept;
-    /// Drops dependencies on work that has completed and did not fail. Call with `mutex_` held.
+    /// Moves dependencies on work that has completed and did not fail to `to`. Call with `mutex_`
+    /// held.
     void forget_done(std::list<Dependency>& to) noexcept;
     /// Updates `clean_`. Call with `mutex_` held.
     void note_clean() noexcept;
 
     std::atomic<bool> clean_{true};
     std::atomic<std::uint64_t> done_{0};  ///< see note_done()
-    std::mutex mutex_;                    ///< guards `dependencies_`; no thread holds two of these
+    /// Guards `dependencies_`. No thread holds the `mutex_` of two Fates.
+    std::mutex mutex_;
     std::list<Dependency> dependencies_;
     std::mutex failure_mutex_;  ///< guards the two below; no other lock is taken under it
     Failure failure_;

@@ -10,7 +10,8 @@ namespace heddle::detail {
 
 namespace {
 [[noreturn]] void throw_copy(const Failure& failure, FallibleStream* stream) try {
-    // If the failure was inherited from another stream, names the stream on which the user sees it.
+    // If the failure was inherited from another stream, also names the stream on which it was
+    // found.
     if (stream == nullptr || failure->code != ErrorCode::work_failed ||
         failure->stream_id == stream->id.load())
         throw_error(*failure);

@@ -28,7 +28,8 @@ Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
 /// Returns the exception of throw_failure(), and marks the failure as reported.
 std::exception_ptr told(const Failure& failure, FallibleStream* stream = nullptr);
 /// Returns the exception of throw_failure() without marking the failure as reported. The caller
-/// does so after its report. Throws OutOfMemory if there is no memory for the exception.
+/// must mark the failure once it has reported the exception. Throws OutOfMemory if there is no
+/// memory for the exception.
 std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream = nullptr);
 
 }  // namespace heddle::detail

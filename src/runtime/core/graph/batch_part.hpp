@@ -13,11 +13,11 @@ namespace heddle::detail {
 
 /// The part of one stream in a batch. The batch is launched as one graph.
 struct StreamPart {
-    /// Earlier work of the stream that can still fail.
+    /// Earlier work of the stream, which may still fail.
     struct Past {
         std::shared_ptr<Fate> fate;  ///< null if the stream's work cannot fail
         std::uint64_t submissions = 0;
-        /// CPU: completes with the work of an earlier graph for this stream.
+        /// On CPUs: completes when an earlier graph has completed its work for this stream.
         CompletionRef reached;
         /// Returns the failure of the earlier work. Returns null if it did not fail. Call it only
         /// once that work has completed.
@@ -34,10 +34,10 @@ struct StreamPart {
     std::span<const std::uint32_t> begins;
     const Past* past = nullptr;
     /// Set by the launch. Identifies the work on the first part's stream that precedes this part's
-    /// further work, as a number of submissions. Other threads may enqueue more on that stream
-    /// meanwhile.
+    /// further work, as a number of submissions. Other threads may already have enqueued more on
+    /// the first part's stream.
     std::uint64_t first_given = 0;
-    /// CPU: set by the launch. Completes when the graph completes, and has this part's failure.
+    /// On CPUs: set by the launch. Completes when the graph completes, and has this part's failure.
     CompletionRef after;
 };
 /// A node that directly depends on a part's earlier work.
@@ -48,7 +48,8 @@ struct PartBegin {
 /// A node that records an event.
 struct PartMark {
     std::uint32_t node;
-    /// CUDA: set by the launch; null if the node's work cannot fail late.
+    /// On CUDA: set by the launch; null if no failure of the node's work can become known after the
+    /// launch.
     std::shared_ptr<Fate> fate;
 };
 

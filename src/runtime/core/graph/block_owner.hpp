@@ -10,7 +10,7 @@ namespace heddle::detail {
 /// One of several owners of a block. The last owner frees the block.
 class BlockOwner {
 public:
-    /// Adopts an ownership that the block's allocation, or an Array, had.
+    /// Adopts an existing ownership of the block: that of its allocation, or of an Array.
     explicit BlockOwner(Block& block) noexcept : block_(&block) {}
     BlockOwner(const BlockOwner& other) noexcept : block_(other.block_) {
         if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);

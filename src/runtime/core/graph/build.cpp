@@ -86,8 +86,8 @@ private:
         node->visit = Visit::on_path;
     }
 
-    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle.
-    /// Otherwise they would own each other and never be destroyed.
+    /// Throws UsageError. Before that, removes the dependencies of the nodes in the cycle:
+    /// otherwise the nodes would own each other and never be destroyed.
     [[noreturn]] void refuse_circle(const NodeRef& first) {
         std::vector<NodeRef> circle;
         auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == first; });
@@ -118,8 +118,8 @@ private:
     std::vector<const NodeRef*> sorted_;
 };
 
-/// Returns the device for these nodes' graph. It is that of the first CUDA node, or else that of
-/// the first node.
+/// Returns the device for these nodes' graph: the device of the first CUDA node, or else of the
+/// first node.
 Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& where) {
     if (nodes.empty()) usage_error({"build", where}, "no nodes are passed: pass at least one");
     for (const NodeRef& node : nodes)
@@ -127,8 +127,8 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
-/// Checks conditional nodes for this device, including those in child graphs. Those were checked
-/// before only for the child graph's own device.
+/// Checks conditional nodes for this device, including those in child graphs. The latter were
+/// checked before, but only for the child graph's own device.
 void check_conditionals(const std::vector<NodeRef>& nodes, Device device,
                         const SourceLocation& where) {
     for (const NodeRef& node : nodes) {
@@ -181,12 +181,12 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) ends.push_back(copies[i]);
     all.insert(all.end(), copies.begin(), copies.end());
-    // The rest cannot fail. If the child graph is empty, its node keeps its own dependencies.
+    // The rest cannot fail. If the child graph is empty, the child node keeps its own dependencies.
     if (!copies.empty()) child->after = std::move(ends);
     child->child = nullptr;
 }
 
-/// Collects nodes that record events or wait for them. take() moves them into a graph.
+/// Collects the nodes that record events or wait for them, and moves the lists into a graph.
 struct EventNodes {
     std::vector<NodeData*> events;
     std::vector<NodeData*> records;
@@ -202,7 +202,7 @@ struct EventNodes {
     }
 };
 
-/// Numbers the nodes and moves them into the graph. They must be in topological order.
+/// Numbers the nodes and moves them into the graph. The nodes must be in topological order.
 void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     std::vector<std::vector<std::uint32_t>> dependencies(nodes.size());
     EventNodes events;
@@ -219,7 +219,8 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     for (const NodeRef& node : nodes) {
         node->graph = &graph;
         graph.gpus |= gpu_bit(node->device);
-        // The nodes are in `dependencies`; ~GraphData() relies on the capacity.
+        // The edges are now in `dependencies`. ~GraphData() relies on the capacity, which clear()
+        // keeps.
         node->after.clear();
     }
     graph.nodes = std::move(nodes);

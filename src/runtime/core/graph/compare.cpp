@@ -19,7 +19,7 @@ std::string difference_of_bodies(const Conditional& a, const Conditional& b) {
     return {};
 }
 
-/// Returns why node `a` cannot be updated to the work of `b`. Returns an empty string if it can.
+/// Returns why node `a` cannot be updated to the work of `b`, or an empty string if it can be.
 std::string difference_of_nodes(const NodeData& a, const NodeData& b) {
     if (a.kind != b.kind)
         return formatted("is a {}, but in the other graph it is a {}", to_string(a.kind),

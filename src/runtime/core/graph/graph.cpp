@@ -186,8 +186,8 @@ GraphData::~GraphData() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i]->graph = nullptr;
         if (nodes[i].use_count() == 1) continue;
-        // The user still has this node, and may build another graph with it. So its edges are
-        // restored. That needs no allocation, because the vector has kept its capacity.
+        // The user still has this node, and may build another graph with it. So the node's edges
+        // are restored, without an allocation: the vector has kept its capacity.
         for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
     }
 }
@@ -248,8 +248,8 @@ void Graph::launch(StreamRef ref, Where where) try {
             block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
             throw_dead_array(graph, block, where);
     }
-    // Clones share the memory of memory nodes, so they must not overlap. Only one launch at a time
-    // waits for that memory's users: the lock is held until the graph is launched.
+    // Clones share the memory of memory nodes, so their launches must not overlap. The lock is held
+    // from the wait for that memory's users until the graph is launched.
     std::unique_lock<detail::SpinLock> one_at_a_time;
     std::optional<detail::FunctionMark> functions;
     const detail::Operation operation{OpKind::graph_launch, "launch", "graph", where};

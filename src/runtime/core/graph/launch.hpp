@@ -1,4 +1,4 @@
-// Functions for launching and updating graphs that do not need an executable.
+// The parts of launching and updating a graph that do not need an executable.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace heddle::detail {
 /// functions, because these must still be called.
 void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
 
-/// Returns why `mine` cannot be updated to the work of `theirs`. The text names the first node that
-/// differs. Returns an empty string if it can be updated.
+/// Returns why `mine` cannot be updated to the work of `theirs`, or an empty string if it can be.
+/// The text names the first node that differs.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 
 }  // namespace heddle::detail

@@ -28,8 +28,8 @@ template <class T> void keep_each_once(std::vector<T>& all) {
     all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-/// Returns a node that uses the block. Searches the bodies of conditional nodes, too. Returns null
-/// if there is none.
+/// Returns a node that uses the block, or null if there is none. Searches the bodies of conditional
+/// nodes, too.
 const NodeData* user_of(const GraphData& graph, const Block* block) {
     for (const auto& node : graph.nodes) {
         if (node->conditional != nullptr)
@@ -73,8 +73,8 @@ const ForkRegistration graph_memory_registered{ForkOrder::graph_memory, memory_l
 SpinLock& graph_memory_lock() { return memory_lock; }
 
 namespace {
-/// Throws because a node `uses` a thing that no longer exists, for example "uses an array".
-/// `things` and `use_them` are the words for the remedy, for example "arrays" and "use them".
+/// Throws because a node uses a thing that no longer exists. The other arguments are words of the
+/// message: `uses` is for example "uses an array", `things` "arrays" and `use_them` "use them".
 [[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
                              const char* things, const char* use_them) {
     usage_error(site, "{} {} that was destroyed: keep {} alive while graphs that {} are launched",

@@ -42,8 +42,8 @@ std::string NodeData::display_name() const {
 }
 
 namespace {
-/// Returns the name of a kernel node's kernel in the form for kernel_name(). For a __global__
-/// function, the name depends on the arguments.
+/// Returns the name of a kernel node's kernel in the form that kernel_name() expects. A __global__
+/// function is known only once the node has arguments.
 const char* pretty_of(const Work& work) noexcept {
     return work.closure != nullptr ? name_of_kernel(*work.type, kernel_of(work))
                                    : work.type->op->pretty;

@@ -33,19 +33,18 @@ struct Conditional {
     std::vector<std::shared_ptr<GraphData>> bodies;
 };
 
-/// One node. It may not belong to a graph yet. A graph records changes of its nodes for its next
-/// launch.
+/// One node, whether or not it belongs to a graph already. A graph records changes of its nodes for
+/// its next launch.
 struct NodeData {
     NodeKind kind = NodeKind::empty;
     Device device = Access::device(DeviceKind::cpu, 0);
     std::string name;  ///< set by the user; may be empty
     SourceLocation where;
     std::vector<std::shared_ptr<NodeData>> after;
-    /// Dependencies that are kernels, and that this node may overlap (programmatic dependent
-    /// launch).
+    /// Dependencies that this node may overlap (programmatic dependent launch). All are kernels.
     std::vector<const NodeData*> primaries;
     bool enabled = true;
-    /// This node, or the node that it was copied from, is or was disabled.
+    /// Whether this node, or the node that it was copied from, is or was disabled.
     bool was_disabled = false;
 
     /// For kernels and host functions; `blocks` is used by all kinds.
@@ -54,8 +53,8 @@ struct NodeData {
     std::vector<std::byte> value;  ///< for a fill: the value
     EventOwner event;
     std::shared_ptr<GraphData> child;
-    /// For a node of an expanded child graph: the child graph's own node, in the same graph.
-    /// Otherwise null.
+    /// For a node copied from a child graph: the node of this graph that stands for the child
+    /// graph. Otherwise null.
     const NodeData* child_node = nullptr;
     std::string captured_on;        ///< name of the captured stream; empty if not captured
     std::shared_ptr<void> foreign;  ///< for the kind `other`: work that was captured natively
@@ -94,14 +93,13 @@ struct NodeData {
 
 /// Returns the priority clamped to the device's range.
 int clamped_priority(Device device, int priority);
-/// Moves the priority from the node's launch options to the node. Clamps it to the device's range.
+/// Moves the priority from the node's launch options to the node, and clamps it.
 void take_priority(NodeData& node);
 
 /// Returns a label for messages: "kernel 'scale'" for a node with a name, otherwise "the copy (node
 /// 3)". A number distinguishes nodes with equal labels: "the copy #2 (made at main.cpp:7)".
 std::string label_of(const NodeData& node, std::size_t number = 0);
-/// Returns the label with the place where the node was made. Adds the place even to a node in a
-/// graph.
+/// Returns the label with the place where the node was made, even for a node in a graph.
 std::string label_with_place(const NodeData& node);
 
 }  // namespace heddle::detail

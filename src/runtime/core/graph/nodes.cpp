@@ -1,4 +1,4 @@
-// Setters of nodes: checks and changes. A node may not belong to a graph yet.
+// Setters of nodes: checks and changes. The node need not belong to a graph yet.
 #include <algorithm>
 #include <cstring>
 
@@ -32,7 +32,8 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
                      const SourceLocation& where) {
     if (memory.place.kind != MemoryKind::pageable) return;
     usage_error({call, where},
-                "{} uses pageable memory, which a graph cannot wait for: use pinned()",
+                "{} uses pageable memory, which needs the host during the copy, so a graph cannot "
+                "contain it: use pinned()",
                 label_of(node));
 }
 
@@ -85,15 +86,16 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is not a {}: use the node's own type", label_of(data),
-                    to_string(kind));
+        usage_error({"GraphNode", where},
+                    "{} is not a {} node: use the class for its kind, for example CopyNode",
+                    label_of(data), to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);
 }
 
 namespace {
-/// Throws UsageError because the node has another kernel or another number of indices.
+/// Throws UsageError because the node has another kernel or number of dimensions than `asked`.
 [[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
                                      const SourceLocation& where) {
     const ErrorSite site("KernelNode", where);
@@ -131,8 +133,8 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
 }
 
 namespace {
-/// Throws Unsupported if the options differ in a way that an instantiated CUDA graph cannot change.
-/// It can only change `block` and `shared_bytes`.
+/// Throws Unsupported if the options differ in a way that an instantiated CUDA graph cannot adopt.
+/// Such a graph can change only `block` and `shared_bytes`.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
     if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
     next.block = node.work.options.block;
@@ -192,7 +194,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
     }
     note_serials(work);
     if (is_observed()) work.accesses = accesses_of(memory);
-    // There are no accesses besides the declared ones.
+    // The function has no accesses besides those to `memory`.
     work.accesses_known = memory.empty() || is_observed();
     give_work(node, std::move(work), where);
 } catch (...) {
@@ -225,7 +227,7 @@ void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument)
 }
 
 namespace {
-/// Replaces the closure by a closure of another shape.
+/// Replaces the closure by one with another shape.
 void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
                const LaunchOptions& options, const SourceLocation& where) {
     check_options(node, options, where);

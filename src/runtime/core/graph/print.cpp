@@ -1,4 +1,5 @@
-// Texts for heddle's objects. They are in this folder because it may include all of these objects.
+// Texts for heddle's objects. They are in this folder because it may include the headers of all
+// these objects.
 #include <heddle/print.hpp>
 
 #include <ostream>

@@ -26,7 +26,7 @@ OpKind kind_of(const NodeData& node) noexcept {
     return OpKind::graph_launch;
 }
 
-/// Returns the block of the node that contains this memory. Returns null if there is none.
+/// Returns the block of the node that contains this memory, or null if there is none.
 Block* owner_of(const NodeData& node, const void* data) noexcept {
     const auto* const at = static_cast<const std::byte*>(data);
     for (Block* const block : node.work.blocks) {
@@ -46,7 +46,7 @@ OpAccess value_access(const Conditional& conditional) noexcept {
     return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 
-/// Appends an access to each whole array, because its actual use is unknown.
+/// Appends an access to the whole of each array, because the actual uses are unknown.
 void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
     for (Block* const block : blocks)
         to.push_back(access_of({block->data, block->bytes}, block, AccessMode::read_write));
@@ -72,7 +72,8 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     case NodeKind::wait_event:
     case NodeKind::allocate:
     case NodeKind::free: return true;
-    // If `child` is set, the child graph's nodes are not in this graph, so accesses are missing.
+    // If `child` is set, the nodes of the child graph are not in this graph, so their accesses are
+    // missing.
     case NodeKind::child_graph: return node.child == nullptr;
     case NodeKind::conditional: to.push_back(value_access(*node.conditional)); return true;
     }

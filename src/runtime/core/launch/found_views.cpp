@@ -29,8 +29,8 @@ private:
     std::size_t count_;
 };
 
-/// If word i is the owner word of a view, sets `to` to that view. Returns the view's length in
-/// words, or 0 if there is no view.
+/// If word i is the owner word of a view, sets `to` to that view and returns the view's length in
+/// words. Otherwise returns 0.
 [[gnu::noinline]] std::size_t view_at(const Words& words, std::size_t i,
                                       MemoryArgument& to) noexcept {
     const OwnerWord owner(words[i]);
@@ -42,8 +42,8 @@ private:
     if (element == 0 || __builtin_mul_overflow(size, element, &bytes) ||
         !holds(*block, data, bytes))
         return 0;
-    // The owner word stores only a lower bound of the element size. So the view counts as all
-    // memory from its pointer on, unless it is empty.
+    // The owner word of a view with large elements stores only a lower bound of their size. So the
+    // view counts as all memory from its pointer on, unless it is empty.
     if (element == OwnerWord::large) {
         const auto offset =
             reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block->data);
@@ -87,8 +87,8 @@ namespace {
 /// pairs of 32-bit numbers whose second one is not small.
 bool may_be_address(std::uint64_t word) noexcept { return word >= 4096 && word >> 48 == 0; }
 
-/// Calls found(word) for each word that may be an address, and watched() for each view whose
-/// elements others may poll.
+/// Calls found(word) for each word that may be an address, and watched() for each view that other
+/// threads or devices may poll.
 template <class Found, class Watched>
 void search(const OpaquePart& part, const Found& found, const Watched& watched) {
     std::vector<MemoryArgument> views(part.bytes / sizeof(View<char>) + 1);
@@ -136,7 +136,7 @@ std::vector<const void*> addresses_in(const WorkType& type, const void* closure)
 
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept {
     if (type.signals != Signals::on_host) return type.signals == Signals::yes;
-    // For a host function, only its type is known.
+    // The closure of a host function is not searched, so only its type counts.
     if (type.kernel == KernelKind::none) return type.may_signal(device);
     return held.is_watched || (held.pointers != 0 && device.is_cpu());
 }

@@ -12,7 +12,7 @@
 namespace heddle::detail {
 
 /// The memory of a host function: its declared memory, and the views with an owner in its closure.
-/// Leaves out views of arrays that are declared.
+/// Leaves out views of declared arrays.
 class HostMemory {
 public:
     /// `declared` must outlive the object. Allocates only for large closures.
@@ -34,7 +34,7 @@ struct Undeclared {
 
     std::size_t pointers = 0;          ///< number of words that may be addresses
     const void* kept[most_kept] = {};  ///< the first of these words
-    /// Whether there is a view, with an owner, whose elements others may poll.
+    /// Whether there is a view, with an owner, that other threads or devices may poll.
     bool is_watched = false;
 
     std::span<const void* const> kept_pointers() const noexcept {
@@ -46,8 +46,9 @@ struct Undeclared {
 std::vector<const void*> addresses_in(const WorkType& type, const void* closure);
 /// Returns the contents of a kernel's closure apart from views with an owner.
 Undeclared undeclared_in(const WorkType& type, const void* closure);
-/// Returns whether a kernel or host function may signal others while it runs on the device. Returns
-/// WorkType::may_signal(), unless the contents of this closure rule a signal out.
+/// Returns whether a kernel or host function may signal other threads or devices while it runs on
+/// the device. Returns WorkType::may_signal(), unless the contents of this closure rule a signal
+/// out.
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
 
 /// Throws UsageError if the view's array was destroyed.

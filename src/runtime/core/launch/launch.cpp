@@ -45,13 +45,13 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-/// Adds the memory to the description of an operation, and calls the function.
+/// Sets the accesses of `op` to those of the memory, and then calls the last argument.
 template <class Tell>
 void describe_and_tell(OpInfo& op, std::span<const MemoryArgument> memory, const Tell& tell) {
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
     constexpr std::size_t few = 32;
-    // An array of bytes, because an array of accesses would be initialised completely.
+    // An array of bytes, because an array of OpAccess would be initialised completely.
     alignas(OpAccess) std::byte room[few * sizeof(OpAccess)];
     auto* accesses = reinterpret_cast<OpAccess*>(room);
     std::vector<OpAccess> many;
@@ -80,7 +80,7 @@ void DeclaredUse::add(const MemoryRange& part, const MemoryRange& of, const Sour
 }
 
 namespace {
-/// Appends a kernel's accesses through one argument, as far as there is room. `access` covers the
+/// Writes a kernel's accesses through one argument to `to`, as many as fit. `access` covers the
 /// whole argument. Returns the number of accesses.
 std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAccess> to) noexcept {
     if (use.is_concurrent) access.mode = AccessMode::concurrent;

@@ -29,8 +29,8 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
 
 /// Returns the address of the kernel in the closure: an object, or a GridHead.
 const void* kernel_of(const Work& work);
-/// Returns the kernel's name: the name of its type, of the __global__ function, or the readable
-/// name of a module's kernel. `kernel` is its address in a closure.
+/// Returns the kernel's name: the name of its type, the name of the __global__ function, or the
+/// readable name of a module's kernel. `kernel` is its address in a closure.
 const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept;
 
 /// Copies a kernel's closure. Several nodes may own the copy.
@@ -38,7 +38,7 @@ SharedClosure copy_closure(const WorkType& type, const void* from);
 /// Moves a closure. The caller still has to destroy the original.
 SharedClosure moved_closure(const WorkType& type, void* from);
 /// Return the closure of a portable kernel with other extents, or of a grid's kernel with another
-/// grid. Both make a new closure, because others may share the old one.
+/// grid. Both make a new closure, because several nodes may share the old one.
 SharedClosure resized_closure(const Work& work, const std::size_t* extent);
 SharedClosure resized_closure(const Work& work, const LaunchGrid& grid);
 /// Reads the extents of a portable kernel into `to`.

@@ -19,7 +19,7 @@ namespace {
 /// are never more ranges than records.
 class BlockIndex {
 public:
-    /// Returns the array that contains the address. Returns null if there is none.
+    /// Returns the array that contains the address, or null if there is none.
     Block* find(std::uintptr_t address) noexcept {
         const auto next = ranges_.upper_bound(address);
         if (next == ranges_.begin()) return nullptr;
@@ -30,7 +30,7 @@ public:
         return nullptr;
     }
 
-    /// Returns whether an array has bytes from `begin` on, and before `end`.
+    /// Returns whether an array has a byte in [begin, end).
     bool overlaps(std::uintptr_t begin, std::uintptr_t end) noexcept {
         if (find(begin) != nullptr) return true;
         auto next = ranges_.upper_bound(begin);
@@ -84,8 +84,8 @@ private:
         auto next = ranges_.upper_bound(fresh.begin);
         if (next != ranges_.begin() && std::prev(next)->second.end > fresh.begin) --next;
         while (next != ranges_.end() && next->first < fresh.end) {
-            // Only arrays that were imported twice share memory. Then either of them may represent
-            // it.
+            // Two arrays share memory only if it was imported twice. Then either of them may
+            // represent it.
             if (is_current(next->second)) return shadowed_.push_back(fresh);
             next = erase(next);
         }

@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// creating nor freeing an array slower.
 Block* find_block(const void* data);
 
-/// Returns whether an array has some of these bytes. Otherwise the same as find_block().
+/// Returns whether an array has some of these bytes. Like find_block() otherwise.
 bool overlaps_block(const void* data, std::size_t bytes);
 
 }  // namespace heddle::detail

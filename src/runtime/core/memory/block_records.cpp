@@ -15,13 +15,13 @@ namespace heddle::detail {
 
 namespace {
 
-/// A pool does not reuse a record while at most this many are free. If a view outlives its array,
-/// this is detected only until the record is reused. More free records would not fit in the
-/// processor's first-level cache.
+/// While at most this many records of a pool are free, the pool does not reuse them. A view that
+/// outlives its array is detected only until the array's record is reused. More free records would
+/// not fit in the processor's first-level cache.
 constexpr std::size_t most_resting = 32;
 
 /// The records that some of the threads use. A freed record returns to its own pool, whichever
-/// thread frees it. So no pool runs empty while another one grows.
+/// thread frees it. So no pool runs empty while another pool grows.
 struct alignas(128) BlockPool {
     SpinLock lock;  ///< guards the other members, and changes to serials
     /// Free records, in the order in which they were freed, linked through `more_users`.
@@ -120,7 +120,8 @@ std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
     for (; left != 0 && seen < to.size(); left &= left - 1) {
         BlockPool& pool = pools[std::countr_zero(left)];
         const std::lock_guard lock(pool.lock);
-        // Takes only as many as fit in `to`. So threads that make arrays do not wait for long.
+        // Takes only as many as fit in `to`, so that threads that make arrays do not wait for the
+        // lock for long.
         for (; seen < to.size() && pool.listed != nullptr; ++seen) {
             Block& block = *std::exchange(pool.listed, pool.listed->next_listed);
             const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);

@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// Returns a record for a new allocation. It has a unique serial. The caller must set the other
 /// members, `alive` last. Thread-safe.
 Block& take_block();
-/// Frees a record. Its memory must have been freed before. Thread-safe.
+/// Frees a record. The allocation's memory must have been freed before. Thread-safe.
 void give_block(Block& block) noexcept;
 
 /// An allocation that is newer than the last update of the index of addresses.
@@ -22,12 +22,12 @@ struct NewBlock {
     std::uintptr_t begin, end;
 };
 
-/// Returns whether take_new_blocks() would find a block. Sees each block that was created before
-/// the call (in the sense of happens-before).
+/// Returns whether take_new_blocks() would find a block. Finds every block whose creation happened
+/// before the call (in the sense of happens-before).
 bool has_new_blocks() noexcept;
 /// Moves new allocations to `to`, as many as fit, and returns their number. Blocks whose memory is
-/// just being allocated or freed are linked to `later` instead; pass them to list_again().
-/// Thread-safe.
+/// being allocated or freed at that moment are linked to `later` instead; pass them to
+/// list_again(). Thread-safe.
 std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept;
 /// Adds the blocks of the chain to the new allocations again.
 void list_again(Block* chain) noexcept;

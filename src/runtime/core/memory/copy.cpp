@@ -24,7 +24,7 @@
 namespace heddle::detail {
 
 namespace {
-/// Returns the array that contains the region. Returns null if there is none.
+/// Returns the array that contains the region, or null if there is none.
 Block* owner_of(const Region& region, const char* call, const SourceLocation& where) {
     if (region.owner != nullptr || region.data == nullptr || region.total() == 0)
         return region.owner;
@@ -184,10 +184,9 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
 }
 
 namespace {
-/// Checks a copy that was called without a stream, if only one of its two streams is captured.
-/// Throws UsageError because such a copy waits for the other stream, and a capture cannot wait for
-/// work outside it. Allowed if the copy's own stream is captured and the other stream has no
-/// pending work.
+/// Checks a copy without a stream argument. Throws UsageError if only one of its two streams is
+/// captured: the copy waits for the other stream, and a capture cannot wait for work outside it.
+/// Allowed if the copy's own stream is captured and the other stream has no pending work.
 void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
     const bool mine = is_captured(stream), theirs = is_captured(other);
     if (mine && !theirs &&

@@ -1,5 +1,5 @@
-// Checks copies and fills, and finds where their memory is. Used by copy.cpp, and by graph nodes,
-// which enqueue them later.
+// Checks copies and fills, and finds where their memory is. Used by copy.cpp and fill.cpp, and by
+// graph nodes, whose copies and fills are enqueued later.
 #pragma once
 
 #include "core/seam/backend.hpp"

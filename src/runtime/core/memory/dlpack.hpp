@@ -13,7 +13,7 @@ enum Kind : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 }
 /// DLTensor. Sizes and strides are in elements.
 struct Tensor {
     void* data;
-    std::int32_t kind;  ///< a Kind, or another library's
+    std::int32_t kind;  ///< a Kind, or a number that heddle does not support
     std::int32_t device;
     std::int32_t dimensions;
     DlpackElement element;
@@ -31,7 +31,7 @@ struct Unversioned {
 };
 static_assert(sizeof(Unversioned) == 64);
 
-/// DLManagedTensorVersioned. Of an unknown `major`, only the first four members may be read.
+/// DLManagedTensorVersioned. If `major` is unknown, only the first four members may be read.
 struct Versioned {
     std::uint32_t major, minor;
     void* context;

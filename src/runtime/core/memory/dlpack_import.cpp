@@ -44,7 +44,8 @@ void check_managed(const dlpack::Versioned& managed, const Call& call) {
             "the tensor is read-only: import it with rows_from_dlpack<const T>(), or copy it");
 }
 
-/// Sets the device and the kind of the memory, as for an array on the stream's device.
+/// Sets the device and the kind of the memory. Host memory is memory of `device` if that is a CPU,
+/// else pageable.
 void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, const Call& call) {
     switch (tensor.kind) {
     case dlpack::cpu:
@@ -160,13 +161,13 @@ private:
     bool is_empty_ = false, is_regular_ = true;
 };
 
-/// Held from the check whether an array owns the memory until an array owns it, because two threads
-/// may import tensors of the same memory. No foreign code runs with the lock held.
+/// Held from the check whether an array already owns the memory until an array owns it, because two
+/// threads may import tensors of the same memory. No foreign code runs with the lock held.
 constinit std::mutex import_lock;
 const ForkRegistration imports_registered{ForkOrder::dlpack_imports, import_lock};
 
-/// Adds an owner to the array that owns the memory, or makes a block from the tensor, with one
-/// owner.
+/// If an array owns the memory, adds an owner to the array's block. Otherwise makes a block from
+/// the tensor, with one owner.
 template <class M>
 Block& block_of(const ForeignMemory& memory, M* tensor, const Call& call, bool& is_shared) {
     const std::lock_guard lock(import_lock);
@@ -177,7 +178,7 @@ Block& block_of(const ForeignMemory& memory, M* tensor, const Call& call, bool& 
 }
 
 /// Throws UsageError, and releases the block, unless the tensor lies within the block. For
-/// from_dlpack(), it must also begin where the block begins.
+/// from_dlpack(), the tensor must also begin where the block begins.
 void check_share(Block& block, const ForeignMemory& memory, const Call& call) {
     const bool begins_there = call.request.as_rows || block.data == memory.data;
     if (begins_there && holds(block, memory.data, memory.count * memory.element)) return;

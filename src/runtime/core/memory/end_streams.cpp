@@ -68,7 +68,8 @@ void EndStream::put_behind(std::span<const StreamUse> users) const {
             for (const StreamUse& use : users) stream_.backend->wait_use(stream_, use, {});
             return;
         } catch (const UsageError&) {
-            // A user is captured natively. That work does not run, so it is left out below.
+            // A user is being captured natively. Captured work does not run, so the code below
+            // leaves it out.
         }
     auto gathering = std::make_unique<Gathering>(users);
     stream_.backend->await(stream_, gathering->all, {});

@@ -1,4 +1,4 @@
-// Streams for the ends of adopted memory that run in stream order.
+// Streams for the functions that end adopted memory in stream order (ends.hpp).
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace heddle::detail {
 
-/// Internal streams that ends take and return. A typical end costs less than making and closing a
-/// stream of a GPU. Thread-safe.
+/// Internal streams, cached for reuse by later ends: an end usually costs less than making and
+/// closing a stream of a GPU. Thread-safe.
 class EndStreams {
 public:
     /// Returns a stream without pending work: one of an earlier end, or a new one. Throws if no
@@ -32,7 +32,7 @@ private:
     std::map<Key, ReturnedStreams> idle_;
 };
 
-/// A stream of `streams` that is returned at the end of its scope.
+/// A stream that is taken from `streams`, and returned by the destructor.
 class EndStream {
 public:
     EndStream(EndStreams& streams, Device device)
@@ -41,8 +41,8 @@ public:
     EndStream(const EndStream&) = delete;
     EndStream& operator=(const EndStream&) = delete;
     StreamRecord& record() const noexcept { return stream_; }
-    /// Orders later work of the stream after the users' work. The stream does not inherit their
-    /// failures: memory is freed after failed work, too.
+    /// Orders later work of the stream after the users' work. The stream does not inherit the
+    /// users' failures: memory is freed after failed work, too.
     void put_behind(std::span<const StreamUse> users) const;
 
 private:

@@ -23,8 +23,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The thread that calls ends, and the endings that were released and have not been called yet.
-/// Never destroyed. The child of a fork makes its own.
+/// The thread that calls end functions, and the endings of released blocks whose function has not
+/// been called yet. Never destroyed. The child of a fork makes its own.
 class Ends {
 public:
     const int forks_before = forks();
@@ -41,7 +41,8 @@ public:
         newest_ = &one;
     }
 
-    /// Lets the thread call the end. If exit() has begun, the ending stays in the list instead.
+    /// Queues the ending, so that the thread calls its function. After exit() has begun, leaves it
+    /// in the list instead.
     void give(MemoryEnding& one) noexcept {
         const std::lock_guard lock(mutex_);
         if (is_over_) return;
@@ -51,8 +52,8 @@ public:
         changed_.notify_one();
     }
 
-    /// Calls the end on this thread. If the end takes a stream, passes one that is ordered after
-    /// the users. If call() throws, the end has not been called.
+    /// Calls the end function on this thread. If the function takes a stream, passes one that is
+    /// ordered after the users. If call() throws, the function has not been called.
     void call(MemoryEnding& one, std::span<const StreamUse> users) {
         if (is_over()) return;
         if (one.end->order == MemoryEnd::Order::host) return run(one, nullptr);
@@ -63,7 +64,7 @@ public:
     }
     void trim(Device device) noexcept { streams_.trim(device); }
 
-    /// Removes the ending from the list. Its end will never be called.
+    /// Removes an ending whose function was called, or will never be called, from the list.
     void forget(MemoryEnding& one) noexcept {
         const std::lock_guard lock(mutex_);
         (one.previous != nullptr ? one.previous->next : oldest_) = one.next;
@@ -77,7 +78,7 @@ public:
 
     bool is_own_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
-    /// Returns the streams whose batches keep blocks of the list.
+    /// Returns the streams whose batches may keep blocks of endings in the list.
     std::vector<StreamRecord*> recording_streams() const {
         std::vector<StreamRecord*> found;
         const std::lock_guard lock(mutex_);
@@ -85,8 +86,8 @@ public:
             if (one->recorded_by != nullptr) found.push_back(one->recorded_by);
         return found;
     }
-    /// Returns a completion of the endings that are in the list now. Returns null if there are
-    /// none.
+    /// Returns an object that completes once all endings that are in the list now have left it.
+    /// Returns null if the list is empty or exit() has begun.
     CompletionRef all_called() {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex_);
@@ -148,7 +149,7 @@ private:
             lock.lock();
         }
     }
-    /// Call it in a catch handler, on the thread.
+    /// Call it in a catch handler, on thread_.
     void try_again_or_drop(MemoryEnding& one) noexcept {
         using namespace std::chrono_literals;
         if (is_want_of_memory()) {
@@ -178,7 +179,7 @@ constinit std::atomic<Ends*> current{nullptr};
 /// Endings of the parent process. They stay reachable, for leak checkers.
 constinit std::atomic<MemoryEnding*> of_parent{nullptr};
 
-/// Returns this process's instance. Returns null if there is none yet.
+/// Returns this process's instance, or null if there is none yet.
 Ends* ends_or_null() noexcept {
     Ends* const seen = current.load(std::memory_order_acquire);
     return seen != nullptr && seen->forks_before == forks() ? seen : nullptr;
@@ -202,7 +203,7 @@ void make_ends() {
     } else fresh->stop();  // another thread was faster
 }
 
-/// Returns whether a stream has used the memory at some time.
+/// Returns whether a stream has ever used the memory.
 bool was_used(const Block& block) noexcept {
     return block.users[0].load(std::memory_order_acquire) != 0 ||
            block.writers.load(std::memory_order_relaxed) != 0;

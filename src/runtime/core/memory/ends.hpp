@@ -11,8 +11,8 @@
 
 namespace heddle::detail {
 
-/// The end of one block. It is made with the block, so that releasing the block needs little
-/// memory. The waiter waits for the memory's users.
+/// The end of one block: the function to call, and links of the lists of endings. Made with the
+/// block, so that releasing the block needs little memory. The Waiter waits for the memory's users.
 struct MemoryEnding : Waiter {
     MemoryEnding(std::unique_ptr<MemoryEnd> of_block, Device on_device) noexcept
         : end(std::move(of_block)), device(on_device) {}

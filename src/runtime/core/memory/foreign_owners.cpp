@@ -27,7 +27,8 @@ Block* share_of(const void* data) {
     Block* const block = find_block(data);
     if (block == nullptr) return nullptr;
     const std::uint64_t serial = allocation_of(block);
-    // A block of foreign memory dies with the lock held. So if it is alive now, it stays alive.
+    // A block of foreign memory is marked as dead only with the lock held. So a block that is alive
+    // here stays alive.
     const std::lock_guard lock(owners_lock);
     if (!block->alive.load(std::memory_order_acquire) || serial == 0 ||
         allocation_of(block) != serial || !holds(*block, data, 1))

@@ -6,12 +6,12 @@
 
 namespace heddle::detail {
 
-/// Removes an owner of a block of foreign memory. If it was the last one, marks the block as dead
-/// and returns true.
+/// Removes an owner of a block of foreign memory. If this owner was the last one, marks the block
+/// as dead and returns true.
 bool drop_foreign_owner(Block& block) noexcept;
 /// Adds an owner to the block of the array that contains the address, and returns the block.
-/// Returns null if there is none. The caller guarantees that the memory is not freed meanwhile: if
-/// the block is heddle's own memory, the guarantee is that some owner exists.
+/// Returns null if no array contains it. The caller guarantees that the memory is not freed during
+/// the call. For heddle's own memory, this means that some owner exists.
 Block* share_of(const void* data);
 
 }  // namespace heddle::detail

@@ -18,8 +18,8 @@ void Gathering::begin() noexcept {
         nodes_[i].owner = this;
         nodes_[i].wake = [](Waiter& self, const Completion& done) noexcept {
             Gathering& owner = *static_cast<Node&>(self).owner;
-            // If this object owns itself, only streams wait for it, and only for `all`. So each
-            // part is marked as seen here. Otherwise, waiting threads call see().
+            // If this object owns itself, only streams wait for `all`, and they do not call see().
+            // So each part is marked as seen here.
             if (owner.is_alone_) done.see();
             owner.one_less();
         };

@@ -17,7 +17,7 @@ constinit SpinLock lists_lock;
 const ForkRegistration kept_lists_registered{ForkOrder::kept_memory, lists_lock};
 
 /// In a forked child, forgets the parent's streams and their cached memory. Both are useless there,
-/// and nothing may ever release their locks.
+/// and their locks may stay locked for ever.
 void forget_kept_memory() noexcept {
     for (auto& kind : memories)
         for (DeviceMemory& memory : kind) {

@@ -21,7 +21,7 @@ struct PieceList {
 
     void put(MemoryPiece& piece) noexcept {
         piece.next_free = std::exchange(first, &piece);
-        // No piece was needed so far, so this one is not needed either.
+        // No piece has been needed so far, so the new one is not needed either.
         if (unused != 0 && unused == count) ++unused;
         ++count;
     }
@@ -34,15 +34,15 @@ struct PieceList {
     }
 };
 
-/// The memory that a stream caches, by size class. Each stream has its own lock, because usually
-/// one thread makes and frees a stream's arrays. Never freed: later streams of the device reuse the
-/// object.
+/// The memory that a stream caches, by size class. Each stream's cache has its own lock, because
+/// usually one thread makes and frees a stream's arrays. Never freed: later streams of the device
+/// reuse the object.
 struct alignas(64) KeptMemory {
     explicit KeptMemory(Device of) noexcept : device(of) {}
 
     const Device device;
     KeptMemory* next = nullptr;  ///< next in the list of all objects of the device
-    /// This member and the next are guarded by kept_lists_lock().
+    /// Guarded by kept_lists_lock(), like the next member.
     KeptMemory* next_listed = nullptr;
     KeptMemory* next_spare = nullptr;
     std::atomic<bool> is_listed{false};  ///< changed only with both locks held
@@ -72,7 +72,7 @@ struct alignas(64) KeptMemory {
 
 /// The memory that all streams of a device cache.
 struct DeviceMemory {
-    /// The first KeptMemory object of the list of all. That list only grows.
+    /// The first of all KeptMemory objects of the device. Their list only grows.
     std::atomic<KeptMemory*> first{nullptr};
     std::atomic<std::size_t> reserved{0};  ///< sum over all KeptMemory objects
     std::atomic<std::size_t> wasted{0};    ///< sum over all pieces that arrays use

@@ -66,7 +66,7 @@ void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
     if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
 }
 
-/// Finds a piece in the stream's own cache. Returns null if there is none.
+/// Takes a piece from the stream's own cache. Returns null if none fits.
 MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
                       std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(kept.device);
@@ -104,8 +104,8 @@ struct Found {
     MemoryPiece* unused = nullptr;  ///< a piece that its owner has not used for long
 };
 
-/// Returns how many bytes must be searched for in vain before a stream may take memory that another
-/// stream does not use.
+/// Returns the total size of failed searches, in bytes, after which a stream may take memory that
+/// another stream no longer uses.
 std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
     return memory.most_kept.load(std::memory_order_relaxed) / 16;
 }
@@ -158,8 +158,8 @@ Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::siz
     return {};
 }
 
-/// Increases the share of the device's limit, so that `bytes` more can be cached. Returns false if
-/// the limit is reached. Call it with the lock held.
+/// Reserves more of the device's limit for this stream's cache, so that it can cache `bytes` more.
+/// Returns false if the limit is reached. Call it with the lock held.
 bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
     constexpr std::size_t unit = 1 << 20;
     DeviceMemory& memory = memory_of(kept.device);
@@ -179,7 +179,7 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     KeptMemory* const kept = kept_by(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
-    // The stream may have ended meanwhile. Then its record may belong to another stream.
+    // The stream may have ended in the meantime. Then its record may belong to another stream.
     if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
         stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
@@ -221,8 +221,7 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     return done == Kept::yes || done == Kept::yes_unlisted;
 }
 
-/// Returns the user that is ordered after all work of the other users. Returns null if there is
-/// none.
+/// Returns the user that is ordered after all work of the other users, or null if there is none.
 const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
     if (users.size() == 1) [[likely]]
         return users[0].stream->device == device ? &users[0] : nullptr;
@@ -249,7 +248,8 @@ bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> 
     return true;
 }
 
-/// Frees a cached piece. If freeing fails because memory is exhausted, puts it back into `kept`.
+/// Frees a cached piece. If freeing fails because memory is exhausted, puts the piece back into
+/// `kept`.
 void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
     if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
     const StreamUse owner = use_of(piece.key);
@@ -310,7 +310,7 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
         void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
         if (piece != nullptr) {
             *piece = {.data = data, .bytes = size};
-            // Later users leave their own excess poisoned: see begin_use().
+            // When the memory is used again, begin_use() makes only the requested bytes accessible.
             if (is_poisoned(stream.device))
                 asan::poison(static_cast<std::byte*>(data) + bytes, size - bytes);
         }

@@ -22,7 +22,7 @@ detail::Block& with_array(detail::Block& block) noexcept {
     return block;
 }
 
-/// Pins memory for as long as the object exists, or until it is released.
+/// Pins memory until the object is destroyed. After release(), the memory stays pinned.
 class Registration {
 public:
     Registration(void* data, std::size_t bytes, const SourceLocation& where)

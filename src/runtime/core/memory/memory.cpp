@@ -68,8 +68,8 @@ OpAccess all_of(const Block& block) noexcept {
 }
 
 /// Reports that the stream is ordered after all users of the memory. This includes users that have
-/// ended, for which no wait was reported. `stream` is null for the host. For `first`, see
-/// notify_after_others().
+/// ended, for which no wait was reported. `stream` is null for the host. notify_after_others()
+/// explains `first`.
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
                         const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
     const OpInfo op{.kind = OpKind::after_users,
@@ -388,28 +388,6 @@ void settle(const Block* block, const SourceLocation& where) {
     if (is_observed()) notify_after_users(nullptr, all_of(*block), WaitReason::copy, where);
 }
 
-std::string argument_text(int argument) {
-    return argument > 0 ? formatted("argument {}: ", argument) : std::string();
-}
-
-void throw_dead_block(const Block& block, const char* call, Where where, int argument) {
-    if (block.origin == MemoryOrigin::lent)
-        usage_error({call, where},
-                    "{}this memory was lent, and its Loan has ended: keep the Loan until the last "
-                    "use of its arrays",
-                    argument_text(argument));
-    usage_error({call, where},
-                "{}this view outlived its array: keep the array until the last use of its views",
-                argument_text(argument));
-}
-
-void throw_no_array(const char* call, Where where, int argument) {
-    usage_error({call, where},
-                "{}this array has no memory (moved from, reset or default-constructed): allocate "
-                "it first; to pass no elements, use an empty View",
-                argument_text(argument));
-}
-
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     if (stream.device.is_cpu()) return block.kind != MemoryKind::device || block.device.is_cpu();
     if (block.kind == MemoryKind::pinned) return true;
@@ -424,83 +402,8 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     return stream.backend->peer_reachable(stream.device.index(), block.device.index());
 }
 
-void throw_wrong_device(const Block& block, const StreamState& stream, Where where, int argument) {
-    const bool on_gpus = block.device.is_cuda() && stream.device.is_cuda();
-    const std::string_view remedy = !on_gpus ? (block.device.is_cpu() ? ", or use pinned()" : "")
-                                    : block.origin == MemoryOrigin::pool
-                                        ? ", or call enable_pool_access"
-                                        : ", or call enable_peer_access";
-    const std::string devices = on_gpus ? formatted("({}, {})", stream.device, block.device) : "";
-    usage_error({"launch", where, stream},
-                "{}work on {} cannot access {}{}: copy the elements to an array on {}{}{}",
-                argument_text(argument), stream.device,
-                block.kind == MemoryKind::device ? "an array on " : "a pageable host array",
-                block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
-                devices);
-}
-
-void throw_not_whole(std::size_t bytes, std::size_t element, Where where) {
-    usage_error({"reinterpret", where},
-                "the view has {} bytes, which is not a multiple of the {} bytes of an element: "
-                "pass a view of whole elements",
-                bytes, element);
-}
-
-void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
-    usage_error(
-        {"reinterpret", where},
-        "the view's address is not a multiple of {} bytes, the alignment of the new elements "
-        "(the remainder is {}): pass an aligned view",
-        alignment, reinterpret_cast<std::uintptr_t>(data) % alignment);
-}
-
 bool host_reaches(const Block* block) noexcept {
     return block == nullptr || block->kind != MemoryKind::device || !block->device.is_cuda();
-}
-
-void throw_not_on_host(const Block& block, Where where) {
-    usage_error({"begin", where, block.device},
-                "the host cannot access the elements, which are in memory of {}: copy them with "
-                "to_host(), or allocate pinned() memory",
-                block.device);
-}
-
-void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
-    for (const std::size_t one : {columns, pitch}) refuse_negative(one, "View2D", where);
-    usage_error({"View2D", where},
-                "a pitch of {} elements is less than the {} columns of a row: pass at least the "
-                "number of columns",
-                pitch, columns);
-}
-
-void throw_out_of_range(const char* call, std::size_t first, std::size_t count, std::size_t size,
-                        Where where) {
-    refuse_negative(count, call, where);
-    refuse_negative(first, call, where);
-    if (std::string_view(call) != "subview")
-        usage_error({call, where}, "{} elements are requested, but the view has {}: request fewer",
-                    count, size);
-    usage_error({call, where},
-                "{} elements from element {} on are requested, but the view has {}: request a part "
-                "of the view",
-                count, first, size);
-}
-
-void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t size,
-                        Where where) try {
-    for (const std::size_t one : {rows, columns, pitch}) refuse_negative(one, "View2D", where);
-    usage_error({"View2D", where},
-                "{} rows of {} columns{} do not fit in the memory, which has {} elements: pass "
-                "fewer rows or columns",
-                rows, columns, pitch == columns ? std::string() : formatted(", {} apart,", pitch),
-                size);
-} catch (...) {
-    rethrow_as_error("View2D", where);
-}
-
-void throw_no_row(std::size_t index, std::size_t rows, Where where) {
-    usage_error({"row", where}, "row {} does not exist: the view has {} rows, counted from 0",
-                static_cast<std::ptrdiff_t>(index), rows);
 }
 
 }  // namespace heddle::detail

@@ -14,8 +14,8 @@ namespace heddle::detail {
 
 struct ForeignMemory;
 
-/// Returns the beginning of a message, for example "argument 2: ". Returns "" for 0. Arguments are
-/// counted from 1.
+/// Returns the beginning of a message about an argument, for example "argument 2: ". Arguments are
+/// counted from 1. Returns "" for 0.
 std::string argument_text(int argument);
 
 /// Allocates memory of a CPU device that belongs to no stream. Any stream and the host may use it
@@ -29,7 +29,7 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
 void check_foreign(const ForeignMemory& memory, const char* call, const SourceLocation& where);
 /// Returns the backend that allocates and registers pinned memory.
 Backend& pinned_backend();
-/// Reports an allocation by the host to observers.
+/// Reports adopted memory to observers, as an allocation by the host.
 void notify_adopted(Block& block, const SourceLocation& where) noexcept;
 
 /// Orders `stream` after all work that any user of the block has enqueued so far. Users include
@@ -38,8 +38,8 @@ void notify_adopted(Block& block, const SourceLocation& where) noexcept;
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
 /// Reports to observers that a stream of an order_by_data is ordered after all uses of the block by
-/// other streams. These are the streams outside the order_by_data. A null `stream` stands for the
-/// host. `first` is the first stream of the order_by_data.
+/// streams outside the order_by_data. A null `stream` stands for the host. `first` is the first
+/// stream of the order_by_data.
 void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
                          const SourceLocation& where) noexcept;
 /// Reports to observers that the stream belongs to the order_by_data whose first stream is `first`.

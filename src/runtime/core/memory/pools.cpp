@@ -1,4 +1,4 @@
-// The devices' memory pools. Their figures account for the memory that streams cache.
+// The devices' memory pools. Memory that streams cache does not count as used in their figures.
 #include <algorithm>
 #include <utility>
 

@@ -40,7 +40,7 @@ void* allocate_raw(StreamRef stream, std::size_t bytes, std::size_t alignment, W
     // The allocation is not a use to wait for: all users of the address are ordered after it. If
     // `stream` is a short-lived wrapper, counting it as a user would leave a second stream among
     // the users. The memory might then no longer be freed in the order of a single stream. In a
-    // recording, the memory and its users belong to the recording.
+    // recording, the user is kept, because the recording tracks the memory and its users.
     if (!record_of(stream).has(stream_flag::recording)) forget_users(block);
     return block.data;
 }

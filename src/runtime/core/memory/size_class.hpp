@@ -7,12 +7,12 @@
 
 namespace heddle::detail {
 
-/// Memory of this size or more is not cached.
+/// Size classes end below this size. Memory of half this size or more is not cached.
 inline constexpr std::size_t kept_size_end = std::size_t{1} << 40;
 inline constexpr int size_class_count = 256;
 
-/// Returns how much memory to allocate for `bytes` bytes. This is at most 1/64 more, or the next
-/// multiple of 64.
+/// Returns how much memory to allocate for `bytes` bytes. Rounds up by less than 64 bytes or 1/64,
+/// whichever is more.
 constexpr std::size_t whole_size(std::size_t bytes) noexcept {
     const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 64);
     return (bytes + step - 1) / step * step;

@@ -73,8 +73,7 @@ void add_to_table(Block& block, std::uint64_t key) {
                     one != 0 && !is_over(one))
                     kept.push_back(one);
         if (table != nullptr && 4 * (kept.size() + 1) <= table->keys.size()) {
-            // A thread that is just reading the table may not find its key. It then acquires the
-            // lock.
+            // A thread that is just reading the table may miss its key. It then acquires the lock.
             for (auto& slot : table->keys) slot.store(0, std::memory_order_relaxed);
             table->used = 0;
         } else {
@@ -164,7 +163,7 @@ Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
             (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
-    // If the record's fate was replaced meanwhile, the failure was stored separately.
+    // If the record's fate was replaced in the meantime, failure_left_by() finds the failure.
     return writes ? failure_left_by(key) : nullptr;
 }
 }  // namespace

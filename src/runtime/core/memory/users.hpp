@@ -31,13 +31,13 @@ private:
 inline constexpr std::uint8_t lost_users = 0x80;
 /// Returns whether a stream that has ended may have used the memory.
 bool has_ended_users(const Block& block) noexcept;
-/// Returns whether no wait for this user is needed, because all its work is dropped. The user is
-/// then a CPU stream that failed and has ended, and the failure was cleared since. A wait would
+/// Returns whether all work of this user is dropped, so that no wait for it is needed. The user is
+/// then a CPU stream that failed and has ended, and whose failure was cleared since. A wait would
 /// wrongly inherit that failure.
 bool is_void_user(std::uint64_t key) noexcept;
 
-/// Returns the failure of a user that may have left wrong data in the memory. Returns null if there
-/// is none. Call it once the work of the relevant users has completed or is waited for, because
+/// Returns the failure of a user that may have left wrong data in the memory, or null if there is
+/// none. Call it once the work of the relevant users has completed or is waited for, because
 /// running work is not checked. Leaves out users for which is_left_out(self, key) returns true.
 Failure failure_of(const Block& block, bool (*is_left_out)(const void* self, std::uint64_t key),
                    const void* self);

@@ -122,7 +122,7 @@ bool ThreadActivity::read(Seen& to) const noexcept {
 
 std::vector<ThreadActivity::Seen> ThreadActivity::all() {
     std::vector<Seen> all;
-    constexpr int tries = 8;  // a thread that is too busy to be read is not stuck
+    constexpr int tries = 8;  // a thread that changes during every try is not stuck
     for (const ThreadActivity* one = activities.load(); one != nullptr; one = one->next_) {
         Seen seen;
         bool is_whole = false;

@@ -20,8 +20,8 @@ struct ThreadCall {
     std::uint32_t share = 0, shares = 0;
     const char* collective_name = "";  ///< "all_reduce", for example
 };
-/// Each thread has two, as in ThreadStates: a thread that waits may run work of streams, and this
-/// work makes its own calls.
+/// A thread has two, one for each of its ThreadStates: while it waits, it may run work of streams,
+/// and this work makes its own calls.
 inline constinit thread_local ThreadCall thread_calls[2];
 
 inline ThreadCall& this_call() noexcept {
@@ -29,13 +29,13 @@ inline ThreadCall& this_call() noexcept {
 }
 
 /// Returns the id of the call's next operation, or 0 if no observer requests the operation's times.
-/// A backend that can measure them calls notify_run() with this id.
+/// A backend that can measure these times calls notify_run() with this id.
 inline std::uint64_t timed_id() noexcept {
     const ThreadCall& call = this_call();
     return call.begin_ns != 0 ? call.id : 0;
 }
-/// Returns the id of an operation that may run host functions. Returns 0 if no observer requests
-/// the operations that host functions enqueue.
+/// Returns the id of the call's next operation, for operations that may run host functions. Returns
+/// 0 if no observer requests the operations that host functions enqueue.
 inline std::uint64_t function_id() noexcept { return this_call().id; }
 
 /// Like notify(), but without a copy of `op`. Fills in the members that depend on the thread's
@@ -56,7 +56,8 @@ struct RecordCounts {
 
 /// Reports to observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
-/// If observers request times, reports to them that this thread's operation has failed.
+/// If an observer requests times, reports to it that the operation which this thread runs has
+/// failed.
 inline void notify_failed() noexcept {
     if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
         notify_run({.id = id, .result = RunResult::failed});
@@ -64,7 +65,7 @@ inline void notify_failed() noexcept {
 /// Reports to observers a reading of a device's clock. Thread-safe.
 void notify_clock(const ClockReading& reading) noexcept;
 
-/// While it exists, sets the reason of the waits and records that this thread makes.
+/// While it exists, sets the reason for all waits and event records that this thread enqueues.
 class Because {
 public:
     explicit Because(WaitReason reason) noexcept : before_(this_call().reason) {

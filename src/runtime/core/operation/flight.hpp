@@ -46,7 +46,7 @@ public:
     static constexpr std::size_t size = 64;
 
     void put(std::uint64_t position, std::uint64_t submissions, const FlightNote& note) noexcept;
-    /// Returns the entries with positions beyond `after`, oldest first. Leaves out those that are
+    /// Returns the entries with positions beyond `after`, oldest first. Leaves out entries that are
     /// being written.
     std::vector<FlightEntry> read(std::uint64_t after) const;
 

@@ -7,10 +7,10 @@
 
 namespace heddle::detail {
 
-/// Reserves the id of this thread's next operation, if that may run host functions and an observer
-/// requests reports of host functions. Construct it before the operation is enqueued, because the
-/// host function may run before the operation is reported. Destroy it after the report. Costs one
-/// load without observers.
+/// Reserves the id of this thread's next operation, if the operation may run host functions and an
+/// observer requests reports of host functions. Construct it before the operation is enqueued,
+/// because the host function may run before the operation is reported. Destroy it after the report.
+/// Costs one load without observers.
 class FunctionMark {
 public:
     FunctionMark() noexcept {

@@ -1,6 +1,6 @@
-// Lists the arrays and events that this process has imported from others. The watch uses the list,
-// because the other process may have ended. An order_by_data uses it, because two imports may be
-// the same memory.
+// Lists the arrays and events that this process has imported from other processes. The watch uses
+// the list, because an exporting process may have ended. An order_by_data uses the list, because
+// two imports may refer to the same memory.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ namespace heddle {
 namespace {
 
 struct Entry {
-    Observer* observer;  ///< null if removed when there was no memory for a new list
+    Observer* observer;  ///< null if it was removed when there was no memory for a new list
     ObserverOptions options;
 };
 
@@ -54,7 +54,7 @@ constinit bool are_flights_wanted = false;  ///< guarded by the mutex
 constinit std::atomic<Visitor*> visitors{nullptr};
 
 // Entering, publishing a list and checking for visitors are sequentially consistent. Either a
-// visitor sees the newest list, or the thread that published it sees the visitor inside.
+// visitor reads the newest list, or the thread that published the list finds the visitor inside.
 
 constinit thread_local Visitor* this_visitor = nullptr;
 constinit thread_local bool is_ending = false;

@@ -12,8 +12,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// The longest pause between two queries that always counts as polling, in ns. In a loop with
-/// longer pauses, up to twice the mean pause counts.
+/// The longest pause between two queries that always counts as polling, in ns. If the mean pause of
+/// a loop is longer, pauses of up to twice the mean count as polling.
 constexpr std::int64_t usual_pause_ns = 20'000;
 
 /// A query that a thread repeats.
@@ -44,7 +44,7 @@ struct Polls {
     Poll all[8] = {};
     std::uint64_t round = 0;  ///< the value of `rounds` when the polls were stored
     int count = 0;
-    std::int64_t told_until_ns = 0;  ///< end of the last interval; intervals do not overlap
+    std::int64_t told_until_ns = 0;  ///< end of the last reported interval
 };
 constinit thread_local Polls polls;
 constinit std::atomic<std::uint64_t> rounds{0};

@@ -45,7 +45,7 @@ inline constexpr int status_of_races = 66;
 void end_if_check_decides(std::string_view value, const Error& error) noexcept;
 
 /// From now on, names threads, streams and calls for NVIDIA's tools. Throws Unsupported if the
-/// build has no NVTX. (cuda/observe/nvtx.cpp, or no_cuda/nvtx.cpp in its place)
+/// build has no NVTX. (cuda/timing/nvtx.cpp, or no_cuda/nvtx.cpp in its place)
 void start_nvtx();
 
 }  // namespace heddle::detail

@@ -55,8 +55,8 @@ void BatchRun::Entry::drop(std::vector<std::shared_ptr<void>>& garbage) noexcept
     garbage.push_back(before.release());
 }
 
-/// Takes the newest graph, whose shape is the tape's, and updates it. Leaves `made` without a graph
-/// if a new one has to be made.
+/// Moves the graph of the newest entry, which has the tape's shape, to `made`, and updates it.
+/// Leaves `made` without a graph if a new one has to be made.
 void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceLocation& where,
                      std::vector<std::shared_ptr<void>>& garbage) {
     if (remembered_ > 1 && entries_.back().before && entries_.back().before->equals(*tape)) {
@@ -179,7 +179,7 @@ void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t rec
                 entry.shape = std::make_shared<const ShapeData>(
                     *graph_of(entry.tape.shared(), origin.device, where));
         } catch (...) {
-            // If memory is exhausted, observers do not see the nodes.
+            // If memory is exhausted, observers receive no nodes.
         }
         op.recording = recording;
         op.shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr;
@@ -299,8 +299,8 @@ void ScopedBatch::end(Where where) try {
     detail::BatchRecorder* const recorder = std::exchange(recorder_, nullptr);
     run.open = false;
     if (recorder == nullptr) return;
-    // Resets `recorder` at the end, even if finish() throws. From then on, no other thread uses the
-    // batch.
+    // Resets `recorder` at the end, even if finish() throws. After finish(), no other thread uses
+    // the batch.
     const std::unique_ptr<detail::BatchRun, void (*)(detail::BatchRun*)> alone(
         &run, [](detail::BatchRun* one) { one->recorder = nullptr; });
     detail::BatchRecorder::finish(*recorder, where);

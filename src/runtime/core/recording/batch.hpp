@@ -39,7 +39,7 @@ public:
 
     BatchResult last;
     bool open = false;  ///< whether a ScopedBatch uses it
-    /// The recorder of that scope. Other threads may launch meanwhile, with the recorder's lock
+    /// The recorder of that ScopedBatch. Other threads may launch the tape with the recorder's lock
     /// held, but they do not read this member.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;

@@ -145,7 +145,7 @@ void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
 
 bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
                            const SourceLocation& where) {
-    // During a loan, work that is enqueued natively may follow.
+    // During a loan, native work may still be enqueued on the stream.
     if (wants == Wants::nothing && is_clean(stream) && !stream.has(stream_flag::lending))
         return true;
     step_aside(stream, where);
@@ -178,8 +178,8 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     }
 }
 
-/// Does not flush if `base` has joined the branch. Then `base` receives the branch's failures, and
-/// it counts as a user of the branch's arrays.
+/// Does not flush if `base` has joined the branch: then `base` receives the branch's failures, and
+/// counts as a user of the branch's arrays.
 void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexcept {
     Participant& one = participant(stream);
     const Participant* const joined_by = base_of(one);
@@ -214,7 +214,7 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
     if (!attach(stream, std::move(at), nullptr, where)) return false;
     participants.back().past = std::move(past);
     if (participants.back().given == given) return true;
-    detach(participants.back());  // meanwhile, another thread enqueued on the stream
+    detach(participants.back());  // another thread has enqueued work since
     participants.pop_back();
     return false;
 }
@@ -287,8 +287,8 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     }
     marks.clear();
     begins.clear();
-    // Processes the first participant last, because the parts of the others are compared with its
-    // part.
+    // Processes the first participant last, because the parts of the other participants are
+    // compared with the first part.
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;

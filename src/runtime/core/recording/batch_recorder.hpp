@@ -37,8 +37,8 @@ protected:
 
 private:
     bool takes_part(const Participant& one) const noexcept;
-    /// Returns the participant that will join `one`, which is a branch. Returns null if there is
-    /// none.
+    /// Returns the participant that `one`, a branch, was forked from and that will join it. Returns
+    /// null if `one` is no branch, or if that participant has left.
     const Participant* base_of(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
     bool is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,

@@ -266,8 +266,8 @@ void offer_to_capture(Block& block) noexcept {
     try {
         with_owner(block, [&](CaptureRecorder& capture) { capture.offer(block); });
     } catch (...) {
-        // If memory is exhausted, the block just is not reused within the graph. It still belongs
-        // to the graph.
+        // If memory is exhausted, the block is not reused within the graph, but still belongs to
+        // the graph.
     }
 }
 

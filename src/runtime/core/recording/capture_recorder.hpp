@@ -21,19 +21,19 @@ public:
     /// stream has not waited for all others; the message names these streams. Acquires the lock.
     std::unique_ptr<GraphData> take(bool join, const SourceLocation& where);
 
-    /// If the capture is empty but work was enqueued on other streams meanwhile, reports this: the
+    /// If the capture is empty but its thread enqueued work on other streams, reports this: the
     /// graph is probably not as intended. Acquires the lock.
     void report_empty(const SourceLocation& where) noexcept;
 
-    /// Throws UsageError if a condition's body is being captured. Meanwhile, streams of the capture
-    /// around the body must not be used.
+    /// Throws UsageError while a condition's body is being captured: until that ends, the streams
+    /// of the capture around the body must not be used.
     void refuse_in_body(StreamRecord& stream, const SourceLocation& where) const;
 
     /// The number of conditions' bodies that are currently being captured inside this capture.
-    /// Meanwhile, the other streams of this capture must not be used.
+    /// While there are any, the other streams of this capture must not be used.
     int bodies = 0;
-    /// Detects work that is enqueued on other streams meanwhile. Not used for the bodies of
-    /// conditions, because a body may be empty.
+    /// Detects work that is enqueued on other streams during this capture. Not used for the bodies
+    /// of conditions, because a body may be empty.
     Elsewhere elsewhere;
 
     bool is_capture() const noexcept override { return true; }

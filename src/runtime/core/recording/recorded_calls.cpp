@@ -228,8 +228,8 @@ bool record_primary(StreamRecord& waiter, EventState& event) {
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
-    // If the stream is in a capture inside a batch, only that batch matters. The batch may have
-    // recorded more work of other streams meanwhile.
+    // If the stream is in a capture inside a batch, only the batch can be flushed. It may have
+    // recorded more work of other streams since the capture began.
     for (;;) {
         Recorder* const r = stream.outermost.load(std::memory_order_acquire);
         if (r == nullptr || r->is_capture()) return;
@@ -344,8 +344,9 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept {
         Recorder* const r = stream.recorder.load(std::memory_order_acquire);
         if (r == nullptr) return true;
         if (r->is_mine()) break;
-        // Does not acquire the lock, which another thread may hold for long. If the stream left in
-        // between, is_mine() may refer to a later recording, so this is checked again.
+        // Does not acquire the lock, which another thread may hold for long. If the recorder was
+        // reused since it was read, is_mine() refers to a later recording. So the stream's recorder
+        // is read again.
         if (stream.recorder.load(std::memory_order_acquire) == r) return false;
     }
     const Recorded held(stream);

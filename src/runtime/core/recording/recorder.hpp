@@ -17,7 +17,7 @@
 
 namespace heddle::detail {
 
-/// A mutex whose waiters sleep instead of spinning. Flushing a batch holds it for long.
+/// A mutex whose waiters sleep instead of spinning, because flushing a batch takes long.
 class RecorderLock {
 public:
     void lock() noexcept {
@@ -42,12 +42,12 @@ private:
 };
 
 /// One capture or one open batch, and the streams that take part. Recorders are reused and never
-/// destroyed. So a recorder that was read from a stream's state can always be locked. Then check,
-/// with the lock held, whether it still records the stream.
+/// destroyed. So a recorder that was read from a stream's state can always be locked. With the lock
+/// held, check whether the recorder still records the stream.
 ///
 /// The change from recorded work to submitted work is one step for other threads (docs/adr/0022).
 /// The thread that flushes holds the lock from its first access to the tape until the stream is
-/// ordered after the submitted work. Meanwhile, the stream's flag `recording` stays set, so other
+/// ordered after the submitted work. Until then, the stream's flag `recording` stays set, so other
 /// threads wait for the lock.
 class Recorder {
 public:
@@ -175,8 +175,8 @@ public:
         graph,     ///< a graph launch
     };
     /// Must be called before an operation of the stream is added. Returns false if the operation
-    /// cannot be recorded. Then the tape has been submitted and the stream has left, except for the
-    /// first stream of a batch. Throws UsageError if a capture refuses the operation.
+    /// cannot be recorded: then the tape has been submitted, and the stream has left, unless it is
+    /// the first stream of a batch. Throws UsageError if a capture refuses the operation.
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
     /// Records that the stream's newest operation uses the block.
@@ -223,12 +223,12 @@ public:
     void collect_external(Participant& one, const SourceLocation& where);
 
     /// Makes the stream a participant. Returns false if `outer` is not the stream's current
-    /// recorder. `outer` is null if there should be none. A batch also returns false if another
-    /// thread is enqueuing work on the stream.
+    /// recorder; null stands for no recorder. A batch also returns false if another thread is
+    /// enqueuing work on the stream.
     bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call it without the lock. If a capture begins within a
-    /// batch, the batch is flushed, and resumes afterwards.
+    /// batch, the batch is flushed, and resumes when the capture ends.
     void begin(StreamRecord& stream, const SourceLocation& where);
     /// Removes all participants. The tape becomes garbage, to be destroyed later.
     void end() noexcept;

@@ -346,8 +346,8 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
     const std::uint64_t* serial = tape->all_serials().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        // Moves the node out of the tape. It will own closures that own the tape, and the tape must
-        // not own it in turn.
+        // Moves the node out of the tape. The node will own closures that own the tape, so the tape
+        // must not own the node.
         std::shared_ptr<NodeData> made = tape->take_node(op);
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());

@@ -77,8 +77,8 @@ public:
     /// none.
     bool take_accesses(std::size_t index, std::vector<OpAccess>& to);
 
-    /// Identifies a former end of the tape. go_back() removes the operations added since then. The
-    /// operations before it must not have been changed since then.
+    /// Identifies a former end of the tape. go_back() removes the operations added since then.
+    /// Earlier operations must not have been changed since then.
     struct Position {
         std::size_t ops, dependencies, blocks, nodes, events, options, chunk;
         std::uint32_t used;
@@ -99,7 +99,7 @@ public:
         events_.emplace_back(event);
         ops_[op].event = event;
     }
-    /// Makes an operation empty. It keeps its dependencies, and others may still depend on it.
+    /// Makes an operation empty. It keeps its dependencies, and other operations may depend on it.
     void make_empty(std::uint32_t op) noexcept;
 
     const TapeOp& op(std::size_t index) const noexcept { return ops_[index]; }
@@ -126,8 +126,8 @@ public:
     /// dependencies and equal launch options.
     bool has_shape_of(const Tape& other) const noexcept;
 
-    /// Returns whether both tapes have equal bytes. Then the graph of one can be launched for the
-    /// other.
+    /// Returns whether both tapes have equal bytes. Then the graph of one tape can be launched for
+    /// the other tape.
     bool equals(const Tape& other) const noexcept;
     /// Returns whether an operation is equal in both tapes. Requires that they have the same shape.
     bool is_same(std::size_t index, const Tape& other) const noexcept;
@@ -158,14 +158,14 @@ private:
     };
     std::vector<Noted> accesses_;  ///< ascending by `op`
     std::uint64_t shape_ = 0;
-    /// Whether the tape can be compared as bytes. It then has no nodes, and its closures have no
-    /// move constructor or destructor to call.
+    /// Whether the tape can be compared as bytes. If so, it has no nodes, and its closures have no
+    /// move constructor or destructor that must be called.
     bool comparable_ = true;
 };
 
-/// The only owner of a tape's contents. First, this is the recorder that adds operations. After the
-/// graph was launched, it is the batch that remembers the tape. Movable but not copyable, so a tape
-/// never has two owners. Closures in graphs keep the tape's memory alive by shared().
+/// Owns the contents of a tape exclusively: movable but not copyable. Held by the recorder that
+/// adds operations, and after the graph's launch by the batch that remembers the tape. Closures in
+/// graphs keep the tape's memory alive by shared().
 class TapeOwner {
 public:
     TapeOwner() = default;

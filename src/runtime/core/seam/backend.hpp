@@ -33,8 +33,8 @@ namespace heddle::detail {
 class GraphExec;
 struct GraphData;
 
-/// A native capture of work that code outside heddle enqueues. The destructor ends it and discards
-/// remaining work.
+/// A native capture of work that code outside heddle enqueues. The destructor ends the capture and
+/// discards the remaining work.
 class ForeignCapture {
 public:
     ForeignCapture() = default;
@@ -92,8 +92,8 @@ struct Allocated {
     bool is_reused = false;
 };
 
-/// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the user's
-/// call, for errors. All functions are thread-safe, even for calls on the same stream.
+/// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the place of
+/// the user's call, for errors. All functions are thread-safe, even for calls on the same stream.
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -131,30 +131,29 @@ public:
     /// Makes the native stream. The caller has set the record's device and requested priority;
     /// clamps the priority to the device's range.
     virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Releases the native stream without blocking; pending work still runs. Flag `dead` is set
-    /// already. The backend calls recycle_stream() (core/stream/registry.hpp) once the last work
-    /// has completed and nothing will access the record any more.
+    /// Releases the native stream without blocking; pending work still runs. The caller has set
+    /// flag `dead`. The backend calls recycle_stream() (core/stream/registry.hpp) once the last
+    /// work has completed and nothing will access the record any more.
     virtual void close_stream(StreamRecord& stream) noexcept = 0;
     /// Blocks until all work enqueued so far has completed. Does not throw for failed work: core
     /// calls known_failure() afterwards.
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Returns a position after all work enqueued so far on the stream. Returns 0 if the backend
-    /// cannot query a stream's progress without an event. For open streams only, like the next
-    /// function.
+    /// cannot query a stream's progress without an event. Only for open streams, as is reached().
     virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
     /// Returns the position that the stream has reached: all work before it has completed.
     virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
     /// Blocks until all work enqueued so far on the device's streams has completed. Before it
-    /// returns, reports the failures of closed streams that no other object reports. Core queries
-    /// the open streams itself.
+    /// returns, reports the failures of closed streams that no other object reports. Core itself
+    /// queries the failures of open streams.
     virtual void synchronize_device(int device, const SourceLocation& where) = 0;
     /// Returns the id of the native capture that the stream takes part in, or 0. Called only for
     /// streams with the flag `capturing` or `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
     /// Clears the stream's failure in stream order and returns it. Returns null if there is none.
     /// Call it once the stream's first `submissions` submissions have completed. The stream's owner
-    /// may close it meanwhile. Throws DeviceLost if the device is lost.
+    /// may close the stream during the call. Throws DeviceLost if the device is lost.
     virtual Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                                   const SourceLocation& where) = 0;
 
@@ -199,9 +198,9 @@ public:
     // The next three functions are for streams that the caller does not own. Such a stream may be
     // open, closing or ended. Work that is being captured natively does not count.
 
-    /// Completes `done` once all work enqueued so far on the stream (of this backend) has
-    /// completed, with the failure of that work, if any. Never blocks. If it throws because memory
-    /// is exhausted, `done` will not complete.
+    /// Completes `done` once all work enqueued so far on the stream, which belongs to this backend,
+    /// has completed. Passes that work's failure, if any, to `done`. Never blocks. If it throws
+    /// because memory is exhausted, `done` will not complete.
     virtual void signal_use(const StreamUse& use, CompletionRef done) = 0;
     /// Makes `waiter` wait for all work enqueued so far on the stream. Both streams belong to this
     /// backend. Counts a submission if it enqueues a wait.
@@ -226,12 +225,12 @@ public:
         count_submission(stream);
     }
 
-    // The next functions are for the watch, which takes no lock (docs/adr/0051). The stream may be
-    // closed meanwhile.
+    // The next functions are for the watch, which takes no lock (docs/adr/0051). Other threads may
+    // close the stream during the calls.
 
     /// Queries the progress of streams that the backend does not track otherwise. Waits for an
-    /// answer, at most for the duration that is passed. Returns how long there has been no answer,
-    /// or 0 if there is one.
+    /// answer, at most for the passed duration. Returns for how long a request has been unanswered,
+    /// or 0 if it was answered.
     virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
         return std::chrono::nanoseconds(0);
     }
@@ -280,9 +279,9 @@ public:
 
     /// Begins a native capture for a stream that heddle captures, to record work that code outside
     /// heddle enqueues. `is_held`: that code holds the stream's own handle, so the stream itself is
-    /// captured, and other threads cannot wait for its earlier work meanwhile. Otherwise an
-    /// internal stream is captured, and the stream stays as it is. Returns null if streams of the
-    /// device have no native handle.
+    /// captured, and until the capture ends, other threads cannot wait for the stream's earlier
+    /// work. Otherwise captures an internal stream, and does not change the stream. Returns null if
+    /// streams of the device have no native handle.
     virtual std::unique_ptr<ForeignCapture> capture_foreign(StreamRecord& stream, bool is_held,
                                                             CaptureMode mode,
                                                             const SourceLocation& where) = 0;
@@ -295,7 +294,7 @@ public:
                            const SourceLocation& where) = 0;
     /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
     /// `users` are distinct streams of any backend; some may be closed or ended. Returns false, and
-    /// does nothing, if it needs host memory that is not available. The caller must try again
+    /// does nothing, if the host memory that it needs is not available. The caller must try again
     /// later.
     [[nodiscard]] virtual bool free(void* data, std::size_t bytes, int device,
                                     const StreamUse* users, std::size_t user_count) noexcept = 0;

@@ -145,8 +145,8 @@ public:
         if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             free_completion(*object_);
     }
-    /// Returns null if the object has no reference: it is then unused, or about to be. For objects
-    /// whose memory is never freed.
+    /// Returns null if the object has no references: then it is unused, or will be soon. Only for
+    /// objects whose memory is never freed.
     static Ref try_from(T* object) noexcept {
         Ref made;
         std::uint32_t seen = object->references_.load(std::memory_order_relaxed);
@@ -183,8 +183,8 @@ void block_until(Completion& done);
 /// Work that a thread does while it is blocked.
 class WhileBlocked {
 public:
-    /// Does a part of the work. Returns the pause before run() is called again, because there is no
-    /// work until then.
+    /// Does a part of the work. Returns the pause before the next call of run(): until then, there
+    /// is no work.
     virtual std::chrono::milliseconds run() noexcept = 0;
 
 protected:

@@ -58,21 +58,21 @@ struct alignas(64) StreamRecord : FallibleStream {
 
     /// Number of submissions that have begun. A submission is announced here before it reads the
     /// flags again, and counted in `submissions` after it was enqueued. Backends with queues of
-    /// their own use a lock instead, and do not change it. (core/stream/submission.hpp)
+    /// their own use a lock instead, and do not change this number. (core/stream/submission.hpp)
     std::atomic<std::uint64_t> announced{0};
 
     // The next members are owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
     /// CUDA: `cached_event` covers at least this many submissions. Set only under a watch.
     std::atomic<std::uint64_t> cached_at{0};
-    /// Completes with the last work of a closed stream; null afterwards. CUDA: a cudaEvent_t. CPU:
-    /// a CompletionRef*. Guarded by `life`.
+    /// Completes with the last work of a closed stream; then null. CUDA: a cudaEvent_t. CPU: a
+    /// CompletionRef*. Guarded by `life`.
     void* final_event = nullptr;
     bool owns_native = true;  ///< false for a wrapped native stream
     /// CUDA: the AwaitLine through which the stream waits for CPU work. Kept for reuse.
     void* awaits = nullptr;
     /// CUDA: while not 0, the record is not reused and keeps `final_event`. Incremented by
-    /// notifications, which will query the stream's failure, and by synchronize_device().
+    /// synchronize_device(), and by notifications that will query the stream's failure.
     std::atomic<std::uint32_t> pins{0};
     /// CUDA: number of submissions known to have completed; if the device is lost, only submissions
     /// after these fail. CPU: not 0 while the stream is idle.
@@ -116,9 +116,9 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
     return record_of(Access::state(stream));
 }
 
-/// The full state of an event. Reused, with its `native`, through a pool for each device and set of
-/// options, or deleted, after its Event and all EventOwners (graphs, recordings) are destroyed.
-/// While one of these exists, the address identifies the event. (docs/adr/0020)
+/// The full state of an event. Its address identifies the event until the Event and all EventOwners
+/// (graphs, recordings) are destroyed. The state then returns to a pool with its `native`, or is
+/// deleted if code outside heddle may still use `native`. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);
@@ -153,9 +153,9 @@ struct EventState {
     std::atomic<bool> alive{true};         ///< whether its Event exists
     EventState* next_free = nullptr;
 
-    /// Returns whether it has been recorded. While `recorder` is not null, other threads may flush
-    /// its batch, which changes all fields except `device`, `options` and `backend`. Read those
-    /// fields only under the recorder's lock, or once `recorder` is null.
+    /// Returns whether the event has been recorded. While `recorder` is not null, other threads may
+    /// flush its batch, which changes all fields except `device`, `options` and `backend`. Read the
+    /// changing fields only under the recorder's lock, or once `recorder` is null.
     bool is_recorded() const noexcept {
         return recorder.load(std::memory_order_acquire) != nullptr || recorded;
     }

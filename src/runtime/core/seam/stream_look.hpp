@@ -31,7 +31,7 @@ enum class StreamAt : std::uint8_t {
 struct StreamLook {
     StreamCounts counts;
     StreamAt at = StreamAt::idle;
-    /// The type of its next operation; null for a wait, or if there is no known work.
+    /// The type of its next operation. Null if that is a wait or unknown.
     const OpType* type = nullptr;
     SourceLocation where = {};      ///< the place of its next operation
     const void* awaited = nullptr;  ///< the completion that it waits for
@@ -49,7 +49,7 @@ struct StreamLook {
     /// The run of a graph that the stream waits for.
     struct Graph {
         bool is_there = false;
-        std::size_t left = 0;                   ///< number of tasks
+        std::size_t left = 0;                   ///< number of tasks that have not completed
         bool has_shared = false;                ///< some ready tasks are for any worker
         std::vector<const void*> awaited = {};  ///< completions that its wait nodes wait for
     } graph = {};
@@ -67,7 +67,7 @@ struct SharedWait {
 /// The result of reading a stream's pending work.
 enum class Looked : std::uint8_t {
     seen,
-    moved,    ///< the stream advanced meanwhile, so it is not stuck
+    moved,    ///< the stream advanced while it was read, so it is not stuck
     refused,  ///< the stream's state cannot be read
 };
 

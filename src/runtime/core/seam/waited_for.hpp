@@ -9,9 +9,10 @@
 
 namespace heddle::detail {
 
-/// The other streams that a stream has waited for, and up to which submission. Stores only a few
-/// waits; forgetting one costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
-/// never block: a concurrent writer drops its note. forget() waits for a note() in progress.
+/// The other streams that a stream has waited for, each with the submission up to which it waited.
+/// Stores only a few waits; forgetting one costs a redundant wait (docs/adr/0002). Thread-safe.
+/// covers() and note() never block: a concurrent writer drops its note. forget() waits for a note()
+/// in progress.
 ///
 /// `Atomic` is std::atomic; a test replaces it by a model of weakly ordered memory.
 template <template <class> class Atomic> class BasicWaitedFor {
@@ -58,7 +59,8 @@ bool BasicWaitedFor<Atomic>::covers(std::uint64_t stream_id,
     return false;
 }
 
-/// Completes a write. Call it after making the version odd; `version` is the even one before that.
+/// Completes a write. Call it after making the version odd; `version` is the even one before the
+/// write.
 template <template <class> class Atomic>
 void BasicWaitedFor<Atomic>::write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
                                    std::uint64_t submissions) noexcept {
@@ -82,7 +84,7 @@ void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submiss
     if ((version & 1) != 0 ||
         !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing this entry: dropping the note is safe
-    // Keep an older note that covers more submissions.
+    // Keeps an older note that covers more submissions.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
         submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
     write(*place, version, stream_id, submissions);

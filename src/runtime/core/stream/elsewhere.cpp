@@ -31,7 +31,7 @@ bool counts(const StreamRecord& stream, DeviceKind kind) noexcept {
            stream.device.kind() == kind;
 }
 
-/// Returns whether the work was enqueued: the call may have failed, or had no indices to launch.
+/// Returns whether any work was enqueued: the call may have failed, or had no indices to launch.
 bool was_given(const Lookout& one) noexcept {
     return one.other != nullptr && one.other->submissions.load() > one.before;
 }

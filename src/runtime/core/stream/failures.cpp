@@ -31,7 +31,8 @@ struct Found {
     std::uint64_t submissions;
 };
 
-/// Returns the open streams of the device. Other threads may open and close streams meanwhile.
+/// Returns the open streams of the device. Other threads may open and close streams during the
+/// call.
 std::vector<Found> open_streams(Device device) {
     constexpr std::uint32_t not_asked =
         stream_flag::dead | stream_flag::forked | stream_flag::internal;
@@ -84,8 +85,8 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     for (Found& one : all) {
         const Failure known = failure_of(one);
         if (known == nullptr) continue;
-        // The exception is made before the failure is cleared: if memory runs out here, the failure
-        // is not lost.
+        // Makes the exception before clearing the failure: if memory runs out here, the failure is
+        // not lost.
         std::exception_ptr error = to_be_told(known, one.stream);
         const Failure failure = backend.reset_failure(*one.stream, one.submissions, where);
         if (failure == nullptr) continue;

@@ -6,11 +6,11 @@
 
 namespace heddle::detail {
 
-/// Returns the stream's cached memory to the pool, in stream order. The stream caches no memory
-/// from now on. Call before the backend closes the stream.
+/// Returns the stream's cached memory to the pool, in stream order. From then on, the stream caches
+/// no memory. Call before the backend closes the stream.
 void give_memory_back(StreamRecord& stream) noexcept;
-/// Returns the cached memory of all streams of the device. Returns whether there was any.
-/// Thread-safe.
+/// Releases to the pool the memory that the streams of the device cache. Returns true if there was
+/// any. Thread-safe.
 bool give_memory_back(Device device) noexcept;
 
 /// A function for trim_pool() that releases other things that are cached for a device. Define it at

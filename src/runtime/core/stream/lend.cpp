@@ -57,7 +57,7 @@ void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     loan.key = stream.key.load(std::memory_order_relaxed);
     // Sequentially consistent, like the flags of recorders: if a loan and a recorder begin at the
-    // same time, at least one sees the other.
+    // same time, at least one of the two threads sees the flag of the other.
     if ((stream.flags.fetch_add(stream_flag::one_loan) & stream_flag::recording) != 0) [[unlikely]]
         begin_recorded(loan, memory);
 }

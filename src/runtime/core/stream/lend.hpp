@@ -1,5 +1,5 @@
 // Loans of a stream's native handle. Code outside heddle enqueues work through the handle while the
-// loan is open; the work counts as one operation. After the loan, waits are elided as before it.
+// loan is open; the work counts as one operation. After the loan, redundant waits are elided again.
 // (docs/adr/0069)
 #pragma once
 
@@ -41,7 +41,7 @@ void end_lend(const OpenLoan& loan, std::span<const MemoryArgument> memory);
 /// Like begin_lend() and end_lend(), but without admission and reports. For work that is admitted
 /// and reported elsewhere (NCCL's collectives).
 void open_loan(OpenLoan& loan, std::span<const MemoryArgument> memory);
-/// Returns false if there is nothing to report: the stream, or its capture, has ended meanwhile.
+/// Returns false if there is nothing to report, because the stream or its capture has ended.
 bool close_loan(const OpenLoan& loan);
 
 }  // namespace heddle::detail

@@ -23,14 +23,15 @@ std::uint64_t key_of(StreamRef stream) noexcept {
     return Access::state(stream).key.load(std::memory_order_relaxed);
 }
 
-/// Returns whether the flight recorder stores operations of this kind: those that streams execute.
+/// Returns whether the flight recorder stores operations of this kind. Streams execute such
+/// operations.
 bool is_kept(OpKind kind) noexcept {
     return kind <= OpKind::fill || kind == OpKind::record || kind == OpKind::wait ||
            kind == OpKind::collective || kind == OpKind::native;
 }
 
-/// Returns the note with the id of the operation's collective, and the rank whose share the
-/// operation is. Returns it unchanged if there is no collective.
+/// Returns the note with the id of the operation's collective, and the rank that the operation
+/// belongs to. Without a collective, returns the note unchanged.
 FlightNote with_share(FlightNote note) noexcept {
     if (!has_shares.load(std::memory_order_relaxed)) [[likely]]
         return note;
@@ -99,7 +100,7 @@ void set_target(OpInfo& op, const EventState& event) noexcept {
 }  // namespace
 
 namespace {
-/// Notes a wait for the watch alone.
+/// Notes a wait in the flight recorder only (HEDDLE_WATCH), not for observers.
 [[gnu::noinline]] void note_wait_flight(StreamRecord& waiter, const WaitNote& wait,
                                         const SourceLocation& where) noexcept {
     FlightNote note{.kind = OpKind::wait, .name = wait.name, .where = where};

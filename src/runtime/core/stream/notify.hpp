@@ -37,19 +37,19 @@ void end_gpu_records() noexcept;
 RecordCounts gpu_record_counts() noexcept;
 
 /// Adds an operation of the stream to its flight recorder. Call only while the process is watched.
-/// The second overload is for operations that no observer sees: it assigns the position.
+/// The second overload is for operations that no observer receives: it assigns the position.
 void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
                  bool is_recorded) noexcept;
 void note_flight(StreamState& stream, const FlightNote& note, bool is_recorded) noexcept;
 
-/// Completes the description in place and reports it, as notify_on() does with a copy.
+/// Completes `op` in place and reports it. notify_on() works on a copy instead.
 void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;
 
 /// A wait of one stream, for observers.
 struct WaitNote {
     const char* name;
     StreamRecord* other = nullptr;  ///< the stream waited for, if known
-    /// For events: the record waited for, and the stream's position then.
+    /// For events: the record waited for, and that record's position on its stream.
     const EventState* event = nullptr;
     WaitReason reason = WaitReason::user;
     bool is_elided = false;
@@ -60,7 +60,7 @@ void notify_wait(StreamRecord& waiter, const WaitNote& wait, const SourceLocatio
 void notify_record(StreamRecord& stream, const EventState& event, const SourceLocation& where,
                    bool is_recorded) noexcept;
 
-/// Returns a description of a host's wait or query. It covers work enqueued before this call.
+/// Returns a description of a wait or query by the host. It covers work enqueued before this call.
 OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept;
 inline OpInfo host_wait(const char* name, const StreamUse& use,
                         const SourceLocation& where) noexcept {
@@ -74,7 +74,7 @@ void notify_query(StreamRecord& stream, std::uint64_t covered,
                   const SourceLocation& where) noexcept;
 void notify_query(const EventState& event, const SourceLocation& where) noexcept;
 
-/// Notes that a query answered "not yet", for observers of how the host waits.
+/// Notes that a query answered "not yet", for observers that request reports of host waits.
 void note_pending_query(StreamRecord& stream, const SourceLocation& where) noexcept;
 void note_pending_query(const EventState& event, const SourceLocation& where) noexcept;
 
@@ -119,8 +119,8 @@ void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
 
 /// Reports to observers that a host function begins on this thread. The destructor reports the
-/// run's times. Work that the thread enqueues meanwhile is attributed to that function. Has no
-/// effect if `id`, from function_id(), is 0.
+/// run's times. Work that the thread enqueues before that is attributed to the host function. Has
+/// no effect if `id`, from function_id(), is 0.
 class HostFunctionRun {
 public:
     HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,

@@ -97,17 +97,18 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
         throw_dead(note.name, where);
     }
     if (rule == WaitRuleName::event_of_capture)
-        usage_error(site,
-                    "the event was last recorded in {}, where it marks only a point of the "
-                    "captured graph: record it after the launch, or with record_external(), which "
-                    "records it at every launch{}",
-                    waiter.has(stream_flag::captured)
-                        ? "another capture, or in the capture around this body"
-                        : "a capture",
-                    waiter.has(stream_flag::captured)
-                        ? "; or make the condition's stream wait for the event before capture_if() "
-                          "or capture_while()"
-                        : "");
+        usage_error(
+            site,
+            "this stream cannot wait for the event, because the event was last recorded in {}: "
+            "record it after the graph's launch, or with record_external(), which records "
+            "it at every launch{}",
+            waiter.has(stream_flag::captured)
+                ? "another capture, or in the capture around this body"
+                : "a capture",
+            waiter.has(stream_flag::captured)
+                ? "; or make the condition's stream wait for the event before capture_if() "
+                  "or capture_while()"
+                : "");
     StreamRecord* const source = note.other != nullptr ? note.other : note.event->stream;
     const std::string name = source != nullptr ? source->display_name() : "the event's stream";
     if (rule == WaitRuleName::outside_capture)

@@ -15,8 +15,8 @@ namespace heddle::detail {
 /// already enqueued on `other`. Throws UsageError if a capture forbids it.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                         WaitReason reason = WaitReason::user);
-/// Makes the native stream of `waiter` wait for the work already enqueued on that of `other`, even
-/// while a capture or batch records either. Does not wait for recorded work.
+/// Makes the native stream of `waiter` wait for the work already enqueued on the native stream of
+/// `other`, even while a capture or batch records one of them. Does not wait for recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 /// Like order_after_enqueued(), for a wait that the user requested. Other threads may record
 /// `waiter`. Flushes a batch first. Does not change a capture.
@@ -39,13 +39,13 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 /// different devices.
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
 
-/// Notes in the event that it was recorded on `stream`, with the stream's submission count then.
-/// `capture`: the capture it was recorded in, or 0. `countable`: see EventState.
+/// Notes in the event that it was recorded on `stream`, with the stream's submission count at the
+/// record. `capture`: the capture in which it was recorded, or 0. `countable`: see EventState.
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
                  std::uint64_t capture, bool countable);
 
-/// Works like record_event() above. If `external` is true, a capture records the event as a node of
-/// the graph.
+/// Works like the first record_event(). If `external` is true, a capture records the event as a
+/// node of the graph.
 void record_event(EventState& event, StreamRecord& stream, bool external,
                   const SourceLocation& where);
 

@@ -31,9 +31,9 @@ bool is_recorded_here(StreamRecord& stream) noexcept;
 /// Returns whether the stream's state allows a batch to record it.
 bool is_recordable(StreamRecord& stream) noexcept;
 
-// Operations on a recorded stream. Each returns true if it was recorded. If it returns false, the
-// caller enqueues the operation; earlier recorded work that must precede it has been flushed.
-// Thread-safe. (Kernels and host functions: record_work(), heddle/detail/work.hpp.)
+// Operations on a recorded stream. Each returns true if it was recorded. Otherwise, the caller
+// enqueues the operation; earlier recorded work that must precede it has been flushed. Thread-safe.
+// (Kernels and host functions: record_work(), heddle/detail/work.hpp.)
 
 bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
                  const SourceLocation& where);
@@ -46,8 +46,8 @@ void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const Sou
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 
 // Order. Each returns true if the wait is on a tape. A wait that the user requested may make
-// `waiter` join the capture or batch of its target. If it returns false, the recorded work that
-// must precede the wait has been enqueued: call decide_wait() again, with Recorders::asked.
+// `waiter` join the capture or batch of its target. If a function returns false, the recorded work
+// that must precede the wait has been enqueued: call decide_wait() again, with Recorders::asked.
 
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
@@ -57,8 +57,8 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
 /// dependent launch). Returns false if the kernels cannot overlap.
 bool record_primary(StreamRecord& waiter, EventState& event);
 
-/// Flushes the batch that records the stream, if there is one. On return all its recorded work has
-/// been enqueued, by this thread or another.
+/// Flushes the batch that records the stream, if there is one. On return, all recorded work of the
+/// stream has been enqueued, by this thread or another.
 void send_batch_of(StreamRecord& stream, const SourceLocation& where);
 /// Flushes the batch that contains the event's newest record, if there is one.
 void send_batch_of(EventState& event, const SourceLocation& where);
@@ -88,9 +88,9 @@ RecordedLoan begin_recorded_loan(StreamRecord& stream, const char* call,
                                  std::span<const MemoryArgument> memory,
                                  const SourceLocation& where);
 /// Ends a recorded loan: removes it from the stream's flags, and records the native work since
-/// begin_recorded_loan() with the memory that it uses. Throws UsageError if that work cannot be
-/// captured; the loan has ended nevertheless. If the capture has ended, only removes the loan, and
-/// returns false.
+/// begin_recorded_loan() with the memory that the work uses. Throws UsageError if that work cannot
+/// be captured; the loan has ended nevertheless. If the capture has ended, only removes the loan,
+/// and returns false.
 bool end_recorded_loan(StreamRecord& stream, const RecordedLoan& loan, const SourceLocation& where);
 
 /// A backend calls this if it sees flag `joined` when it enqueues work or a wait: the stream has
@@ -101,7 +101,8 @@ bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because the event is recorded again or destroyed.
 void forget_mark(EventState& event) noexcept;
 /// Call when the stream is closed or has no users left. The stream leaves its recorder. A batch in
-/// which it has recorded work is flushed; if the stream is its first one, it records nothing more.
+/// which the stream has recorded work is flushed. A batch that began on the stream records nothing
+/// more.
 void leave_recording(StreamRecord& stream) noexcept;
 /// Call when a branch has begun on its stream, which waits for `base`. If both are in one batch,
 /// `base` counts as a user of all memory that the branch uses. A failure of the branch then poisons
@@ -109,9 +110,9 @@ void leave_recording(StreamRecord& stream) noexcept;
 void note_branch(StreamRecord& branch, StreamRecord& base) noexcept;
 /// Call when `base` has joined the branch. The branch leaves; its recorded work stays.
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept;
-/// Call when the stream returns to a pool. It leaves its batch when the batch has submitted the
-/// stream's work, or ends. A batch's first stream leaves when the batch ends. Has no effect in a
-/// capture.
+/// Call when the stream returns to a pool. The stream leaves its batch when the batch has submitted
+/// the stream's work, or ends. A batch's first stream leaves when the batch ends. Has no effect in
+/// a capture.
 void leave_batch_when_sent(StreamRecord& stream) noexcept;
 /// Call when the stream's failure has been cleared. Earlier work, including work that its open
 /// batch has submitted, then does not fail its later work in that batch.
@@ -129,7 +130,7 @@ bool stay_in_own_batch(StreamRecord& stream) noexcept;
 /// The work that a stream's recorder holds back. Read without waiting for the recorder's lock.
 struct RecordingLook {
     bool is_there = false;    ///< a recorder records the stream
-    bool is_locked = false;   ///< its lock is held: the members after `id` are unknown
+    bool is_locked = false;   ///< its lock is held, so the members after `id` are unknown
     bool is_capture = false;  ///< true for a capture, false for a batch
     std::uint64_t id = 0;     ///< the recorder's id, as returned by recorder_id()
     std::thread::id owner = {};
@@ -137,7 +138,7 @@ struct RecordingLook {
     /// Number of recorded operations of the stream. In a batch, all operations count for the first
     /// stream, and the other streams have 0.
     std::size_t operations = 0;
-    const OpType* first = nullptr;  ///< type of the first operation; null if that is no work
+    const OpType* first = nullptr;  ///< type of the first operation; null if that is not work
     SourceLocation first_where = {};
 };
 RecordingLook look_at_recording(StreamRecord& stream) noexcept;
@@ -153,7 +154,7 @@ Block* take_spare(StreamRecord& stream, std::size_t bytes);
 /// Makes the capture's graph an owner of the block too. Has no effect if no capture records the
 /// stream.
 void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
-/// Returns whether an open capture owns the memory, so that it may reuse it. Throws std::bad_alloc.
+/// Returns whether an open capture owns the memory and may reuse it. Throws std::bad_alloc.
 bool is_of_capture(const Block& block);
 /// Call when an array frees a block that graphs own too. If one of the graphs is being captured,
 /// later arrays of that capture may reuse the block.

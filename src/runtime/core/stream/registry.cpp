@@ -16,10 +16,10 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
-// The number of a device's closed streams that are kept before the oldest record is reused.
+// The number of a device's closed records that are kept before the oldest is reused.
 constexpr int least_closed = 1024;
 constexpr int max_slabs = 1 << 16;
-constexpr int slot_bits = 23;  // low bits of a key; the others are the id
+constexpr int slot_bits = 23;  // low bits of a key; the other bits are the id
 static_assert(slab_size * max_slabs <= 1 << slot_bits);
 
 struct Registry {
@@ -106,7 +106,7 @@ StreamRecord& new_stream_record(Device device) {
     record.noted_before.store(record.noted.load());
     record.waited.forget();
     {
-        // Threads that still refer to the old stream see another id under this lock.
+        // Under this lock, threads that still refer to the old stream see that the id has changed.
         const std::lock_guard life(record.life);
         record.settled_by = 0;
         record.owns_native = true;

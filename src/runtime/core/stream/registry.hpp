@@ -15,10 +15,10 @@ enum class Naming : bool { as_given, with_id };
 StreamRecord& open_stream(Device device, int priority, std::string name,
                           const SourceLocation& where, Naming naming = Naming::as_given);
 /// Changes the name of a stream that only the caller uses. Other threads may read the names of all
-/// streams meanwhile.
+/// streams during the call.
 void name_stream(StreamRecord& stream, std::string name) noexcept;
-/// Drops one owner (see StreamRecord::owners); the last one closes the stream. Its pending work
-/// still runs.
+/// Drops one owner (see StreamRecord::owners); the last one closes the stream. The stream's pending
+/// work still runs.
 void close_stream(StreamRecord& stream) noexcept;
 /// Makes the record available for reuse. Called by backends once no work of the stream is pending.
 void recycle_stream(StreamRecord& stream) noexcept;
@@ -28,9 +28,9 @@ StreamUse use_of(std::uint64_t key) noexcept;
 /// Returns whether the stream is closed and all its work has completed.
 bool has_ended(std::uint64_t key) noexcept;
 
-/// Calls `function` for every record that has ever been used; check its flags and device. The set
-/// only grows. A record that is not `dead` is fully set up. At any time it may become `dead`, and
-/// then be reused for another stream of its device. Thread-safe.
+/// Calls `function` for every record that has ever been used. `function` must check the record's
+/// flags and device. The set only grows. A record that is not `dead` is fully set up. At any time
+/// it may become `dead`, and then be reused for another stream of its device. Thread-safe.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
 }  // namespace heddle::detail

@@ -19,7 +19,7 @@ struct ReturnedStream {
 
 /// Returned streams, nearly in the order of their return. The oldest stream is the first, because
 /// it is the likeliest to be idle. Only the cost of reserve() grows with the number of streams, so
-/// a program that once had many streams does not pay for them for ever. Not thread-safe.
+/// a program that once had many streams is not slower for ever. Not thread-safe.
 class ReturnedStreams {
 public:
     /// The number of streams that are searched in one place.
@@ -64,9 +64,9 @@ public:
     }
 
     /// Removes and returns the first stream for which `is_wanted` is true, or returns null.
-    /// Searches the few oldest streams, then a few others, different ones each time. So no stream
-    /// is skipped for ever while the oldest have long work. Streams for which `is_spoilt` is true
-    /// are removed and passed to `drop`.
+    /// Searches the few oldest streams, and then a few others, which differ from call to call. So
+    /// no stream is skipped for ever while the oldest have long work. Streams for which `is_spoilt`
+    /// is true are removed and passed to `drop`.
     template <class IsSpoilt, class Drop, class IsWanted>
     StreamRecord* take(IsSpoilt&& is_spoilt, Drop&& drop, IsWanted&& is_wanted) {
         for (const bool is_oldest : {true, false}) {
@@ -78,7 +78,7 @@ public:
                     if (!is_oldest) next_ = i - few;
                     return &remove(i);
                 }
-                // Checks the stream again, because it may have failed meanwhile.
+                // Checks the stream again, because it may have failed since the first check.
                 if (is_wrong || is_spoilt(stream)) drop(remove(i));
                 else ++i;
             }

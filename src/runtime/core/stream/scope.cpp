@@ -1,5 +1,5 @@
-// Each thread's current device and streams, default streams, and scopes, left in any order.
-#include <heddle/stream/current_stream.hpp>
+// Each thread's current device and streams, default streams, and scopes, which may end in any
+// order.
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string label_of(const SavedState& saved) {
                                        : detail::formatted("the scope of stream '{}'", name);
 }
 
-/// Reports the scope `index` if it is left before scopes that were entered after it.
+/// Reports the scope `index` if it is left before scopes that were entered later.
 void report_order(const ThreadState& thread, int index, const SourceLocation& where) noexcept {
     try {
         const auto* inner = &thread.saved[index + 1];
@@ -78,8 +78,8 @@ void save_set(ThreadState& thread, const SavedState& wanted, const SourceLocatio
     thread.saved[thread.depth++] = wanted;
 }
 
-/// Restores the state saved at `index`. If an inner entry, still open, has saved the same variable,
-/// passes the older value to that entry instead.
+/// Restores the state saved at `index`. If an inner entry that is still open has saved the same
+/// variable, passes the older value to the inner entry instead.
 void put_back(ThreadState& thread, int index) {
     SavedState& saved = thread.saved[index];
     if (saved.has_device) {

@@ -21,7 +21,8 @@ struct LeftScope {
 };
 
 /// The part of a thread's scopes that other threads may access. Reused by later threads, and never
-/// freed. A thread has two, like its states: one is for its work in host functions.
+/// freed. A thread has two, one for each of its ThreadStates: the second is for work in host
+/// functions.
 ///
 /// A scope's serial number names its owner: the upper 16 bits are the owner's number. The lower
 /// bits are never reused.
@@ -51,8 +52,8 @@ private:
     static LeftScope* ended() noexcept;
 
     std::atomic<LeftScope*> left_{nullptr};  ///< newest first; ended() if the thread has ended
-    /// The current thread's scopes have greater serial numbers. Others belong to threads that have
-    /// ended.
+    /// The serial numbers of the current thread's scopes are greater. Smaller ones belong to
+    /// threads that have ended.
     std::atomic<std::uint64_t> since_{0};
     std::atomic<int> thread_{0};
     std::atomic<bool> is_taken_{true};

@@ -134,8 +134,8 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     stream.backend->synchronize(stream, where);
     wait.end();
     const detail::Failure known = stream.known_failure();
-    // The exception is made before the failure is cleared: if memory runs out here, the failure is
-    // not lost.
+    // Makes the exception before clearing the failure: if memory runs out here, the failure is not
+    // lost.
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
     const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
     if (failure == nullptr) return nullptr;
@@ -221,8 +221,8 @@ void synchronize_device(Device device, Where where) try {
             stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
             return;
         // Work in the calling thread's own captures does not run before their graphs are launched,
-        // so waiting for them is an error. Does not wait for captures of other threads, but for
-        // work that was enqueued on their streams earlier.
+        // so waiting for it is an error. Does not wait for captures of other threads, but for work
+        // that was enqueued on their streams before the capture.
         if (detail::is_captured_here(stream))
             detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);
@@ -250,7 +250,8 @@ void synchronize(Where where) try {
         if (!stream.has(detail::stream_flag::forked))
             used[static_cast<int>(stream.device.kind())][stream.device.index()] = true;
     });
-    // CPU devices first and last: either kind's work may wait for the other's.
+    // CPU devices first and last, because work of each kind of device may wait for work of the
+    // other.
     for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::cpu})
         for (int i = 0; i < detail::max_devices; ++i)
             if (used[static_cast<int>(kind)][i])

@@ -16,7 +16,7 @@ namespace heddle::detail {
 /// The caller checked earlier whether the stream is recorded. The constructor announces the call
 /// and checks again. A batch that is about to add the stream then sees the announcement and leaves
 /// the stream out. Otherwise, this object sees the batch and flushes it first. Neither thread waits
-/// for the other, even if that one is preempted in between. Costs one atomic addition.
+/// for the other, even if the other is preempted. Costs one atomic addition.
 class Submission {
 public:
     Submission(StreamRecord& stream, const SourceLocation& where) : stream_(stream) {
@@ -34,15 +34,15 @@ public:
     Submission(const Submission&) = delete;
     Submission& operator=(const Submission&) = delete;
 
-    /// Counts the submission, which has been enqueued. Without count(), the call has enqueued
-    /// nothing.
+    /// Counts the submission, which has been enqueued. If the call throws before count(), it has
+    /// enqueued nothing.
     void count() noexcept {
         count_submission(stream_);
         is_counted_ = true;
         counts_on_exit_ = false;
     }
-    /// Makes the destructor count, even after an exception: part of the work may be enqueued by
-    /// then.
+    /// Makes the destructor count the submission, even after an exception, because part of the work
+    /// may have been enqueued.
     void count_on_exit() noexcept { counts_on_exit_ = true; }
 
 private:

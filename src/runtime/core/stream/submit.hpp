@@ -1,6 +1,6 @@
-// The one way to enqueue work. submit() checks whether the stream accepts it and notes the arrays
-// that it uses. Then it lets a capture or batch record the work, or enqueues it, and reports it to
-// the watch and observers.
+// The one way to enqueue work. submit() checks whether the stream accepts the work, and notes the
+// arrays that the work uses. Then it lets a capture or batch record the work, or enqueues it, and
+// reports it to the watch and observers.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,10 @@ template <class Use> void note_used(StreamState& stream, const Use& use) {
 }
 
 /// Checks whether a stream accepts work, and notes the stream as a user of the arrays that the work
-/// uses. Notes it even if the work is dropped: later users of these arrays inherit the stream's
-/// failure either way (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that
+/// uses. Notes it even if the work is dropped, because later users of these arrays must inherit the
+/// stream's failure (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that
 /// may be written. Throws for dead and forked streams and lost devices. Functions that enqueue work
+/// call submit() instead.
 /// call submit() instead.
 template <class Uses>
 inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
@@ -95,9 +96,9 @@ enum class Submitted : std::uint8_t { dropped, recorded, enqueued };
 enum class Telling : bool { asked, nobody };
 
 /// Submits an operation whose arguments have been checked. Drops it if the stream has failed.
-/// `uses`: as for admit(). `record()` records it if a capture or batch records the stream, and
-/// returns whether it did; otherwise `enqueue()` enqueues it. Both may block. If one throws,
-/// nothing is reported. `describe`: as in the function above.
+/// `uses`: as for admit(). `record()` records the operation if a capture or batch records the
+/// stream, and returns whether it did; otherwise `enqueue()` enqueues the operation. Both may
+/// block. If one throws, nothing is reported. `describe`: see the function above.
 template <Telling telling = Telling::asked, class Name, class Uses, class Record, class Enqueue,
           class Describe>
 [[gnu::always_inline]] inline Submitted submit(StreamState& stream,

@@ -81,7 +81,7 @@ std::uint64_t block_until_idle(StreamRecord& stream, const SourceLocation& where
     return given;
 }
 
-// Work that fails reports its failure before it counts as completed.
+// Failed work reports its failure before it counts as completed.
 bool is_idle(StreamRecord& stream, const SourceLocation& where) {
     return stream.backend->is_complete(stream, where) &&
            (!stream.has(stream_flag::poisoned | stream_flag::fallible) ||
@@ -99,7 +99,7 @@ Admission admit_slowly(StreamState& state, const char* call, Where where) try {
     check_usable(stream, call, where);
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && is_captured(stream))
-        return Admission::recorded;  // does not run now: failures have no effect
+        return Admission::recorded;  // the work does not run now, so failures have no effect
     const bool may_have_failed = stream.has(stream_flag::poisoned | stream_flag::fallible);
     const Failure failure = may_have_failed ? stream.known_failure() : nullptr;
     if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;

@@ -6,8 +6,8 @@
 
 namespace heddle::detail {
 
-/// Returns whether all of the stream's work has completed and none of it has failed. A wait for it
-/// would then have no effect, and its next user inherits no failure. Use this instead of a check
+/// Returns whether all of the stream's work has completed and none of it has failed. Then a wait
+/// for the stream has no effect, and its next user inherits no failure. Use this instead of a check
 /// for failure and a later check for completion: the work may fail between the two.
 bool is_idle(StreamRecord& stream, const SourceLocation& where);
 /// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.

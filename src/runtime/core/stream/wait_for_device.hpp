@@ -7,8 +7,8 @@
 namespace heddle::detail {
 
 /// Blocks until all work enqueued so far on the device's streams has completed. On return, failures
-/// that no user can query have been reported: those of destroyed streams and of ended branches'
-/// streams.
+/// that no user can query have been reported: failures of destroyed streams and of the streams of
+/// ended branches.
 void wait_for_device(Device device, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -11,7 +11,7 @@ bool is_unusable(StreamRecord& stream) noexcept {
     return stream.has(stream_flag::dead | stream_flag::forked);
 }
 
-/// Returns whether waiting for the stream, which is in no capture, would have no effect.
+/// Returns whether waiting for the stream would have no effect. The stream is in no capture.
 bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
     return !stream.has(stream_flag::recording | stream_flag::poisoned) && is_idle(stream, where);
 }
@@ -95,7 +95,7 @@ WaitPlan decide_wait(StreamRecord& waiter, const StreamUse& use, const SourceLoc
         return plan_of(wait_fact::recorded);
     const std::uint32_t facts = other.has(stream_flag::unseen) ? wait_fact::uncounted : 0;
     const WaitPlan plan = decide_by_count(waiter, other, use.id, facts);
-    // Checked after the count was read, which may be another stream's.
+    // Checked after the count was read, because the count may belong to another stream.
     return use.is_same() ? plan : plan_of(wait_fact::use_ended);
 }
 

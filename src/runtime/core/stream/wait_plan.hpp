@@ -54,9 +54,9 @@ struct BranchEnd {
 };
 
 // Each decides about a wait of `waiter` for the target. They enqueue nothing and notify no
-// observer. For a wait that is not allowed they return a plan with WaitAction::refuse, and do not
-// throw. They may query the driver, which may fail, and store the answer in flags `capturing` and
-// `poisoned`. Thread-safe.
+// observer. If the wait is not allowed, they do not throw, but return a plan with
+// WaitAction::refuse. They may query the driver, which may fail, and store the answer in flags
+// `capturing` and `poisoned`. Thread-safe.
 
 WaitPlan decide_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
                      Recorders recorders = Recorders::to_ask);
@@ -103,7 +103,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     if (&waiter == &other)
         return plan_of(waiter.has(stream_flag::dead) ? wait_fact::unusable
                                                      : wait_fact::same_stream);
-    // Acquire: a thread that finds a loan of the handle ended also finds its work counted.
+    // Acquire: a thread that sees that a loan has ended also sees the loan's work counted.
     const std::uint32_t flags =
         waiter.flags.load(std::memory_order_relaxed) | other.flags.load(std::memory_order_acquire);
     if ((flags & stream_flag::slow_order) != 0) [[unlikely]]
@@ -111,7 +111,7 @@ WaitPlan decide_carefully(StreamRecord& waiter, StreamRecord& other, const Sourc
     return decide_by_count(waiter, other, other.id.load(std::memory_order_relaxed));
 }
 
-/// Returns the event's facts about a wait for it, except those that depend on recorders and
+/// Returns the facts about a wait for the event, except those that depend on recorders and
 /// captures.
 [[gnu::always_inline]] inline std::uint32_t facts_of(const StreamRecord& waiter,
                                                      const EventState& event) noexcept {

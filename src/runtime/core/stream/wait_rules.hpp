@@ -17,7 +17,7 @@ enum class WaitAction : std::uint8_t {
     refuse,   ///< throw an error
 };
 
-/// The reason: the name of a rule below.
+/// The reason for a WaitAction: the name of the rule (below) that decided it.
 enum class WaitRuleName : std::uint8_t {
     unusable,
     same_stream,
@@ -65,7 +65,7 @@ inline constexpr std::uint32_t event_of_capture = 1u << 8;
 inline constexpr std::uint32_t nothing_pending = 1u << 9;
 /// The waiter's device is lost.
 inline constexpr std::uint32_t device_lost = 1u << 10;
-/// The waiter is in a capture, and the target is not in that one.
+/// The waiter is in a capture, and the target is not in that capture.
 inline constexpr std::uint32_t outside = 1u << 11;
 /// With `outside`: the target is in another capture.
 inline constexpr std::uint32_t elsewhere = 1u << 12;
@@ -75,11 +75,12 @@ inline constexpr std::uint32_t own_event = 1u << 13;
 inline constexpr std::uint32_t covered = 1u << 14;
 /// The target may have work that its count of submissions does not show.
 inline constexpr std::uint32_t uncounted = 1u << 15;
-/// The waiter or the target is in a capture: order made outside it does not count.
+/// The waiter or the target is in a capture: order that was made outside that capture does not
+/// count.
 inline constexpr std::uint32_t captured = 1u << 16;
 /// The user asked for the wait, and a failure of the target is known.
 inline constexpr std::uint32_t failed = 1u << 17;
-/// The target is of another kind of device.
+/// The target belongs to a device of another kind.
 inline constexpr std::uint32_t other_kind = 1u << 18;
 inline constexpr std::uint32_t count = 19;
 }  // namespace wait_fact
@@ -108,7 +109,8 @@ inline constexpr WaitRule wait_rules[] = {
     // The parent's work uses the parent's copy of the memory, and continues only there.
     {WaitRuleName::use_of_parent, WaitAction::nothing, wait_fact::use_of_parent},
     // The waiter is ordered after all work of the branch's stream. Waits in the branch may have
-    // been elided because of work from before the branch. Therefore, that work has to be covered.
+    // been elided because of earlier work of its stream. Therefore, the waiter must be ordered
+    // after that work.
     {WaitRuleName::empty_branch, WaitAction::nothing, wait_fact::empty_branch},
     // Recorded work is not in the stream's count yet. Its recorder adds an edge, or enqueues the
     // work that must precede this wait.
@@ -117,7 +119,7 @@ inline constexpr WaitRule wait_rules[] = {
     {WaitRuleName::use_ended, WaitAction::nothing, wait_fact::use_ended},
     // The event marks a point of a graph, not of a stream.
     {WaitRuleName::event_of_capture, WaitAction::refuse, wait_fact::event_of_capture},
-    // Work that has completed now precedes every launch of the graph.
+    // Work that has already completed precedes every launch of the graph.
     {WaitRuleName::nothing_pending, WaitAction::elide, wait_fact::nothing_pending},
     // Nothing can be enqueued any more, and all later work throws DeviceLost.
     {WaitRuleName::device_lost, WaitAction::nothing, wait_fact::device_lost},
@@ -125,9 +127,9 @@ inline constexpr WaitRule wait_rules[] = {
     {WaitRuleName::outside_capture, WaitAction::refuse, wait_fact::outside, wait_fact::elsewhere},
     // The order between two graphs is that of their launches.
     {WaitRuleName::other_capture, WaitAction::refuse, wait_fact::outside | wait_fact::elsewhere},
-    // A stream runs its work in order, and the event marks a point in it. Foreign code may have
-    // recorded it again if its handle was handed out. Events are not elided by counting: see
-    // docs/adr/0002.
+    // A stream runs its work in order, and the event marks a point in it. If the event's handle was
+    // handed out, foreign code may have recorded the event again. Events are not elided by
+    // counting: see docs/adr/0002.
     {WaitRuleName::own_event, WaitAction::elide, wait_fact::own_event,
      wait_fact::uncounted | wait_fact::captured},
     // The stream has enqueued nothing since the waiter waited for it. A known failure must still be
@@ -145,8 +147,8 @@ struct WaitVerdict {
     WaitAction action;
     WaitRuleName rule;
 };
-/// Returns the decision of the first rule that applies. The loop is unrolled: in a caller that
-/// knows most facts at compile time, only the rules remain that those facts leave open.
+/// Returns the decision of the first rule that applies. The loop is unrolled, so a caller that
+/// knows most facts at compile time contains only the rules that depend on the other facts.
 template <std::size_t from = 0>
 [[gnu::always_inline]] constexpr WaitVerdict verdict_on(std::uint32_t facts) noexcept {
     constexpr const WaitRule& rule = wait_rules[from];

@@ -10,7 +10,7 @@
 
 namespace heddle::detail::cpu {
 
-/// Implements Backend. Not final, because tests override single functions.
+/// Implements Backend. Not final, because tests derive from it to override single functions.
 class CpuBackend : public Backend {
 public:
     // process/devices.cpp, process/synchronize_device.cpp

@@ -6,8 +6,8 @@
 
 namespace heddle::detail::cpu {
 
-// A CPU event's `native` points to a CompletionRef, the completion of its newest record. For an
-// event shared between processes it points to a SharedEvent.
+// A CPU event's `native` points to a CompletionRef: the completion of the event's newest record. If
+// processes share the event, `native` points to a SharedEvent.
 inline SharedEvent& shared_event(const EventState& event) noexcept {
     return *static_cast<SharedEvent*>(event.native);
 }
@@ -15,11 +15,10 @@ inline SharedEvent& shared_event(const EventState& event) noexcept {
 /// Returns the completion of an event's newest record. Returns null if the event has no record, or
 /// if that record is known to have completed.
 CompletionRef newest_record(const EventState& event);
-/// A record of an event, made in two steps. Only the first step can fail. Without the second,
-/// nothing is recorded.
+/// Records an event in two steps. Only the constructor can fail. Records nothing without make().
 class EventRecord {
 public:
-    /// Prepares a record that a submission of the stream makes.
+    /// Prepares the event's next record, which marks a submission on the stream.
     EventRecord(EventState& event, const StreamRecord& stream);
     /// Makes `done` the event's newest record.
     void make(CompletionRef done) noexcept;

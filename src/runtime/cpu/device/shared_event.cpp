@@ -27,14 +27,14 @@ Failure failure_elsewhere(const char* message) {
     return make_failure({.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
-/// A record: its number, and the lane that it was made in.
+/// Identifies a record by its number and its lane.
 struct RecordPlace {
     std::uint64_t number = 0;  ///< counted from 1; 0 if there is no record
     std::uint32_t lane = 0;
 };
 
-/// The records of one stream, which are reached in the order of their numbers. Once the newest is
-/// reached, any stream of any process may claim the lane.
+/// The records of one stream, which are reached in the order of their numbers. Once the newest one
+/// is reached, any stream of any process may claim the lane.
 struct alignas(64) Lane {
     std::atomic<std::uint64_t> recorded;  ///< the newest record
     /// The newest record that has been reached.
@@ -46,7 +46,8 @@ struct alignas(64) Lane {
     std::atomic<std::int32_t> recorder;         ///< id of the process that makes these records
 
     Process process() const noexcept { return {recorder.load(), recorder_began.load()}; }
-    /// Makes `number` the newest record if `newest` still is. Returns whether it did.
+    /// Makes `number` the newest record if `newest` is still the newest one. Returns whether it did
+    /// so.
     bool claim(std::uint64_t newest, std::uint64_t number, const Process& mine) noexcept {
         if (!recorded.compare_exchange_strong(newest, number)) return false;
         recorder_began.store(mine.began);
@@ -58,13 +59,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace
 
-/// The shared page. Initially all zeros. Sized generously, because it cannot grow; untouched parts
-/// use no memory.
+/// The shared page. It begins as zeros and cannot grow, so it is large. Parts that were never
+/// written use no memory.
 struct SharedEvent::Page {
     static constexpr int lane_bits = 10;
 
     std::atomic<std::uint64_t> given;  ///< number of the last record made
-    /// Place of the newest record: number in the upper bits, lane in the lower ones.
+    /// The newest record: its number in the upper bits, its lane in the lower bits.
     std::atomic<std::uint64_t> newest;
     /// Counts changes of any lane. Waiting threads sleep on it (a futex).
     std::atomic<std::uint32_t> changes;
@@ -79,7 +80,7 @@ struct SharedEvent::Page {
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
     }
-    /// Sleeps until `changes` differs from `seen`, at most for a second.
+    /// Sleeps until `changes` differs from `seen`, for at most a second.
     void sleep(std::uint32_t seen) noexcept {
         const timespec limit{1, 0};
         syscall(SYS_futex, &changes, FUTEX_WAIT, seen, &limit, nullptr, 0);
@@ -114,7 +115,7 @@ struct SharedEvent::Page {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
-        // Read last: a process that has ended has written its reached records by now.
+        // Called again, because the process may have written reached records before it ended.
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.
@@ -124,8 +125,8 @@ struct SharedEvent::Page {
         if (!is_reached(place))
             return failure_elsewhere("the process that recorded this event ended before the work "
                                      "that precedes the event was complete");
-        // Only the newest run of failures is known exactly. A late query may report a failure that
-        // did not happen, but never misses one.
+        // Only the newest run of consecutive failures is stored exactly. A query about an older
+        // record may report a failure that did not happen, but never misses one.
         const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
         const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
                             place.number <= lane.failed_before.load();
@@ -137,15 +138,15 @@ struct SharedEvent::Page {
 
 namespace {
 /// Guards the waiters and recordings of all shared events of this process. One lock is enough,
-/// because such events are rare. A forked child can use the lock, too.
+/// because such events are rare. The child of a fork can use it as well.
 constinit std::mutex mutex;
 const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex};
 }  // namespace
 
-/// The first of all Watches; guarded by the mutex.
+/// The head of the list of all Watches. Guarded by the mutex.
 constinit SharedEvent::Watch* SharedEvent::watches = nullptr;
 
-/// The page and its waiters in this process. A thread polls the page while there are waiters.
+/// The page, and this process's waiters. A thread polls the page while there are waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
         RecordPlace place;
@@ -153,9 +154,9 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     };
     struct Recording {
         std::uint64_t stream_id;
-        RecordPlace place;  ///< place of its newest record
+        RecordPlace place;  ///< the stream's newest record
     };
-    /// A place, and the record that was newest in its lane before.
+    /// A claimed place, and the number of the record that was the lane's newest before.
     struct Claim {
         RecordPlace place;
         std::uint64_t before = 0;
@@ -164,11 +165,11 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     // Guarded by the mutex:
     std::list<Waiting> waiting;
     std::vector<Recording> recordings;  ///< newest records of this process's streams
-    Process recorder;                   ///< this process, once it has made a record
-    /// The id of the process whose thread polls the page, or 0. In the child of a fork it is still
-    /// the parent's.
+    Process recorder;                   ///< this process, once it has recorded the event
+    /// The id of the process whose thread polls the page, or 0. In the child of a fork, it is still
+    /// the id of the parent.
     pid_t watcher = 0;
-    bool is_looking = false;  ///< its thread has moved the waiters to its own list
+    bool is_looking = false;  ///< the polling thread has moved the waiters to its own list
 
     Watch* next_watch = nullptr;  ///< in the list of all watches of this process
     Watch* watch_before = nullptr;
@@ -190,7 +191,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
         if (watcher != getpid()) {
-            waiting.clear();  // the parent's waiters, which the parent's thread serves
+            waiting.clear();  // the parent's waiters: the parent's thread wakes them
             std::thread([self = shared_from_this()] { self->look(); }).detach();
             watcher = getpid();
         }
@@ -211,7 +212,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 is_looking = true;
             }
             Process asked;
-            // whether `asked` has ended; queried once for adjacent waiters, because it is slow
+            // Whether `asked` has ended. Queried once for adjacent waiters of one process, because
+            // the query is slow.
             bool gone = false;
             for (auto one = looked_at.begin(); one != looked_at.end();) {
                 const auto next = std::next(one);
@@ -233,8 +235,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (!is_last) page().sleep(seen);
         }
     }
-    /// Returns whether the process has ended. Also returns false if out of memory: the next poll
-    /// may find it.
+    /// Returns whether the process has ended. If out of memory, returns false: the next poll
+    /// repeats the query.
     static bool is_surely_gone(const Process& process) noexcept {
         try {
             return is_gone(process);
@@ -250,8 +252,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         }
     }
 
-    /// Claims a lane for the next record of this stream and makes that the lane's newest record.
-    /// Throws Unsupported if no lane is free.
+    /// Claims a lane for this stream's next record, and makes that record the lane's newest. Throws
+    /// Unsupported if no lane is free.
     Claim claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
         if (recorder.id != getpid()) {
@@ -287,7 +289,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                           page().lanes.size());
     }
 
-    /// Withdraws a claim before it is published. It must be the newest of its lane.
+    /// Withdraws a claim whose record has not been made. The claim must be the newest of its lane.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
         std::uint64_t newest = claim.place.number;

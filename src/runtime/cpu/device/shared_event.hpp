@@ -11,12 +11,12 @@
 
 namespace heddle::detail::cpu {
 
-/// A place for one record of a shared event. Movable.
+/// A reserved place for one record of a shared event. Movable.
 class SharedRecord {
 public:
     SharedRecord() noexcept;
     SharedRecord(SharedRecord&&) noexcept;
-    /// Withdraws the place if the record has not been made.
+    /// Releases the place if make() was not called.
     ~SharedRecord();
     /// Makes this place the event's newest record. The record is reached when `done` completes.
     /// Call once.
@@ -29,28 +29,28 @@ private:
     std::unique_ptr<Reached> reached_;
 };
 
-/// The state of a shared event in this process. Thread-safe, except that, as with all events, only
-/// one thread at a time may record an event.
+/// The state of a shared event in this process. Thread-safe, but as with any event, only one thread
+/// at a time may record it.
 class SharedEvent {
 public:
     explicit SharedEvent(const SourceLocation& where);
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// Prepares a record that a submission of the stream makes. The records of one stream are
-    /// reached in the order of preparation. Those of one submission may be reached in any order,
-    /// because only the last one can be waited for. Throws Unsupported if records are pending on
-    /// too many streams.
+    /// Prepares the event's next record, which marks a submission of the stream. Records of one
+    /// stream are reached in the order of preparation, but several records by one submission may be
+    /// reached in any order, because threads can wait only for the last one. Throws Unsupported if
+    /// records are pending on too many streams.
     SharedRecord prepare(std::uint64_t stream_id);
-    /// Returns a completion of the newest record, made by any process. Returns null if there is no
-    /// record, or if it was reached and did not fail.
+    /// Returns a completion of the newest record, whichever process made it. Returns null if there
+    /// is no record, or if the newest one was reached without failure.
     CompletionRef newest();
-    /// Returns whether the newest record has been reached, or never will be because its process has
-    /// ended. failure() then returns its failure, or null.
+    /// Returns true if the newest record has been reached, or can never be reached because its
+    /// process has ended. failure() then returns the record's failure, or null.
     bool is_over() const;
     Failure failure() const;
 
-    /// Lists the completions that this process waits for in all shared events. Returns false if the
+    /// Lists the completions of all shared events that this process waits for. Returns false if the
     /// list is in use by another thread.
     static bool list_waits(std::vector<SharedWait>& to);
 

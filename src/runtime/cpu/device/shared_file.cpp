@@ -19,7 +19,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Returns the end of a message: the system's reason for an error.
+/// Returns the last part of an error message: the system's reason.
 std::string why(int error) { return error != 0 ? formatted(" ({})", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
@@ -31,8 +31,8 @@ constexpr const char* name_of_files = "heddle";
 /// Prevents truncation, which would cause SIGBUS in processes that map the file.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// Returns whether SharedFile made this file. The other process may have opened any file under that
-/// descriptor.
+/// Returns whether SharedFile made this file. By now the other process may have opened a different
+/// file with that descriptor.
 bool is_ours(int file, const std::string& path) noexcept {
     const int found = fcntl(file, F_GET_SEALS);
     if (found < 0 || (found & seals) != seals) return false;
@@ -55,7 +55,8 @@ int find(const SharedFileName& name) {
     const std::string file = "/fd/" + std::to_string(name.descriptor);
     int found = open((process + file).c_str(), O_PATH | O_CLOEXEC);
     if (found >= 0 || errno != ENOENT) return found;
-    // The process's first thread may have ended, but its other threads still have its files.
+    // The process's first thread may have ended. The other threads' directories still list the
+    // process's files.
     std::error_code none;
     for (const auto& thread : std::filesystem::directory_iterator(process + "/task", none)) {
         found = open((thread.path().string() + file).c_str(), O_PATH | O_CLOEXEC);
@@ -101,7 +102,8 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
             "processes as the same user",
             what, name.process, why(errno));
     };
-    // Inspected before it is opened, because opening a device or a pipe can have side effects.
+    // Inspects the file before opening it, because opening a device or a pipe can have side
+    // effects.
     struct stat is {};
     const Descriptor seen{find(name)};
     if (seen.value < 0 || fstat(seen.value, &is) != 0) refused();
@@ -140,7 +142,8 @@ SharedFileName SharedFile::name(const char* call, const SourceLocation& where) c
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
         coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),
-                    "the shared file cannot be read{}", why(errno));
+                    "the shared memory file of this array or event cannot be examined{}",
+                    why(errno));
     return {static_cast<std::int32_t>(getpid()), descriptor_, is.st_dev, is.st_ino};
 }
 

@@ -13,7 +13,7 @@ namespace heddle::detail::cpu {
 struct SharedFileName {
     std::int32_t process = 0;
     std::int32_t descriptor = -1;
-    /// Distinguish this file from others with the same descriptor.
+    /// Distinguish this file from later files that have the same descriptor.
     std::uint64_t device = 0, inode = 0;
 };
 
@@ -22,8 +22,8 @@ class SharedFile {
 public:
     /// Creates a file of zeros. Throws OutOfMemory, or NativeError if too many files are open.
     SharedFile(std::size_t bytes, const char* call, const SourceLocation& where);
-    /// Opens another process's file. Throws Unsupported if it no longer exists or cannot be opened,
-    /// and OutOfMemory if it cannot be mapped. The third parameter is the start of its message.
+    /// Opens another process's file. Throws Unsupported if the file no longer exists or cannot be
+    /// opened, and OutOfMemory if it cannot be mapped. The message begins with the third parameter.
     SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
                const SourceLocation& where);
     SharedFile(SharedFile&& other) noexcept;

@@ -30,7 +30,8 @@ Executor::Executor(int workers) : worker_count_(workers) {
         }
     } catch (...) {
         closed_.store(true, std::memory_order_release);
-        ended_.wait(lock, [&] { return running_ == 0; });  // workers that have started use *this
+        // Workers that were started still use *this.
+        ended_.wait(lock, [&] { return running_ == 0; });
         throw;
     }
 }

@@ -1,4 +1,4 @@
-// The executor: worker threads that run ready work in order of priority.
+// Worker threads that run ready work in order of priority.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,12 @@
 
 namespace heddle::detail::cpu {
 
-/// The number of priorities of CPU streams, as on a recent GPU: 0 (least urgent) to -5 (most
-/// urgent). The executor's levels count in the opposite direction: level 0 is the most urgent
+/// The number of priorities of CPU streams. As on a recent GPU, they are 0 (least urgent) to -5
+/// (most urgent). The executor's levels count in the opposite direction: level 0 is the most urgent
 /// (priority -5), and level 5 the least urgent (priority 0).
 inline constexpr int levels = 6;
 
-/// An item that a worker can run. Its owner keeps it; the executor's lists only link it.
+/// An item that a worker can run. The executor's lists link items, but do not own them.
 class Runnable {
 public:
     explicit Runnable(int level) noexcept : level_(level), own_level_(level) {}
@@ -37,7 +37,7 @@ private:
     Runnable* next_ = nullptr;
     Runnable* previous_ = nullptr;
     bool queued_ = false;     ///< guarded by the executor's mutex
-    std::atomic<int> level_;  ///< written under the executor's mutex
+    std::atomic<int> level_;  ///< written with the executor's mutex held
     const int own_level_;
 };
 
@@ -51,10 +51,11 @@ public:
 
     /// Adds `work` to the ready list of its level, and wakes a worker if one sleeps.
     void schedule(Runnable& work) noexcept;
-    /// Removes `work` from its ready list. Returns false if it is not there, because a worker has
+    /// Removes `work` from its ready list. Returns false if it is in no list, because a worker has
     /// taken it or it was never scheduled.
     bool unschedule(Runnable& work) noexcept;
-    /// Changes the level of `work`. If it is in a ready list, moves it to the end of another.
+    /// Changes the level of `work`. If `work` is in a ready list, moves it to the end of the new
+    /// level's list.
     void set_level(Runnable& work, int level) noexcept;
 
     bool anything_ready() const noexcept { return ready_.load(std::memory_order_relaxed) != 0; }
@@ -67,10 +68,10 @@ public:
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
     }
 
-    /// Returns whether no worker runs anything and nothing is ready.
+    /// Returns whether all workers are idle and no work is ready.
     bool is_resting() noexcept;
 
-    /// Whether work is ready that is as urgent as a level, or more urgent.
+    /// How urgent the ready work is, compared with a level.
     enum class Rivals : std::uint8_t { none, equal, more_urgent };
     Rivals rivals(int level) const noexcept {
         const std::uint32_t ready = ready_.load(std::memory_order_relaxed) & ((2u << level) - 1);
@@ -83,10 +84,10 @@ public:
     /// close().
     bool run_one() noexcept;
     bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-    /// Ends the workers at exit. Each finishes its current item; items that are still ready stay in
-    /// their lists. Waits at most 2 seconds, so that endless work does not keep the process alive.
-    /// A worker that calls it (a host function calls exit()) does not wait for itself. Returns
-    /// whether all other workers have ended.
+    /// Ends the workers at exit. Each worker finishes its current item. Ready items stay in their
+    /// lists. Waits for at most 2 seconds, so that endless work does not keep the process alive. If
+    /// the caller is a worker (a host function calls exit()), does not wait for that worker.
+    /// Returns whether all other workers have ended.
     bool close() noexcept;
 
 private:
@@ -106,7 +107,7 @@ private:
     List lists_[levels];
     std::atomic<std::uint32_t> ready_{0};  // one bit for each level that has ready work
     int waiting_ = 0;                      ///< number of ready items
-    /// Number of workers that are awake without work. Written under the mutex.
+    /// The number of workers that are awake without work. Written with the mutex held.
     std::atomic<int> looking_{0};
     int sleeping_ = 0;
     int running_ = 0;
@@ -116,7 +117,7 @@ private:
 
 /// Returns the process's executor. It has HEDDLE_CPU_THREADS workers, by default one for each core
 /// that the process may use. The first call starts it, and throws NativeError if a thread cannot be
-/// started. Never destroyed; a forked child starts a new one.
+/// started. The executor is never destroyed. The child of a fork starts a new one.
 Executor& executor();
 Executor* executor_if_made() noexcept;
 void forget_executor() noexcept;  ///< called in the child of a fork
@@ -131,12 +132,12 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Prefetches a cache line in exclusive state, so that a later write does not wait for other cores
-/// to release it.
+/// Prefetches a cache line in exclusive state. A later write then does not wait for other cores to
+/// release the line.
 inline void prefetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
-    // The builtin emits this instruction only for processors newer than the baseline. On a
-    // processor without it, it is a no-op.
+    // __builtin_prefetch() emits prefetchw only if compiled for newer processors than the baseline.
+    // Processors without prefetchw ignore it.
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #else
     __builtin_prefetch(line, 1);

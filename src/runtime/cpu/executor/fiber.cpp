@@ -1,4 +1,5 @@
-// This file is compiled without instrumentation, so that ThreadSanitizer does not see its accesses.
+// This file is compiled without instrumentation: ThreadSanitizer does not see the accesses of its
+// code.
 #include "cpu/executor/fiber.hpp"
 
 #include <linux/futex.h>
@@ -37,7 +38,7 @@ using namespace tsan;
 
 namespace {
 
-constexpr unsigned no_order = 1;  // a flag of switch_to_fiber(): switching orders nothing
+constexpr unsigned no_order = 1;  // a flag of switch_to_fiber(): a switch creates no order
 
 /// Makes ThreadSanitizer attribute the calling thread's accesses to a fiber while the object
 /// exists.
@@ -54,7 +55,8 @@ private:
     void* before_;
 };
 
-/// A spin lock that ThreadSanitizer does not see. Trivial, because it may be held at a fork.
+/// A spin lock that ThreadSanitizer does not see. Has no resources, because it may be held at a
+/// fork.
 class HiddenLock {
 public:
     void lock() noexcept {
@@ -68,13 +70,13 @@ private:
 
 constinit HiddenLock lock;
 // Guarded by the lock:
-Fiber* free_fibers = nullptr;  // their memory is never freed
+Fiber* free_fibers = nullptr;  // the fibers' memory is never freed
 void* blank = nullptr;         // ThreadSanitizer's fiber that creates new fibers
 void* frees = nullptr;         // ThreadSanitizer's fiber that frees blocks
 
-/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. Those are ordered
-/// after their creator, so the creator must be ordered after almost nothing. Call with the lock
-/// held.
+/// Returns ThreadSanitizer's fiber that creates other fibers and their threads. ThreadSanitizer
+/// orders a new fiber after its creator, so the creator must not be ordered after other work. Call
+/// with the lock held.
 void* creator() noexcept {
     if (blank == nullptr) blank = create_fiber(0);
     return blank;
@@ -149,8 +151,8 @@ void Fiber::start_thread() noexcept {
         const As self(creator());
         pthread_t thread;
         has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
-        // The thread is not created detached: ThreadSanitizer would remember its id, and a thread
-        // in the child of a fork may have the same id.
+        // Detaches the thread only now. If it were created detached, ThreadSanitizer would remember
+        // its id, and a thread in the child of a fork may get the same id.
         if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();
@@ -190,7 +192,7 @@ bool Fiber::call(Call what, const OpType& type, void* self) noexcept {
         set(is_called_, 1);
         wait_while(is_called_, 1);
     } else {
-        const As own(fiber_);  // no more threads can be created: runs on this one, with its stack
+        const As own(fiber_);  // if no thread can be created, runs on the calling thread's stack
         make_call();
     }
     return has_thrown_;
@@ -220,8 +222,8 @@ void Fiber::run_work() {
     took_ns_ = decision_ns() - start;
 }
 
-/// Rethrows the exception of the last call. Orders both ways, because both sides use the exception
-/// and thrown_.
+/// Rethrows the exception of the last call. Orders the fiber and the caller in both directions,
+/// because both use the exception and thrown_.
 void Fiber::rethrow() {
     release(order_);
     tsan::acquire(order_);

@@ -1,6 +1,6 @@
 // Presents the work of each CPU stream to ThreadSanitizer as a separate thread (a fiber), whichever
-// worker runs it. ThreadSanitizer then finds races between streams even if one worker ran both.
-// (docs/adr/0031)
+// worker runs it. ThreadSanitizer then finds races between streams even if the same worker ran
+// their work. (docs/adr/0031)
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace heddle::detail::cpu {
 
-/// Runs work sequentially. One thread at a time may use it.
+/// Runs work sequentially. Only one thread at a time may use a fiber.
 ///
 /// User code runs on the fiber's own system thread, with its own stack and thread_local variables.
 /// On a worker, all streams would share these, and ThreadSanitizer would report every address that
-/// two streams use. The caller blocks meanwhile.
+/// two streams use. The caller blocks until the work is done.
 ///
 /// acquire() and release() are as in core/base/thread_sanitizer.hpp, but for the fiber. Using a
 /// fiber does not order it with the calling thread.
@@ -34,10 +34,11 @@ public:
     /// Calls type.run(). Rethrows its exception; the calling thread is then ordered after the call.
     void run(const OpType& type, void* self, std::size_t begin, std::size_t end);
     /// Returns the duration of the last run() by the decision clock, in ns, without the switch to
-    /// the fiber. Not inline: ThreadSanitizer would see the caller read memory that another thread
-    /// wrote.
+    /// the fiber. Not inline: the caller would read memory that another thread wrote, and
+    /// ThreadSanitizer would report it.
     std::int64_t took_ns() const noexcept;
-    /// Calls type.complete(). Orders as run() does; with a failure, orders both ways.
+    /// Calls type.complete(). Creates the same order as run() and, if there is a failure, also the
+    /// reverse order.
     void complete(const OpType& type, void* self, std::exception_ptr failure);
     /// Destroys a closure made by box(), and frees it.
     void destroy(const OpType& type, void* self) noexcept;
@@ -86,14 +87,14 @@ inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::excep
     fiber->complete(type, self, std::move(failure));
 }
 
-/// Moves a closure to a separate block, and releases the block to ThreadSanitizer. The closure
-/// cannot stay in its queue's memory: queues reuse their memory under heddle's locks, which
-/// ThreadSanitizer does not treat as order between streams. Ends the program if out of memory, as
+/// Moves a closure to a separate block, and releases that block for ThreadSanitizer. The closure
+/// cannot stay in its queue's memory, because queues reuse memory under heddle's locks, and
+/// ThreadSanitizer does not treat these as order between streams. Aborts if out of memory, as
 /// ThreadSanitizer does.
 void* box(const OpType& type, void* self) noexcept;
 
-/// acquire_for_frees() orders all later free_block() calls after the work released at `address`,
-/// but not the calling thread. free_block() frees memory that streams have used.
+/// acquire_for_frees() orders all later free_block() calls after the work released at `address`. It
+/// does not order the calling thread. free_block() frees memory that streams have used.
 void acquire_for_frees(const void* address) noexcept;
 void free_block(void* block) noexcept;
 

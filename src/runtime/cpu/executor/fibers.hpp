@@ -11,8 +11,8 @@
 
 namespace heddle::detail::cpu {
 
-/// Owns one fiber for the stream's operations, and more for concurrent parts: pieces of a kernel,
-/// branches of a graph. All have the stream's name.
+/// Owns one fiber for the stream's operations, and further fibers for concurrent parts: pieces of a
+/// kernel, branches of a graph. All fibers have the stream's name.
 class Fibers {
 public:
     explicit Fibers(const StreamRecord& stream);
@@ -32,7 +32,8 @@ private:
     std::vector<Fiber*> free_;  ///< guarded by lock_
 };
 
-/// Holds a fiber while the object exists. The fiber is null without `fibers`, or if out of memory.
+/// Owns a fiber while the object exists. The fiber is null if `fibers` is null, or if out of
+/// memory.
 class TakenFiber {
 public:
     explicit TakenFiber(Fibers* fibers) noexcept;

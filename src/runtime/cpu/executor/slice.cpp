@@ -12,7 +12,7 @@ std::uint64_t ticks() noexcept {
     return 0;
 #endif
 }
-/// Less than 2 µs on any processor with a tick counter.
+/// This is less than 2 µs on any processor with a tick counter.
 constexpr std::uint64_t few_ticks = 2000;
 }  // namespace
 

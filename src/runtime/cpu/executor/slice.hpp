@@ -1,4 +1,4 @@
-// The time that a stream or graph may keep a worker while others of its priority are ready.
+// Limits how long a stream or graph keeps a worker while other work of the same priority is ready.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace heddle::detail::cpu {
 
-/// The time for which a thread may run the operations of one stream or graph while another one of
-/// the same priority is ready. The slice begins at construction if such work is ready then,
-/// otherwise when it becomes ready. Until the slice begins, no clock is read. Not thread-safe.
+/// The time for which a thread may run the operations of one stream or graph while rivals are
+/// ready: other streams or graphs of the same priority. The slice begins once rivals are ready, at
+/// construction at the earliest. No clock is read until it begins. Not thread-safe.
 class Slice {
 public:
     static constexpr std::int64_t ns = 1'000'000;
 
-    /// Begins a slice of `work`, whose level may change meanwhile.
+    /// Begins a slice of `work`, whose level may change during the slice.
     explicit Slice(const Runnable& work) noexcept : work_(work) {
         if (executor().rivals(work.level()) == Executor::Rivals::equal) [[unlikely]]
             begun_ns_ = decision_ns();

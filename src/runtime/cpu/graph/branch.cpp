@@ -1,5 +1,5 @@
 // Conditional nodes of graphs on CPU devices. Each pass through a body is a separate run. No thread
-// blocks for the end of a pass.
+// blocks until a pass ends.
 #include "cpu/graph/order.hpp"
 
 #include "cpu/executor/slice.hpp"
@@ -7,7 +7,7 @@
 namespace heddle::detail::cpu {
 
 const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
-    // libc++ 19 cannot load by an atomic_ref of a const object.
+    // libc++ 19 cannot load through an atomic_ref to a const object.
     const int now = fiber != nullptr
                         ? fiber->load(value)
                         : std::atomic_ref(const_cast<int&>(*value)).load(std::memory_order_acquire);
@@ -30,7 +30,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     for (int passes = 0;; ++passes) {
         if (is_failed(index)) return true;
         if (branch.kind == ConditionalKind::while_loop) {
-            // A loop may wait for a task outside it that has failed.
+            // A task outside the loop may have failed, and the loop may be waiting for that task.
             fail(index, failure_beside());
             if (is_failed(index)) return true;
         }
@@ -53,7 +53,8 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         auto& own = static_cast<Pass&>(self);
         GraphRun& run = *own.run;
         run.fail(own.task, done.failure());
-        // The thread that started the pass continues the node.
+        // If the thread that started the pass has not set the flag yet, that thread continues the
+        // node. Otherwise this thread does.
         if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;
         own.one_is_done.store(false, std::memory_order_relaxed);
         Ready next;

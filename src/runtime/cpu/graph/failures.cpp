@@ -1,4 +1,4 @@
-// Failures of graph runs. A failure belongs to a task, and propagates along the edges.
+// Failures of graph runs. A task's failure propagates along the edges to its successors.
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -31,7 +31,7 @@ void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
         try {
             if (known == more_failures_.end()) more_failures_.push_back(std::move(failure));
         } catch (...) {
-            --cause;  // out of memory: this failure shares the previous one's number
+            --cause;  // out of memory: this failure gets the previous one's number
         }
     }
     std::uint32_t none_yet = 0;
@@ -78,7 +78,7 @@ Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());
-    // No user function runs here, so the exception can only mean that memory has run out.
+    // No user function runs here, so only a lack of memory can have caused the exception.
     return failure_for_want_of_memory(stream_, "launch", task.where);
 }
 

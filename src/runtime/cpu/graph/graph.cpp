@@ -13,8 +13,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Marks, while the object exists, that a batch's other streams wait for completions that no
-/// enqueued operation promises yet.
+/// While the object exists, marks that all streams of a batch but the first wait for completions
+/// that no enqueued operation promises yet.
 class SendsBatch {
 public:
     explicit SendsBatch(int count) noexcept : count_(count) {
@@ -42,7 +42,8 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                                 std::span<PartMark>, const SourceLocation& where) {
     StreamRecord& stream = *parts.front().stream;
-    // The waits are enqueued first, because they can be completed immediately if the launch throws.
+    // Enqueues the waits before the launch. If the launch throws, they can be completed
+    // immediately.
     const auto others = parts.subspan(1);
     const SendsBatch mark(others.empty() ? 0 : 1);
     try {
@@ -53,7 +54,8 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
         launch(stream, parts, begins, where);
         for (StreamPart& one : others)
             one.first_given = stream.submissions.load(std::memory_order_acquire);
-        // These streams already wait, and until now there was no stream to lend their levels to.
+        // The other streams are already waiting. Only since the launch is there a stream that can
+        // inherit their priorities.
         for (const StreamPart& one : others)
             if (one.after && one.stream != nullptr) lend_from(*one.stream, *one.after);
     } catch (...) {
@@ -86,9 +88,9 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
         while (!queue.push_all_unless_joined(entries))
             if (!make_way(stream, where)) return queue.push_all(entries);
     };
-    // Enqueues all entries or none. A launch waits for the previous one, even on another stream,
-    // because nodes may rely on not running concurrently with themselves. This is order only: a
-    // failure of the previous launch stays on its stream.
+    // Enqueues all entries or none. A launch waits for the previous launch, even if that was on
+    // another stream, because a node may rely on not running concurrently with itself. The wait
+    // only orders: a failure of the previous launch stays on that launch's stream.
     if (last && (tsan::is_here() || !last->is_done()))
         push({{Step::wait, wait_type, &last, where},
               {Step::work, start_type, &op, where},

@@ -1,4 +1,4 @@
-// Graphs on CPU devices: a plan of tasks, and its runs.
+// Graphs on CPU devices: plans of tasks, and their runs.
 #pragma once
 
 #include <atomic>
@@ -51,8 +51,8 @@ struct Plan {
         /// The node's name, for failures. Null if it has none.
         std::shared_ptr<const std::string> name;
     };
-    /// Trivially copyable closures, in node order. Scattered over the heap, each would cost a cache
-    /// miss. Never modified, so copies of the plan share the block.
+    /// Trivially copyable closures, in node order. If they were scattered over the heap, each would
+    /// cost a cache miss. They are never modified, so copies of the plan share the block.
     std::shared_ptr<std::byte[]> closures;
     std::vector<Task> tasks;
     std::vector<std::uint32_t> successors;
@@ -61,8 +61,8 @@ struct Plan {
     std::uint32_t lanes = 0;            ///< 0 without ThreadSanitizer
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
-    /// The number of runs that use the plan. shared_ptr::use_count() does not suffice: it does not
-    /// order the last run's accesses before the release of the plan.
+    /// The number of runs that use the plan. shared_ptr::use_count() is not enough, because reading
+    /// it does not order the last run's accesses before a change of the plan.
     mutable std::atomic<int> runs{0};
 
     /// The address of the release and acquire that show completed runs to ThreadSanitizer.
@@ -81,27 +81,28 @@ struct Plan {
 std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as = 0);
 void set_task(Plan& plan, const NodeData& node);
 
-/// One launch of a graph, or one pass through the body of a conditional node. Workers join while
-/// they find work in it. The thread that drops the last reference deletes it.
+/// One launch of a graph, or one pass through the body of a conditional node. Workers join the run
+/// while it has work for them. The thread that drops the last reference deletes it.
 ///
-/// If a task fails, the tasks that depend on it fail too. Of the other tasks, only loops stop.
+/// If a task fails, the tasks that depend on it fail too. Loops stop as well. All other tasks still
+/// run.
 class GraphRun final : public StreamRun {
 public:
-    /// At the end, completes `over` (unless null) without the run's failure, and `done` with that
+    /// At its end, the run completes `over` (unless null) without its failure, and `done` with its
     /// failure. Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override;
 
-    /// An event that the run records. The launcher makes `done` the event's newest record.
+    /// An event that the run records. The launching thread makes `done` the event's newest record.
     struct Record {
         EventState& event;
         CompletionRef done;
     };
     std::vector<Record> records() const;
-    /// Makes the run report to observers, as the graph launch with this id. It reports the work
-    /// that its host functions enqueue. With `is_timed`, it also reports when the run and its tasks
-    /// ran. A pass through a conditional node's body belongs to the launch and is not reported
+    /// Sets the graph launch's id under which the run reports to observers. The run reports the
+    /// work that its host functions enqueue and, if `is_timed`, the times of the run and of its
+    /// tasks. A pass through a conditional node's body belongs to the launch and is not reported
     /// separately. Call before start().
     void tell_observers(std::uint64_t id, bool is_timed) noexcept {
         launch_id_ = id;
@@ -110,11 +111,11 @@ public:
     /// Orders the run after the calling thread, for ThreadSanitizer.
     void order_after_caller() const noexcept;
 
-    /// Makes this the run of a batch. Copies the parts. `done` then completes with the failure of
-    /// the first part. Call before start().
+    /// Makes this the run of a batch, and copies the parts. `done` will complete with the failure
+    /// of the first part. Call before start().
     void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
-    /// Stores the facts that a look (look/look.cpp) reads. Call after set_parts(), before the run
-    /// is enqueued.
+    /// Stores the facts that look/look.cpp reads. Call after set_parts(), before the run is
+    /// enqueued.
     void note_facts() noexcept;
 
     void start() noexcept override;
@@ -135,10 +136,10 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers request times
-        Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
+        std::int64_t from_ns = 0;         ///< when the task began, if observers time tasks
+        Wide* other = nullptr;            ///< guarded by lock_: the next task in the list wide_
 
-        /// The addresses at which the beginning, and finished pieces, are released to
+        /// The addresses at which the task's beginning and its finished pieces are released for
         /// ThreadSanitizer.
         const void* begin_order() const noexcept { return &task; }
         const void* end_order() const noexcept { return &grain; }
@@ -149,7 +150,7 @@ private:
         std::size_t begin = 0;
         std::size_t end = 0;
     };
-    /// A list of tasks, newest first, linked through links_: a task is in at most one list.
+    /// A list of tasks, newest first. links_ links all lists, because a task is in at most one.
     struct Tasks {
         std::uint32_t first = none;
         std::size_t size = 0;
@@ -162,15 +163,16 @@ private:
     /// The work that one participating thread has taken.
     struct Ready : Tasks {
         Piece piece{};       ///< set by take(), consumed by run_next()
-        bool leave = false;  ///< this thread should leave the run for other work
+        bool leave = false;  ///< whether this thread should leave the run for other work
         // Published by settle():
         std::size_t finished = 0;
         std::uint32_t successor = 0;
-        /// Arrivals held back at `successor`, a task with many predecessors.
+        /// The number of arrivals at `successor`, a task with many predecessors, that are not
+        /// published yet.
         std::int32_t arrivals = 0;
     };
-    /// A pass through the body of a conditional node. The thread that started the pass and the
-    /// pass's completion meet at one_is_done; the second of them continues the node.
+    /// A pass through the body of a conditional node. The thread that starts the pass and the
+    /// thread that completes it both set one_is_done. The second one to do so continues the node.
     struct Pass : Waiter {
         GraphRun* run = nullptr;
         std::uint32_t task = 0;
@@ -187,14 +189,14 @@ private:
     };
     struct TaskState {
         std::atomic<std::int32_t> waits_for{0};
-        /// The number of its failure, counted from 1, or 0. Set before the task arrives at its
-        /// successors.
+        /// The number of the task's failure, counted from 1, or 0. Set before the task arrives at
+        /// its successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// The facts that a look (look/look.cpp) reads without a lock. They change only together with
-    /// `serial`, which is 0 until the run begins. Until then, the queued operation holds the run's
-    /// address. When the run begins, the queue stores the run's address and serial. A run at that
-    /// address with another serial is not the run that the queue stored.
+    /// The facts that look/look.cpp reads without a lock. They change only together with `serial`,
+    /// which is 0 until the run begins. Until then, only the queued operation has the run's
+    /// address. When the run begins, the queue stores the run's address and serial. If the run at
+    /// that address has another serial, it is a different run.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key
@@ -222,8 +224,8 @@ private:
     /// Returns the order of the tasks for ThreadSanitizer, or null without it.
     RunOrder* order() const noexcept { return tsan::is_compiled_in ? order_.get() : nullptr; }
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
-    /// Each runs a task. Returns false if the task is not finished: it continues in pieces, or
-    /// later.
+    /// These functions run a task. They return false if the task is not finished: it then continues
+    /// in pieces, or later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_many(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
@@ -235,13 +237,14 @@ private:
     bool is_failed(std::uint32_t task) const noexcept {
         return states_[task].cause.load(std::memory_order_relaxed) != 0;
     }
-    Failure failure(std::uint32_t task) noexcept;  ///< the failure behind is_failed(), or null
-    /// Returns the first failure of this run or of a run that contains it, or null.
+    Failure failure(std::uint32_t task) noexcept;  ///< the task's failure if is_failed(), or null
+    /// Returns the first failure of this run, or of a run whose conditional node started it, or
+    /// null.
     Failure failure_beside() noexcept;
     Failure failure_of_cause(std::uint32_t cause) noexcept;
     Failure past_failure(std::size_t part) noexcept;
-    /// Returns the first failure of the run, or null. For a part: the first failure of the tasks
-    /// that the part's later work is ordered after.
+    /// Return the first failure of the run, or of the tasks that a part's later work is ordered
+    /// after. Return null if there is none.
     Failure first_failure() noexcept;
     Failure first_failure(const Part& part) noexcept;
     void start_failed() noexcept;
@@ -249,10 +252,10 @@ private:
     void finish(std::uint32_t task, Ready& ready) noexcept;
     /// Notes that one predecessor of `task` is done.
     void arrive(std::uint32_t task, Ready& ready) noexcept;
-    void arrive(Ready& ready) noexcept;  ///< publishes the arrivals held back in `ready`
+    void arrive(Ready& ready) noexcept;  ///< publishes the arrivals counted in `ready`
     void settle(Ready& ready) noexcept;
-    /// Returns whether this thread has more work. If not, everything it finished has been
-    /// published.
+    /// Returns whether this thread has more work. If not, publishes everything that it has
+    /// finished.
     bool has_more(Ready& ready) noexcept;
     void run_next(Ready& ready) noexcept;
     void leave(Ready& ready) noexcept;
@@ -266,7 +269,7 @@ private:
     void release() noexcept;
     /// Returns the time if observers request times, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
-    /// Report to observers when a task ran, and when the whole run did.
+    /// Report to observers when a task ran, or when the whole run did.
     void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
         tell_times(plan_->tasks[task].told_as, from_ns, workers);
     }
@@ -290,15 +293,15 @@ private:
     Tasks shared_;  ///< guarded by lock_
     /// Guarded by lock_. Replaces shared_ if the plan has priorities.
     std::vector<std::uint32_t> heap_;
-    Wide* wide_ = nullptr;  ///< guarded by lock_: the tasks with pieces left
-    /// Guarded by lock_: the next of the plan's roots to take. Roots are taken from the plan and
-    /// are never in a list.
+    Wide* wide_ = nullptr;  ///< guarded by lock_: the tasks that have pieces left
+    /// Guarded by lock_: the index of the plan's next root. Threads take roots directly from the
+    /// plan, so roots are in no list.
     std::size_t next_root_ = 0;
     bool listed_ = false;  ///< guarded by lock_: whether the run is in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;
-    /// Counts the references to the run. There is one for each thread inside it, one while it is in
-    /// the executor's lists, and one for each event or body that it waits for.
+    /// The number of references to the run: one for each thread inside it, one while it is in the
+    /// executor's lists, and one for each event or body that it waits for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
     // Guarded by lock_: the failures, oldest first. The first allocates no memory.

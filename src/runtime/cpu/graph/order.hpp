@@ -11,8 +11,8 @@
 
 namespace heddle::detail::cpu {
 
-/// The tasks of one run as fibers. Tasks that the graph does not order run on different fibers,
-/// even if one worker runs them all. Tasks along a path share a fiber (Plan::Task::lane).
+/// Runs the tasks of one run on fibers. Tasks that the graph does not order use different fibers,
+/// even if the same worker runs them. Tasks along a path share a fiber (Plan::Task::lane).
 class RunOrder {
 public:
     RunOrder(const Plan& plan, Fibers& fibers)
@@ -20,28 +20,29 @@ public:
 
     /// Orders the run after the calling thread.
     void add_caller() noexcept { tsan::release(this); }
-    /// Adds a completion that is ordered after the run's end. It must outlive the run.
+    /// Adds a completion, which will be ordered after the run's end. The completion must outlive
+    /// the run.
     void add_end(const Completion& end) { ends_.push_back(&end); }
     /// Orders all tasks after the work that precedes the run.
     void begin(Fiber& before) noexcept;
     /// Orders a task after its predecessors. Returns its fiber. Throws OutOfMemory.
     Fiber* enter(std::uint32_t task);
-    /// Returns the fiber of a task that has been entered, or null if that failed.
+    /// Returns the fiber of a task after enter(), or null if enter() failed.
     Fiber* fiber(std::uint32_t task) const noexcept { return lanes_[plan_.tasks[task].lane]; }
-    /// Orders the task's successors after it, or the run's end if it has no successors.
+    /// Orders the task's successors after the task. If it has none, orders the run's end after it.
     void leave(std::uint32_t task, const Completion& done, const Completion* over) noexcept;
     /// Releases the fibers. Call when all tasks are done, before the stream is notified.
     void end() noexcept;
     Fibers& fibers() const noexcept { return fibers_; }
 
 private:
-    /// The number of fibers that a run keeps. Tasks beyond that use any free fiber; if two share
-    /// one, the later task counts as ordered after the earlier.
+    /// The maximum number of fibers of a run. If there are more lanes, some share a fiber. Of two
+    /// tasks on one fiber, the later then counts as ordered after the earlier.
     static constexpr std::size_t most = 64;
 
     const Plan& plan_;
     Fibers& fibers_;
-    std::vector<char> keys_;  ///< the addresses at which each task's predecessors are released
+    std::vector<char> keys_;  ///< for each task: the address at which its predecessors are released
     std::vector<Fiber*> lanes_;
     std::vector<const Completion*> ends_;
 };

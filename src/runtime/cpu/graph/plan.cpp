@@ -39,7 +39,7 @@ void set_task(Plan& plan, const NodeData& node) {
     task.priority = node.priority;
     const bool has_no_bytes = node.kind != NodeKind::kernel && node.has_no_work();
     switch (has_no_bytes ? NodeKind::empty : node.kind) {
-    case NodeKind::empty:  // the task may have had work before
+    case NodeKind::empty:  // the task may have had work in an earlier plan
         task.type = nullptr;
         task.closure = nullptr;
         task.count = 0;

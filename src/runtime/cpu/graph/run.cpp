@@ -23,8 +23,8 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 }
 
 namespace {
-/// Registers `waiter` to be woken by `awaited`, and lends `level` to the stream of `awaited` until
-/// then. Returns false if `awaited` has completed.
+/// Registers `waiter` with `awaited`, and lends `level` to the stream of `awaited` until `awaited`
+/// completes. Returns false if `awaited` has completed.
 bool park(Completion& awaited, Waiter& waiter, int level) noexcept {
     if (!awaited.add(waiter)) return false;
     if (level < levels - 1) lend(awaited, level);
@@ -76,7 +76,7 @@ void GraphRun::start() noexcept {
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !slice.is_over()) continue;
-        leave(ready);  // other threads continue, or a worker does later
+        leave(ready);  // other threads continue the run, or a worker does later
         break;
     }
     release();
@@ -101,7 +101,7 @@ bool GraphRun::join() noexcept {
     Slice slice(*this);
     while (has_more(ready)) {
         run_next(ready);
-        // Other threads continue the run, or this one does later.
+        // The run continues on other threads, or later on this one.
         if (!ready.leave && !slice.is_over()) continue;
         leave(ready);
         return false;
@@ -141,8 +141,8 @@ void GraphRun::leave(Ready& ready) noexcept {
     ask_for_help();
 }
 
-/// Publishes the tasks that this thread has finished, in one step instead of task by task, because
-/// many threads write to the same places.
+/// Publishes the tasks that this thread has finished. One step for all of them costs less than one
+/// for each, because all threads write to the same cache lines.
 void GraphRun::settle(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);
@@ -201,7 +201,7 @@ bool GraphRun::take(Ready& ready) noexcept {
         const std::lock_guard lock(lock_);
         const std::size_t left = count_shared();
         if (left == 0) return false;
-        // Takes a fair share, so that threads that join later find work too.
+        // Takes only a fair share: threads that join later also need work.
         const auto workers = static_cast<std::size_t>(executor().workers());
         if (take_piece(ready)) {
         } else if (plan_->has_priorities) {
@@ -335,7 +335,7 @@ bool GraphRun::run_many(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
     auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}, from_ns};
     if (wide == nullptr) {
-        run_on(own, *task.type, task.self, done, task.count);  // runs all of it here
+        run_on(own, *task.type, task.self, done, task.count);  // runs all indices on this thread
         return true;
     }
     if (own != nullptr) own->release(wide->begin_order());
@@ -380,7 +380,7 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
         for (std::uint32_t i = 0; i < task.successors; ++i) arrive(next[i], ready);
     }
     ++ready.finished;
-    // Keeps one half and shares the other, unless tasks are already shared.
+    // Keeps half of the tasks and shares the other half, unless tasks are already shared.
     if (ready.size > 1 && shared_count_.load(std::memory_order_relaxed) == 0 &&
         executor().workers() > 1)
         share(ready, (ready.size + 1) / 2);
@@ -389,7 +389,8 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
 void GraphRun::release() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (left_.load(std::memory_order_acquire) == 0) delete this;
-    // While tasks are left, a thread, an awaited event or the executor's lists hold a reference.
+    // While tasks are left, a thread, an awaited event or the executor's lists hold a reference to
+    // the run.
 }
 
 }  // namespace heddle::detail::cpu

@@ -21,8 +21,8 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
     if (plan_->has_priorities) heap_.reserve(plan_->tasks.size());
-    // Events are resolved at the launch: a wait targets the current newest record, and a record
-    // becomes the event's newest one now.
+    // The launch resolves events: a wait is for the event's current newest record, and a record
+    // becomes the event's newest record now.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
         const Plan::Task& task = plan_->tasks[plan_->events[i]];
         records_[i] =
@@ -34,7 +34,7 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
 }
 
 GraphRun::~GraphRun() {
-    (void)facts_.serial.exchange(0);  // before the memory that looks follow is freed
+    (void)facts_.serial.exchange(0);  // before memory that look.cpp reads is freed
     plan_->runs.fetch_sub(1, std::memory_order_release);
 }
 
@@ -106,7 +106,7 @@ void GraphRun::end() noexcept {
     if (order() != nullptr) order()->end();
     Failure failure = first_failure();
     if (!parts_.empty()) {
-        // A stream that has left the batch may be the only one that a failure concerns.
+        // A failure may concern only a stream that has left the batch.
         if (first_failure_ != nullptr) first_failure_->note_taken();
         for (const Failure& one : more_failures_) one->note_taken();
         failure = first_failure(parts_.front());
@@ -114,8 +114,8 @@ void GraphRun::end() noexcept {
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
     }
     queue_of(stream_).remove(*this);
-    // Completing `done_` lets the stream continue, and a look (look.cpp) finds both completions
-    // only while the stream waits. So `over_` completes first.
+    // Completes `over_` first: once `done_` completes, the stream continues, and look.cpp can no
+    // longer find `over_` through the stream.
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
     done_->complete(std::move(failure), 0, Completion::Told::already);
 }

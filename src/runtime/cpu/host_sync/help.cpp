@@ -20,10 +20,10 @@ class Help final : public WhileBlocked {
 public:
     explicit Help(Completion& until) noexcept : until_(until) {}
 
-    /// Runs work until none is ready, `until_` has completed, or other work takes precedence.
-    /// Returns the pause before the next call.
+    /// Runs work until no work is ready, `until_` has completed, or other work takes precedence.
+    /// Returns how long to pause before the next call.
     std::chrono::milliseconds run() noexcept override;
-    /// Returns the next completion that is known on the path to `until_`.
+    /// Returns the last completion of the path, or `until_` if the path is empty.
     CompletionRef next() const noexcept { return CompletionRef(&top()); }
 
 private:
@@ -33,19 +33,20 @@ private:
     Completion& top() const noexcept { return path_.empty() ? until_ : *path_.back(); }
 
     Completion& until_;
-    /// Each completion is awaited by the stream that will complete the one before it. The first is
-    /// awaited by the stream that will complete `until_`.
+    /// The stream that will complete `until_` waits for path_[0]. The stream that will complete
+    /// path_[i] waits for path_[i + 1].
     std::vector<CompletionRef> path_;
     bool has_given_way_ = false;
 };
 
-// The pause between two attempts. The awaited work may become ready while all workers are busy.
+// The pause between two attempts. Attempts are repeated because the awaited work may become ready
+// while all workers are busy.
 constexpr std::chrono::milliseconds usual_pause{100};
 constexpr auto one_turn =
     std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(Slice::ns));
 
 std::chrono::milliseconds Help::run() noexcept {
-    // The last run yielded to other work for a turn. The queue may still have no worker.
+    // If the last run() yielded to other work for a turn, the queue may still have no worker.
     bool insists = std::exchange(has_given_way_, false);
     for (;;) {
         while (!path_.empty() && path_.back()->is_done()) path_.pop_back();
@@ -54,7 +55,7 @@ std::chrono::milliseconds Help::run() noexcept {
         try {
             found = go_on(std::exchange(insists, false));
         } catch (const std::bad_alloc&) {
-            // Out of memory: waits for the last completion on the path.
+            // Out of memory: waits for the last completion of the path.
         }
         if (found == Found::nothing) return usual_pause;
         if (found == Found::others_first) {
@@ -75,8 +76,8 @@ Help::Found Help::go_on(bool insists) {
     {
         const std::lock_guard life(by->life);
         if (next.is_done()) return Found::some;
-        // While `next` is pending, the stream has its queue. A queue that was removed from the
-        // executor's lists cannot end.
+        // The stream keeps its queue while `next` is pending. Once unschedule() has removed the
+        // queue from the executor's lists, the queue cannot end.
         if (by->native == nullptr) return Found::nothing;
         Queue& all = queue_of(*by);
         if (executor().unschedule(all)) queue = &all;

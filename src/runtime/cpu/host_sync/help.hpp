@@ -5,8 +5,8 @@
 
 namespace heddle::detail::cpu {
 
-/// Blocks until `done` completes. Meanwhile the calling thread runs ready work of CPU streams that
-/// is ordered before it.
+/// Blocks until `done` completes. Until then, the calling thread runs ready work of CPU streams
+/// that is ordered before `done`.
 void wait_for(Completion& done);
 
 }  // namespace heddle::detail::cpu

@@ -7,8 +7,8 @@
 
 namespace heddle::detail::cpu {
 
-/// Enqueues work on the stream. If the stream has joined a batch in the meantime, flushes that
-/// batch first.
+/// Enqueues work on the stream. If the stream has joined a batch since the caller's check, flushes
+/// that batch first.
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where);
 

@@ -18,7 +18,8 @@ static_assert(sizeof(CompletionRef) == sizeof(void*));
 static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
 static_assert(sizeof(std::atomic<const StreamRun*>) == sizeof(const StreamRun*));
 static_assert(sizeof(Chunk) == sizeof(Chunk*) + sizeof(std::size_t));
-// The closure of an operation that completes something begins with the reference, without padding.
+// The closure of an operation that completes a Completion begins with the CompletionRef, without
+// padding.
 static_assert(alignof(CompletionRef) <= sizeof(void*) && alignof(Signal) <= sizeof(void*) &&
               alignof(Recovery) <= sizeof(void*));
 static_assert(offsetof(Signal, done) == 0 && offsetof(Recovery, done) == 0);
@@ -41,9 +42,8 @@ public:
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. If the place is the same in both copies, two groups of
-        // members are consistent with it: those after the place in the first copy, and those before
-        // it in the second.
+        // The first copy may be torn. If both copies have the same place, the members after the
+        // place are consistent with it in the first copy, and the members before it in the second.
         Words again;
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
@@ -56,7 +56,7 @@ public:
         if (!look_at_run(to) || (!is_idle && !has_stayed())) return Looked::moved;
         if (words_.completing != nullptr) {
             to.promises.push_back({words_.completing, 0});
-            // The draining thread has not reached the wait yet: it first wakes the waiters of this
+            // The draining thread has not reached the wait: it still wakes the waiters of this
             // completion.
             if (to.at == StreamAt::wait) to.at = StreamAt::ready;
         }
@@ -65,9 +65,9 @@ public:
     }
 
 private:
-    /// The position of the draining thread. That thread advances the position before memory that it
-    /// has passed is reused. While all members are unchanged, the operations from here to number
-    /// `pushed` do not change, except for closures.
+    /// The position of the draining thread, which advances before memory behind it is reused. While
+    /// all members are unchanged, the operations from this position to number `pushed` do not
+    /// change, except for their closures.
     struct Place {
         std::uint64_t key = 0;
         const void* queue = nullptr;
@@ -87,14 +87,15 @@ private:
         const void* final = nullptr;
     };
 
-    /// Copies the members. Returns `moved` if the stream has no queue (yet, or any more).
+    /// Copies the members. Returns `moved` if the stream does not have a queue yet, or no longer
+    /// has one.
     Looked copy(Words& to) noexcept {
         to = {};
         to.place.key = stream_.key.load(std::memory_order_acquire);
         if (!read_(reinterpret_cast<const void*>(&stream_.native),
                    reinterpret_cast<void*>(&to.place.queue), sizeof(void*)))
             return Looked::refused;
-        // A copy is read in ascending order of addresses: pushed_ before done_, and done_ before
+        // A copy reads in ascending order of addresses: pushed_ before done_, and done_ before
         // worked_.
         static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
                       offsetof(Queue, done_) < offsetof(Queue, worked_));
@@ -117,11 +118,12 @@ private:
     bool has_stayed() noexcept {
         Words now;
         const bool has = copy(now) == Looked::seen && now.place == words_.place;
-        // Takes the newest value: the completion may have left its closure meanwhile.
+        // Takes the newest value: the draining thread may have moved the completion out of its
+        // closure since then.
         words_.completing = now.completing;
         return has;
     }
-    /// Copies memory of the queue. Returns false if the queue has moved.
+    /// Copies memory of the queue. Returns false if the queue has advanced since copy().
     bool copy_stayed(const void* from, void* to, std::size_t bytes) noexcept {
         return read_(from, to, bytes) && has_stayed();
     }
@@ -146,7 +148,7 @@ private:
         alignas(Operation) std::byte bytes[Chunk::standard];
     };
 
-    /// Makes the window begin with the chunk. Returns false if the queue has moved.
+    /// Makes the window begin with the chunk. Returns false if the queue has advanced since copy().
     bool open(const Chunk* chunk) noexcept {
         Window& w = window_;
         if (chunk == nullptr || !copy_stayed(chunk, w.bytes, sizeof w.bytes)) return false;
@@ -159,8 +161,8 @@ private:
         std::memmove(w.bytes, w.bytes + sizeof(Chunk), w.to);
         return w.size >= ChunkPool::standard;
     }
-    /// Returns `bytes` bytes of the chunk at `offset`. Returns null if they are out of range, or if
-    /// the queue has advanced since copy().
+    /// Returns a pointer to the copy of `bytes` bytes of the chunk at `offset`. Returns null if
+    /// those are out of range, or if the queue has advanced since copy().
     const std::byte* at(std::size_t offset, std::size_t bytes) noexcept {
         Window& w = window_;
         if (offset > w.size || bytes > w.size - offset) return nullptr;
@@ -211,13 +213,13 @@ private:
         if (op.step() != Step::wait) return;
         to.awaited = found.completion;
         if (batches_being_sent.load() != 0) to.is_whole = false;
-        // The completion is null while the thread steps over the operation.
+        // The completion is null while the draining thread steps over the operation.
         const bool is_over = to.awaited == nullptr || is_done(to.awaited);
         to.at = words_.is_queued || is_over ? StreamAt::ready : StreamAt::wait;
     }
 
     /// Visits the operations in the order in which they are drained. Returns false if the queue has
-    /// moved.
+    /// advanced since copy().
     bool walk(StreamLook& to) {
         constexpr std::size_t most = 1 << 16;
         const std::size_t all = to.counts.pushed - to.counts.done;
@@ -233,7 +235,7 @@ private:
             if (!read_operation(offset, found)) return false;
             const Operation& op = found.operation;
             if (op.step() == Step::next_chunk) {
-                // Only the first chunk may have no operation left.
+                // Only the first chunk may have no more operations.
                 if (!std::exchange(may_go_on, false) || !open(window_.next)) return false;
                 offset = 0;
                 continue;
@@ -252,7 +254,7 @@ private:
     }
 
     /// Adds the completions that the operation promises, and counts it. Returns false if the queue
-    /// has moved.
+    /// has advanced since copy().
     bool count_in(const Found& found, std::size_t offset, StreamLook& to) {
         const Operation& op = found.operation;
         const bool completes = op.step() == Step::signal || op.step() == Step::recover;
@@ -265,7 +267,7 @@ private:
     }
 
     /// Adds the completions promised by a run that has not begun. Returns false if the queue has
-    /// moved.
+    /// advanced since copy().
     bool look_at_start(std::size_t offset, StreamLook& to) {
         const std::byte* const bytes = at(offset, sizeof(Operation) + sizeof(void*));
         if (bytes == nullptr) return false;
@@ -280,7 +282,7 @@ private:
         return has_stayed();
     }
 
-    /// Follows the newest graph run. Returns false if the queue has moved.
+    /// Follows the newest graph run. Returns false if the queue has advanced since copy().
     bool look_at_run(StreamLook& to) {
         // The run's tasks run during the operation that starts it, and may still run after that
         // operation.
@@ -292,7 +294,7 @@ private:
             is_there(address) && run.read(read_, address) && copy_facts(address, facts);
         if (!is_known || (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
             if (starts) to.at = StreamAt::ready;  // the run is about to begin, or has ended
-            if (is_known) to.is_whole = false;    // the run is ending, and completes more
+            if (is_known) to.is_whole = false;    // the run is ending, and has more to complete
             return true;
         }
         to.graph.is_there = true;
@@ -326,7 +328,7 @@ private:
     bool copy_facts(const GraphRun* run, Facts& to) noexcept {
         return read_facts(run, to) && to.serial == words_.run_serial && to.key == words_.place.key;
     }
-    /// Returns whether the run is the one that the queue has noted, and still exists.
+    /// Returns whether `run` is the run that the queue stored in note_run(), and still exists.
     bool is_there(const GraphRun* run) noexcept {
         Facts facts;
         return copy_facts(run, facts);
@@ -354,7 +356,7 @@ private:
     }
     void look_at_waits(StreamLook& to, const Facts& facts) {
         for_each_event(facts, [&](NodeKind kind, std::uint32_t index, const void* completion) {
-            // Only the event's arrival is missing: the tasks before it are done.
+            // The task waits only for its event: its predecessors are done.
             std::int32_t waits_for = 0;
             if (kind == NodeKind::wait_event && !is_done(completion) &&
                 read_(address_of(facts.states, index) + offsetof(GraphRun::TaskState, waits_for),
@@ -363,7 +365,7 @@ private:
                 to.graph.awaited.push_back(completion);
         });
     }
-    /// Calls use(kind, task, completion) for the tasks that record or await one.
+    /// Calls use(kind, task, completion) for the tasks that record or wait for an event.
     template <class F> void for_each_event(const Facts& facts, F&& use) {
         for (std::size_t i = 0; i < std::min(facts.event_count, most_events); ++i) {
             std::uint32_t index = 0;
@@ -396,7 +398,7 @@ Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
         const StreamCounts counts = to.counts;
         to = {};
         to.counts = counts;
-        to.is_whole = !has_run;  // a graph run completes more than the counts show
+        to.is_whole = !has_run;  // a graph run also completes completions that are not counted
     }
     return looked;
 }

@@ -6,8 +6,9 @@
 
 namespace heddle::detail::cpu {
 
-/// Describes the stream's pending work. A copied pointer is followed only once the stream is known
-/// not to have moved: the copy was then consistent (docs/adr/0055). `read` copies the memory.
+/// Describes the stream's pending work. Follows a copied pointer only after checking that the
+/// stream has not advanced, because only then is the copy consistent (docs/adr/0055). `read` copies
+/// memory.
 Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read = &peek);
 /// Returns the progress of the stream in `to`.
 Looked count_queue(StreamRecord& stream, StreamCounts& to, PeekFunction read = &peek) noexcept;

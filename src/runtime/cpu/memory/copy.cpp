@@ -17,7 +17,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Copies a piece in parts of `part` bytes, or row by row: index i copies the i-th part.
+/// Copies a piece in parts: `part` bytes, or a row. Index i copies the i-th part.
 struct CopyOp {
     static constexpr std::size_t part = 256 << 10;
     Piece to;
@@ -77,11 +77,12 @@ void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
     push_work(stream, SnapshotOp::type, &later, parts, where);
 }
 
-/// The most snapshot bytes that one copy has in flight, if it may wait and no row is longer.
+/// The maximum total size of one copy's snapshots in flight. A copy exceeds it if it must not wait,
+/// or if a row is longer.
 constexpr std::size_t snapshot_bytes = 64 << 20;
 
-/// Like copy_snapshot(), but in parts. At most two are in flight: it waits for a part before it
-/// reads the part after the next.
+/// Like copy_snapshot(), but in parts, of which at most two are in flight: waits for part i before
+/// it reads part i + 2.
 void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const std::size_t all = to.rows == 1 ? to.bytes : to.rows;
@@ -108,11 +109,12 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) {
     const bool fills_now = to.place.kind == MemoryKind::pageable;
     const bool reads_now = from.place.kind == MemoryKind::pageable;
-    // Checked before the copy is enqueued, because the copy could write to the destination later.
+    // Throws before the copy is enqueued, because an enqueued copy would still write to the
+    // destination.
     if (fills_now) check_may_wait("copy (to pageable memory)", where);
     const bool may_wait = !thread_states.in_host_function;
-    // A pageable source is read now, even if work is pending on the stream, because the caller may
-    // change it after the return. An idle stream runs the copy immediately, without a snapshot.
+    // Reads a pageable source now, even if work is pending on the stream, because the caller may
+    // change it after this call. An idle stream runs the copy immediately, without a snapshot.
     if (reads_now && !(may_wait && queue_of(stream).is_idle())) {
         const bool in_parts = may_wait && from.total() > snapshot_bytes;
         (in_parts ? copy_snapshots : copy_snapshot)(stream, to, from, where);

@@ -40,8 +40,8 @@ struct FillOp {
             std::memset(to, std::to_integer<int>(value[0]), count);
             return;
         }
-        // Doubles the filled part up to 16 KiB, which stays in the L1 cache, then copies that
-        // block.
+        // Doubles the filled part up to 16 KiB, then copies that block, which stays in the L1
+        // cache.
         std::size_t done = std::min(size, count);
         std::memcpy(to, value, done);
         const std::size_t block = std::max<std::size_t>(1, 16384 / size) * size;

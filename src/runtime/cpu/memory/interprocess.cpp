@@ -17,7 +17,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// The shared memory mapped in this process, its own and imported, by address.
+/// The shared memory mapped in this process, both exported and imported, by address.
 struct Shared {
     struct Mapping {
         SharedFile file;
@@ -52,8 +52,8 @@ void Shared::give_back(Kept& memory) noexcept {
 }  // namespace
 
 Allocated CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
-    // A file can have any size. Without this check, missing memory would cause a signal at a later
-    // write.
+    // A file can be larger than the free memory. Without this check, a later write would raise
+    // SIGBUS.
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
                     {"shareable", where, Access::device(DeviceKind::cpu, device)},

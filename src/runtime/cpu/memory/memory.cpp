@@ -19,8 +19,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// The alignment of CUDA's memory, so that code which relies on it works here too. Costs 192 bytes
-/// per array more than cache-line alignment.
+/// The alignment of CUDA's memory: code that relies on it also works on CPU devices. It costs 192
+/// bytes per array more than cache-line alignment.
 constexpr std::size_t array_alignment = 256;
 
 /// Frees the memory cached by streams of all CPU devices. Returns whether there was any.
@@ -31,8 +31,8 @@ bool give_all_memory_back() noexcept {
     return was_any;
 }
 
-/// Returns the number of bytes behind an array's memory whose access AddressSanitizer reports. Its
-/// own red zone has 16 bytes behind a small array.
+/// Returns the size of the red zone behind an array, in bytes: AddressSanitizer reports accesses to
+/// it. AddressSanitizer's own red zone behind a small array has only 16 bytes.
 std::size_t red_zone() noexcept { return asan::is_here() ? array_alignment : 0; }
 
 /// The header placed before an array's memory.
@@ -42,10 +42,9 @@ struct alignas(array_alignment) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    // Blocks are not aligned to pages: with such blocks, glibc returned the end of the heap to the
-    // system and requested it again for every block (7 µs for 1 MB). std::aligned_alloc() is not
-    // used: it would need a size that is a multiple of the alignment, and sanitizers would not see
-    // the array's end.
+    // Blocks are not aligned to pages: for every page-aligned block, glibc returned the end of the
+    // heap to the system and requested it again (7 µs for 1 MB). std::aligned_alloc() would need a
+    // multiple of the alignment as the size, and sanitizers would not see the array's end.
     const std::size_t around = sizeof(Header) + red_zone();
     const auto try_allocate = [bytes, around]() -> void* {
         void* made = nullptr;
@@ -67,7 +66,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
 }
 Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }
 
-/// Bytes in use by the arrays of a CPU device.
+/// The bytes that the arrays of a CPU device use.
 struct Usage {
     std::atomic<std::size_t> used{0};
     std::atomic<std::size_t> high{0};
@@ -80,7 +79,7 @@ struct Usage {
 };
 Usage usages[max_devices];
 
-/// Frees memory once its last user is done. Deletes itself.
+/// Frees memory once its last user is done, then deletes itself.
 class LaterFree {
 public:
     LaterFree(Kept& memory, std::size_t users)

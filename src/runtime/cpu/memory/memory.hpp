@@ -1,4 +1,4 @@
-// Memory of CPU devices, and the work that copies and fills it.
+// Memory of CPU devices, copies and fills.
 #pragma once
 
 #include <cstddef>

@@ -41,7 +41,7 @@ int CpuBackend::device_count() noexcept {
     try {
         return count.get(make).get();
     } catch (...) {
-        // If out of memory, the number is read again at each call.
+        // Out of memory: reads the number again at each call.
         return EnvironmentNumber(Variable::cpu_devices, 1, max_devices, 1).get();
     }
 }

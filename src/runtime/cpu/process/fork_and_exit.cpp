@@ -6,8 +6,8 @@
 namespace heddle::detail::cpu {
 
 bool CpuBackend::help_at_exit(const Completion& done) noexcept {
-    // The workers are ending. A worker that still runs an operation may add work to the lists, so
-    // the caller repeats the call.
+    // The workers are ending. A worker that still runs an operation may schedule more work, so the
+    // caller calls this function repeatedly.
     Executor* const closed = executor_if_made();
     if (closed == nullptr || !closed->is_closed()) return false;
     while (!done.is_done() && closed->run_one()) {}

@@ -1,4 +1,4 @@
-// Draining of queues: by one thread at a time, without the lock.
+// Drains queues. One thread at a time drains a queue, without the lock.
 #include <optional>
 #include <utility>
 
@@ -19,13 +19,13 @@ void Queue::run() noexcept { (void)drain(nullptr); }
 void Queue::resume() noexcept { advance(); }
 
 void Queue::advance() noexcept {
-    // A signal can resume another queue, which can signal again. The limit keeps the recursion
+    // A signal can resume another queue, which can signal in turn. The limit keeps this recursion
     // within the stack of any thread.
     static thread_local int depth = 0;
     constexpr int deepest = 32, most = 256;
     if (depth == deepest) return executor().schedule(*this);
     ++depth;
-    std::optional<Slice> slice;  // a few steps need no clock
+    std::optional<Slice> slice;  // constructed only after a few steps, to avoid reading a clock
     Next next = Next::more;
     for (int i = 1; i <= most && next == Next::more; ++i) {
         next = step();
@@ -67,13 +67,14 @@ void Queue::order_before(const Completion& done) noexcept {
 void Queue::end() noexcept {
     StreamRecord& stream = stream_;
     const CompletionRef done = final_;
-    // Passes the failure to the final completion before the stream disappears. A thread that finds
-    // no stream then finds the failure reported, or held by an owner that can report it.
+    // Passes the failure to the final completion before the stream disappears. A thread that no
+    // longer finds the stream can then rely on the failure being reported, or having an owner that
+    // can report it.
     Failure why;
     if (failed_) {
         const std::lock_guard lock(stream.life);
         if (done.owners() > 2 || done->is_awaited())
-            why = failure();  // owners other than `done` and the queue
+            why = failure();  // there are owners other than `done` and the queue
     }
     (void)stream.renew_fate();
     if (Fiber* const own = fiber()) [[unlikely]] {
@@ -131,7 +132,7 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
-    // Each task of a graph has its own mark.
+    // Graph launches need no mark, because each task of a graph has one.
     const WorkMark work(stream_, op.type(), op.where(),
                         &op.type() == &start_type ? WorkMark::Of::none : WorkMark::Of::stream);
     Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;
@@ -183,9 +184,9 @@ void Queue::tell_times() noexcept {
                 .workers = static_cast<std::uint32_t>(workers)});
 }
 
-// Short kernels stay on this thread. Longer ones are spread in pieces of at least about 5 µs. A
-// kernel that was worth spreading last time is spread immediately. The threshold is lower while a
-// worker is awake, because no wake-up is needed.
+// Short kernels stay on this thread. Longer kernels are spread in pieces of at least about 5 µs. If
+// a kernel was worth spreading last time, it is spread immediately. The threshold is lower while a
+// worker is awake without work, because it need not be woken.
 bool Queue::run_many(Operation& op) {
     constexpr double piece_ns = 5'000;
     const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
@@ -203,14 +204,14 @@ bool Queue::run_many(Operation& op) {
         done = run_first(own, op.type(), closure, count, cost_.ns);
         if (done == count) return true;
     }
-    if (!spread_.prepare()) {  // out of memory: runs it on this thread
+    if (!spread_.prepare()) {  // out of memory: runs the kernel on this thread
         run_on(own, op.type(), closure, done, count);
         return true;
     }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest =
         static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
-    timed_is_spread_ = timed_id_ != 0;  // even if this thread is the last one that works on it
+    timed_is_spread_ = timed_id_ != 0;  // even if this thread finishes the kernel
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
     spread_.order_parts();
     learn_cost();
@@ -240,7 +241,7 @@ bool Queue::is_done() noexcept {
         if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
             return false;
         ends = retired_;
-        // An idle queue does not keep a chunk that was allocated for a large closure.
+        // An idle queue frees a chunk that was allocated for a large closure.
         if (!ends && head_ != nullptr && head_->size > ChunkPool::standard) {
             large = std::exchange(head_, nullptr);
             tail_ = nullptr;
@@ -260,8 +261,7 @@ Queue::Next Queue::step() noexcept {
     switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
-        // Until step_over(), a look (look.cpp) finds the completion in the closure or in
-        // `completing_`.
+        // Until step_over(), look.cpp finds the completion in the closure or in `completing_`.
         completing_.store(static_cast<Signal*>(op.closure())->done.get(),
                           std::memory_order_relaxed);
         const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
@@ -280,8 +280,8 @@ Queue::Next Queue::step() noexcept {
             own->acquire(done->order());
             own->release(order());
         }
-        // A look (look.cpp) may read an operation that has not been stepped over: its completion is
-        // null or still there.
+        // look.cpp may read an operation until it has been stepped over. It then finds the
+        // completion unchanged, or null.
         {
             const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
             static_cast<CompletionRef*>(op.closure())->~CompletionRef();
@@ -307,7 +307,8 @@ Queue::Next Queue::step() noexcept {
 
 namespace {
 /// Returns whether to stop before the next operation: `until` has completed, or other work takes
-/// precedence. Before the first operation only more urgent work does, even if the slice is over.
+/// precedence. Before the first operation, only more urgent work takes precedence: every drain then
+/// makes progress.
 inline bool gives_way(Slice& slice, bool first, const Completion* until) noexcept {
     if (first ? slice.is_urgent_ready() : slice.is_over()) return true;
     return until != nullptr && until->is_done();
@@ -324,8 +325,8 @@ bool Queue::drain(const Completion* until, bool insists) noexcept {
     int looked = 0;
     Slice slice(*this);
     for (bool first = true;; first = false) {
-        // Once this thread has caught up, it lets the pushing threads get ahead before it polls
-        // again.
+        // If this thread has caught up, pauses before it polls again, so that the pushing threads
+        // get ahead.
         if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
             for (int i = 0; i < rest; ++i) pause();
         if (!has_more()) {
@@ -345,7 +346,7 @@ bool Queue::drain(const Completion* until, bool insists) noexcept {
                 return true;  // the thread that finishes it continues the queue
             break;
         case Next::timed_work:
-            if (!run_timed(next_operation())) return true;  // as above
+            if (!run_timed(next_operation())) return true;  // the last thread continues the queue
             break;
         case Next::idle:
         case Next::suspended: return true;

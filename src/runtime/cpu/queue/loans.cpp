@@ -33,7 +33,8 @@ bool Queue::borrow(int level, std::uint32_t until) noexcept {
     if (own_level() <= level || !Loans::is_ahead(until, done()) || !loans_.add(level, until))
         return false;
     has_loans_.store(true);
-    // If the draining thread missed has_loans_, it had already completed these operations.
+    // If the draining thread did not see has_loans_, it had already completed the operations up to
+    // `until`.
     loans_.remove_until(done());
     use_level();
     return true;
@@ -58,7 +59,8 @@ void Queue::end_loans() noexcept {
 
 bool Queue::park(Completion& done) noexcept {
     StreamRecord& own = stream_;
-    // Either a thread that lends this stream a level sees awaited_, or this thread sees the level.
+    // A thread may be lending this stream a level at the same time. At least one of the two sees
+    // the other's change: that thread sees awaited_, or this thread sees the level.
     awaited_.store(&done, std::memory_order_relaxed);  // add() is the barrier
     if (!done.add(waiting_)) return false;
     // The queue may no longer exist.
@@ -95,7 +97,7 @@ StreamRun* Queue::take_run() noexcept {
 bool Queue::hold_awaited(CompletionRef& to) const noexcept {
     Completion* const own = awaited();
     if (own == nullptr) return false;
-    // A queue that waits for its own run continues after the event that the run waits for.
+    // If the queue waits for its own run, returns the event that the run waits for instead.
     for (const StreamRun* run = runs_; run != nullptr; run = run->next_run_) {
         to = run->first_awaited();
         if (to) return true;
@@ -106,20 +108,20 @@ bool Queue::hold_awaited(CompletionRef& to) const noexcept {
 }
 
 namespace {
-/// Lends the priority `level` to the stream that will complete `awaited`. If the loan has an
-/// effect, adds to `to` the completions that this stream waits for.
+/// Lends the priority `level` to the stream that will complete `awaited`. If this raises that
+/// stream's priority, adds to `to` the completions that it waits for.
 void lend(Completion& awaited, int level, std::vector<Completion*>& to) {
     StreamRecord* const by = awaited.promised_by();
     if (by == nullptr || by->has(stream_flag::forked)) return;
     const std::lock_guard life(by->life);
-    // A stream keeps its queue at least until it has completed `awaited`.
+    // A stream keeps its queue at least until it has completed all completions that it promised.
     if (awaited.is_done() || awaited.promised_by() != by || by->native == nullptr) return;
     Queue& queue = queue_of(*by);
     if (queue.borrow(level, awaited.promised_at())) queue.add_awaited(to);
 }
 }  // namespace
 
-// Completions are never freed, only reused.
+// Follows the pointers without references: completions are never freed, only reused.
 void lend(Completion& awaited, int level) noexcept {
     try {
         std::vector<Completion*> next{&awaited};

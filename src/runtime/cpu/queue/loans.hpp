@@ -1,4 +1,4 @@
-// Priorities that waiting CPU streams lend to the streams that they wait for (docs/adr/0059).
+// A waiting CPU stream lends its priority to the stream that it waits for (docs/adr/0059).
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace heddle::detail::cpu {
 
-/// The levels lent to a stream. Each loan lasts until the stream has done a certain number of
-/// operations. Only the lower 32 bits of that number are passed and stored. Not thread-safe.
+/// The levels lent to a stream. Each loan ends when the stream's count of operations done reaches a
+/// certain number, of which only the lower 32 bits are passed and stored. Not thread-safe.
 class Loans {
 public:
     /// Adds a loan. Returns false if an equally or more urgent one lasts at least as long.
@@ -20,7 +20,7 @@ public:
     bool is_empty() const noexcept { return lent_ == 0; }
     /// Returns the most urgent of the lent levels and `own`.
     int most_urgent(int own) const noexcept;
-    /// Returns whether a stream with `done` operations done has yet to reach `until`.
+    /// Returns whether a stream that has done `done` operations has not reached `until`.
     static bool is_ahead(std::uint32_t until, std::uint32_t done) noexcept {
         return static_cast<std::int32_t>(until - done) > 0;
     }
@@ -31,10 +31,10 @@ private:
     std::uint32_t lent_ = 0;  ///< one bit for each level
 };
 
-/// Lends `level` to the stream that will complete `awaited`, until it does. Lends it also to the
-/// streams that this stream waits for, and so on. Has no effect if the stream is unknown or not a
-/// CPU stream. `awaited` may have completed and may have been reused; the level may then be lent to
-/// another stream, until that stream has completed it. Call without StreamRecord::life held.
+/// Lends `level` to the stream that will complete `awaited`, until the stream completes it. Then
+/// lends `level` to the stream that this stream waits for, and so on. Has no effect if the stream
+/// is unknown or not a CPU stream. If `awaited` has already completed and been reused, the loan may
+/// reach another stream, until that stream completes it. Call without StreamRecord::life held.
 void lend(Completion& awaited, int level) noexcept;
 /// Like lend(), with the level of `waiter`. Has no effect if `waiter` no longer waits for
 /// `awaited`.

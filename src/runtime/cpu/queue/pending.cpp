@@ -1,4 +1,4 @@
-// Work that is pending on a stream, which another thread may be closing.
+// Finds the work that is pending on a stream. Another thread may be closing the stream.
 #include <mutex>
 #include <utility>
 
@@ -25,8 +25,8 @@ CompletionRef pending_work(const StreamUse& use) {
         }
         Queue* const queue = open_queue(stream);
         if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // closed
-        // Under ThreadSanitizer the caller must not be ordered after that work, because the
-        // query may be for another stream.
+        // Not used under ThreadSanitizer: it would order the calling thread after that work,
+        // although the query may be on behalf of another stream.
         if (queue->is_idle() && !stream.has(stream_flag::poisoned) && queue->fibers() == nullptr)
             return {};
         if (queue->add_signal(done)) idle = queue;

@@ -20,7 +20,7 @@ const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "re
 
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
-// Also runs on failed streams: the run must end, although its nodes do nothing then.
+// Starts the run on a failed stream too, because the run must end. Its nodes then do nothing.
 const OpType start_type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
 
 const OpType* type_of(Step step) noexcept {

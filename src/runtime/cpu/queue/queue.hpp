@@ -19,7 +19,7 @@
 
 namespace heddle::detail::cpu {
 
-/// The number of batches in submission: their streams already wait for completions that no enqueued
+/// The number of batches in submission. Their streams already wait for completions that no enqueued
 /// operation promises yet.
 inline constinit std::atomic<int> batches_being_sent{0};
 
@@ -92,16 +92,17 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a time step, which directly precedes an operation in the queue. An observer
-/// requests the work that the operation enqueues, and perhaps the operation's times.
+/// The closure of a `time` step. The step is for the operation directly after it. Observers learn
+/// which work that operation enqueues and, if `is_timed`, when it ran.
 struct TimeWish {
     std::uint64_t id;  ///< OpInfo::id
     bool is_timed;     ///< whether the times are requested
 };
 
-/// Non-zero while a CPU stream is idle and no thread waits for it. A look (look/look.cpp) checks
-/// this first, because the queue may end at any time. The queue changes it under its lock. Always 0
-/// for a stream that has launched a graph, because the run ends after the operations.
+/// Non-zero while a CPU stream is idle and no thread waits for it. look/look.cpp checks this before
+/// it reads the queue, which may end at any time. The queue changes the value with its lock held.
+/// Always 0 for a stream that has launched a graph, because the graph's run may end later than the
+/// stream's last operation.
 inline std::atomic<std::uint64_t>& at_rest(StreamRecord& stream) noexcept {
     return stream.seen_complete;
 }
@@ -118,8 +119,8 @@ public:
     /// Appends work. Returns false if the stream has the flag `joined`.
     bool push_unless_joined(const OpType& type, void* self, std::size_t count,
                             const SourceLocation& where);
-    /// Appends work together with a time step that makes it report to observers. Returns false if
-    /// the stream has the flag `joined`.
+    /// Appends a time step and the work that it reports. Returns false if the stream has the flag
+    /// `joined`.
     bool push_timed_unless_joined(TimeWish wish, const OpType& type, void* self, std::size_t count,
                                   const SourceLocation& where);
     /// Counts a submission without appending an operation.
@@ -144,8 +145,8 @@ public:
     /// `joined`.
     bool push_wait_unless_joined(CompletionRef& done, const SourceLocation& where);
     /// Appends a signal without running any operation, for callers that hold locks. Returns true if
-    /// the queue was idle: the caller then has to release its locks and call advance(). The queue
-    /// is not destroyed before that.
+    /// the queue was idle: the caller must then release its locks and call advance(). The queue is
+    /// not destroyed before that call.
     [[nodiscard]] bool add_signal(CompletionRef done);
     /// Like add_signal(), but clears the stream's failure. `done` completes with the failure that
     /// was cleared.
@@ -154,7 +155,7 @@ public:
     struct Entry {
         Step step;
         const OpType& type;
-        void* self;  ///< closure to move from
+        void* self;  ///< the closure to move from
         SourceLocation where;
     };
     /// Appends all entries. If it throws, none is appended. They count as submissions.
@@ -175,29 +176,29 @@ public:
     std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
     void run() noexcept override;  ///< called on a worker
     void resume() noexcept;        ///< called when the awaited Completion is done
-    /// Drains the queue as far as possible, but not beyond `until`. With `insists`, runs its first
-    /// operation even if more urgent work is ready. Returns false if it rescheduled the queue
-    /// because other work takes precedence. Call after the executor has removed the queue from its
-    /// lists.
+    /// Drains the queue as far as possible, but not beyond `until`. With `insists`, runs the first
+    /// operation even if more urgent work is ready. Returns false if other work takes precedence
+    /// and the queue was rescheduled. Call after the executor has removed the queue from its lists.
     bool drain(const Completion* until, bool insists = false) noexcept;
-    /// Executes signals and waits on the calling thread, whichever it is, and schedules work for a
-    /// worker. Waking a worker costs far more than such a step.
+    /// Executes signals and waits on the calling thread, which need not be a worker. Schedules work
+    /// for a worker. Waking a worker costs far more than such a step.
     void advance() noexcept;
     /// Called by the last thread of a spread kernel.
     void finish_spread() noexcept;
 
-    /// Returns the stream's fibers; null without ThreadSanitizer, or if nothing was ever pushed.
+    /// Returns the stream's fibers. Returns null without ThreadSanitizer, or if nothing was ever
+    /// pushed.
     Fibers* fibers() const noexcept {
         return tsan::is_compiled_in ? fibers_.load(std::memory_order_acquire) : nullptr;
     }
-    /// Returns the stream's fibers; creates them on the first call. Call only under
-    /// ThreadSanitizer. Thread-safe.
+    /// Returns the stream's fibers. The first call creates them. Call only under ThreadSanitizer.
+    /// Thread-safe.
     Fibers& made_fibers() {
         const std::lock_guard lock(lock_);
         make_fibers();
         return *fibers();
     }
-    /// Returns the fiber of its operations, or null. Call only on the draining thread.
+    /// Returns the fiber of the stream's operations, or null. Call only on the draining thread.
     Fiber* fiber() const noexcept {
         Fibers* const all = fibers();
         return all != nullptr ? &all->main() : nullptr;
@@ -206,9 +207,8 @@ public:
     /// is_idle() has returned true, or after done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
-    /// Notes which graph run the stream starts, for a look (look/look.cpp). The run may be
-    /// destroyed later. Returns the run's serial, which is unique in the stream. Call only on the
-    /// draining thread.
+    /// Stores which graph run the stream starts, for look/look.cpp. The run may be destroyed later.
+    /// Returns the run's serial, which is unique in the stream. Call only on the draining thread.
     std::uint64_t note_run(const StreamRun* run) noexcept {
         const std::uint64_t serial = run_serial_.load(std::memory_order_relaxed) + 1;
         run_.store(run, std::memory_order_relaxed);
@@ -217,22 +217,21 @@ public:
     }
 
     // Call these with StreamRecord::life held:
-    /// Lends the queue the priority `level` until its operation count reaches `until` (the lower 32
-    /// bits of the count). Returns false if its priority is that high until then without this loan,
-    /// or if the count was already reached.
+    /// Lends the queue the priority `level` until done() reaches a count, of which `until` is the
+    /// lower 32 bits. Returns false without lending if the queue's priority is at least that high
+    /// until then, or if the count was already reached.
     bool borrow(int level, std::uint32_t until) noexcept;
     /// Adds to `to` the completions that the queue and its graph runs wait for.
     void add_awaited(std::vector<Completion*>& to) const;
     Completion* awaited() const noexcept { return awaited_.load(); }
-    /// Removes one of its graph runs from the executor's lists and returns it; the caller has to
-    /// run it. Returns null if none is listed.
+    /// Removes one of the queue's graph runs from the executor's lists and returns it: the caller
+    /// must run it. Returns null if none is listed.
     StreamRun* take_run() noexcept;
-    /// Sets `to` to the completion that the queue or one of its runs waits for. Returns false if it
-    /// does not wait.
+    /// Sets `to` to a completion that the queue or one of its runs waits for. Returns false if
+    /// there is none.
     bool hold_awaited(CompletionRef& to) const noexcept;
 
-    /// Makes loans apply to the run too. The run has to call remove() before the queue can
-    /// continue.
+    /// Applies loans also to the run. The run must call remove() before the queue can continue.
     void add(StreamRun& run) noexcept;
     void remove(StreamRun& run) noexcept;
 
@@ -250,8 +249,8 @@ private:
 
     /// The address of the release and acquire that show completed work to ThreadSanitizer.
     const void* order() const noexcept { return &cost_; }
-    /// Returns whether ThreadSanitizer attributes the work to a fiber. heddle's own work runs on
-    /// the worker.
+    /// Returns whether work of this type runs on a fiber. heddle's own work runs directly on the
+    /// worker.
     bool is_on_fiber(const OpType& type) const noexcept {
         return fibers() != nullptr && &type != &start_type;
     }
@@ -262,7 +261,7 @@ private:
         if (tsan::is_here() && fibers() == nullptr) [[unlikely]]
             fibers_.store(new Fibers(stream_), std::memory_order_release);
     }
-    /// Releases the work so far to ThreadSanitizer as ordered before `done`, which the caller
+    /// Declares to ThreadSanitizer that the work so far is ordered before `done`, which the caller
     /// completes.
     void order_before(const Completion& done) noexcept;
     bool is_joined() const noexcept {
@@ -280,7 +279,7 @@ private:
     void set_at_rest(bool rests) noexcept {
         at_rest(stream_).store(rests ? 1 : 0, std::memory_order_release);
     }
-    /// Notes that the next operation to be appended completes `done`.
+    /// Records that the next operation to be appended will complete `done`.
     void promise(const CompletionRef& done) noexcept {
         done->promise(stream_, pushed_.load(std::memory_order_relaxed) + 1);
     }
@@ -313,7 +312,7 @@ private:
     Operation& next_operation() noexcept {
         return *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     }
-    /// Each runs the operation. Returns false if other threads will finish it.
+    /// These functions run the operation. They return false if other threads will finish it.
     bool run_work(Operation& op) noexcept;
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work after it
     bool execute(Operation& op, Failure& failure) noexcept;
@@ -342,23 +341,24 @@ private:
     std::uint64_t seen_ = 0;
     Chunk* head_ = nullptr;
     std::size_t head_offset_ = 0;
-    /// Work and waits executed or dropped so far: counts as StreamState::submissions does.
+    /// The number of work operations and waits executed or dropped so far, counted as in
+    /// StreamState::submissions.
     std::uint64_t worked_ = 0;
-    /// The completion of a step that has been stepped over, until it completes. A look
-    /// (look/look.cpp) finds it only here.
+    /// The completion of a step that has been stepped over, until it completes. look/look.cpp finds
+    /// it only here.
     std::atomic<const Completion*> completing_{nullptr};
-    /// Whether the stream has failed, as in its record. Only the draining thread changes the two,
-    /// in stream order.
+    /// Whether the stream has failed. The stream's record has the same flag. Only the draining
+    /// thread changes these two flags, in stream order.
     bool failed_ = false;
-    std::atomic<bool> has_loans_{false};  ///< read by the draining thread; set under `life`
+    std::atomic<bool> has_loans_{false};  ///< read by the draining thread; written with `life` held
     bool timed_is_spread_ = false;  ///< whether several threads may share the work of timed_id_
     Waiting waiting_;
     std::atomic<Completion*> awaited_{nullptr};  ///< the completion that waiting_ waits for
     Spread spread_;
     IndexCost cost_;  ///< measured for the last kernel with several indices
-    /// OpInfo::id of the running work if observers request its times; else 0.
+    /// OpInfo::id of the running work if observers request the work's times; else 0.
     std::uint64_t timed_id_ = 0;
-    std::int64_t timed_from_ = 0;  ///< when that work began
+    std::int64_t timed_from_ = 0;  ///< when the work of timed_id_ began
 
     // Guarded by StreamRecord::life:
     Loans loans_;
@@ -367,7 +367,7 @@ private:
     std::atomic<const StreamRun*> run_{nullptr};
     std::atomic<std::uint64_t> run_serial_{0};
     std::atomic<Fibers*> fibers_{nullptr};  ///< made under lock_ at the first push
-    /// Allocated now, because closing a stream must not fail.
+    /// Allocated with the queue, because closing a stream must not fail.
     CompletionRef final_ = make_completion();
     StreamRecord& stream_;
 };
@@ -386,14 +386,15 @@ Queue* open_queue(StreamRecord& stream) noexcept;
 CompletionRef pending_work(const StreamUse& use);
 
 /// Enqueues a wait. If the stream has joined a batch since the caller checked its flags, flushes
-/// that batch first and enqueues the wait after it. The batch's work need not wait, but the
-/// caller's next work must.
+/// that batch and enqueues the wait after it: only the caller's next work must wait, not the
+/// batch's.
 void push_wait(StreamRecord& waiter, CompletionRef done, const SourceLocation& where);
 
-/// The type of a Step::wait, whose closure is a CompletionRef.
+/// The type of a Step::wait operation, whose closure is a CompletionRef.
 extern const OpType wait_type;
 
-/// Returns the type of operations of this step, or null for work, which may have any type.
+/// Returns the type of operations with this step. Returns null for Step::work, which may have any
+/// type.
 const OpType* type_of(Step step) noexcept;
 
 /// The space kept free at the end of each chunk, for Step::next_chunk.

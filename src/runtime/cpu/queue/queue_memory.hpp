@@ -19,8 +19,7 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) == 16);
 
-/// Caches free chunks of standard size, because memory fresh from the system costs a page fault per
-/// chunk.
+/// Caches free chunks of standard size, because each new chunk from the system costs a page fault.
 class ChunkPool {
 public:
     static constexpr std::size_t standard = Chunk::standard - sizeof(Chunk);

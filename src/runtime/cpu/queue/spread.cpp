@@ -16,8 +16,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Assigns a range to the core that runs the calling thread, by the core's rank among the cores
-/// that the process may use.
+/// Assigns a range to the calling thread's core, by the core's rank among the cores that the
+/// process may use.
 class Cores {
 public:
     Cores() {
@@ -60,7 +60,7 @@ std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size
         run_on(fiber, type, closure, done, end);
         done = end;
         spent = fiber != nullptr ? spent + fiber->took_ns() : decision_ns() - start;
-        // Does not run far past enough_ns, because the other threads wait meanwhile.
+        // Does not run much longer than enough_ns, because the other threads wait until then.
         const double rate =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
         const double rest = rate * static_cast<double>(enough_ns - spent);
@@ -104,14 +104,14 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
     failed_.store(false, std::memory_order_relaxed);
     if (Fiber* const own = queue_.fiber()) [[unlikely]]
         own->release(begin_order());
-    inside_.store(2, std::memory_order_release);  // this thread and the executor's lists
+    inside_.store(2, std::memory_order_release);  // counts this thread and the executor's lists
     executor().schedule(*this);
     return take_part(true);
 }
 
 void Spread::run() noexcept {
-    // The kernel first returns to the executor's lists, so that further workers find it. Each
-    // worker wakes the next.
+    // First returns the kernel to the executor's lists, so that more workers find it. Each worker
+    // wakes the next one.
     if (!exhausted_.load(std::memory_order_relaxed)) {
         inside_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
@@ -166,8 +166,7 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // No piece is left, so the kernel leaves the lists before another worker takes it
-    // unnecessarily.
+    // No piece is left: removes the kernel from the lists before another worker takes it in vain.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

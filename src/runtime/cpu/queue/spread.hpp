@@ -23,9 +23,9 @@ struct IndexCost {
 /// A kernel spread over several threads. A queue has one at a time.
 ///
 /// The indices are split into one range per worker, and each range into pieces. A thread starts
-/// with the range of the core it runs on: successive kernels over the same memory then find it in
-/// that core's cache. Then it takes ranges that no thread has begun, and finally it helps with the
-/// remaining pieces of the others.
+/// with the range of its core, because that core's cache may still hold the range's memory from the
+/// previous kernel. Next it takes ranges that no thread has begun, and finally it helps with the
+/// remaining pieces of begun ranges.
 class Spread final : public Runnable {
 public:
     Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
@@ -49,12 +49,12 @@ private:
         std::size_t end = 0;
         std::atomic<bool> begun{false};
     };
-    bool take_part(bool is_starter) noexcept;  ///< returns true in the last thread to leave
+    bool take_part(bool is_starter) noexcept;  ///< returns true on the last thread to leave
     bool work_on(Range& range, bool is_starter,
                  Fiber* fiber) noexcept;  ///< returns false if it has to leave
     void run_pieces(bool is_starter, Fiber* fiber) noexcept;
 
-    /// The addresses at which the kernel's beginning, and finished parts, are released to
+    /// The addresses at which the kernel's beginning and its finished parts are released for
     /// ThreadSanitizer.
     const void* begin_order() const noexcept { return &count_; }
     const void* end_order() const noexcept { return &grain_; }
@@ -67,14 +67,14 @@ private:
     double index_ns_ = 0;
     /// The number of threads taking part, plus one while the kernel is in the executor's lists.
     std::atomic<int> inside_{0};
-    std::atomic<bool> exhausted_{false};  ///< every piece has been taken, or need not be run
+    std::atomic<bool> exhausted_{false};  ///< all pieces have been taken, or need not run
     std::atomic<bool> failed_{false};
     Failure failure_;
 };
 
-/// Runs and times the first indices, and all others too if sharing them is not worthwhile. Returns
-/// the number of indices done. Sets `index_ns` to the time per index in ns. `fiber` is as in
-/// run_on().
+/// Runs and times the first indices. Also runs all other indices if sharing them is not worthwhile.
+/// Returns the number of indices done. Sets `index_ns` to the time per index in ns. `fiber` is as
+/// in run_on().
 std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
                       double& index_ns);
 

@@ -1,4 +1,4 @@
-// Graph launches as their stream sees them.
+// The interface of a graph launch for its stream.
 #pragma once
 
 #include <vector>
@@ -9,16 +9,16 @@
 
 namespace heddle::detail::cpu {
 
-/// A launch of a graph on a stream. The stream's queue starts it, and lends it priorities.
+/// A launch of a graph on a stream. The stream's queue starts the run, and lends it priorities.
 class StreamRun : public Runnable {
 public:
     using Runnable::Runnable;
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     virtual void start() noexcept = 0;
-    /// Like run(), but returns false if it left tasks because other work takes precedence.
+    /// Like run(), but returns false if tasks remain because other work takes precedence.
     virtual bool take_part() noexcept = 0;
-    /// Adds to `to` the completions that its tasks wait for.
+    /// Adds to `to` the completions that the run's tasks wait for.
     virtual void add_awaited(std::vector<Completion*>& to) const = 0;
     /// Returns an awaited completion that is pending, or null.
     virtual CompletionRef first_awaited() const noexcept = 0;
@@ -37,7 +37,7 @@ struct StartOp {
         static_cast<StartOp*>(self)->run->start();
     }
 };
-/// The type of that operation.
+/// The type of the operation that starts a run.
 extern const OpType start_type;
 
 }  // namespace heddle::detail::cpu

@@ -13,8 +13,8 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Throws in the child of a fork if the record was made by the parent, whose threads do not exist
-/// here.
+/// Throws in the child of a fork if the parent made the record, because the parent's threads do not
+/// exist here.
 void refuse_of_parent(const EventState& event, const char* call, const SourceLocation& where) {
     if (event.stream == nullptr || !event.stream->has(stream_flag::forked) ||
         event.stream->id.load() != event.stream_id)

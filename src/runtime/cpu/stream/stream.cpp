@@ -13,7 +13,7 @@ namespace heddle::detail::cpu {
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     const int priority = std::clamp(stream.priority.load(), 1 - levels, 0);
     stream.priority.store(priority);
-    // Starts the workers now: this can fail if out of memory, and later calls must not fail.
+    // Starts the workers now, because starting them can fail, and later calls must not fail.
     (void)executor();
     auto queue = std::make_unique<Queue>(stream, levels - 1 + priority);
     const std::lock_guard life(stream.life);  // other threads visit all streams of a device
@@ -79,7 +79,7 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
     }
     if (idle != nullptr) idle->advance();
     wait_for(*done);
-    CompletionRef settled;  // of a batch that failed; destroyed without the lock
+    CompletionRef settled;  // of a batch that failed; destroyed without holding the lock
     {
         const std::lock_guard lock(stream.life);
         settled = std::move(stream.settled);

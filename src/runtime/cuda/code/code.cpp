@@ -52,7 +52,7 @@ public:
                     "{} failed: {}", call, nvrtc_.error_text(code));
     }
 
-    /// Returns a text or an image. NVRTC returns its size and its contents by separate calls.
+    /// Returns a text or an image. NVRTC returns the size by one call and the contents by another.
     std::string take(int (*size_of)(Nvrtc::Handle, std::size_t*),
                      int (*fetch)(Nvrtc::Handle, char*), const char* call) const {
         std::size_t size = 0;
@@ -68,7 +68,7 @@ private:
     Nvrtc::Handle handle_ = nullptr;
 };
 
-/// Cuts a text off at its first null.
+/// Cuts the text off at its first null character.
 std::string as_text(std::string data) {
     data.resize(std::strlen(data.c_str()));
     return data;
@@ -178,7 +178,7 @@ class CudaCode final : public CodeBackend {
                 if (api.cuStreamQuery(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
             });
         } catch (...) {
-            return false;  // out of memory: assumed busy
+            return false;  // assumes pending work if out of memory
         }
         return idle;
     }
@@ -187,7 +187,7 @@ class CudaCode final : public CodeBackend {
                        const SourceLocation& where) override;
 };
 
-/// Unloads a module if a later step of loading fails.
+/// Unloads the module if a later step of loading it fails.
 class Loaded {
 public:
     ~Loaded() {

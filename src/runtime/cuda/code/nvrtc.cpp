@@ -23,8 +23,8 @@ struct Found {
     std::string problem;  ///< empty if the library was found
 };
 
-/// Returns the size and time of the library's file. They distinguish releases of one version, which
-/// compile differently.
+/// Returns the size and the time of the library's file. These distinguish releases with the same
+/// version, which may compile differently.
 std::string file_of(void* library) {
     link_map* map = nullptr;
     struct stat file {};

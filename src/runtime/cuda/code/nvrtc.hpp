@@ -1,4 +1,5 @@
-// NVRTC, CUDA's compiler, loaded at run time: programs that never compile start without it.
+// NVRTC, CUDA's run-time compiler. Loaded at first use, so that programs that never compile start
+// without it.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +33,9 @@ struct Nvrtc {
     int (*add_name)(Handle, const char*);
     int (*lowered_name)(Handle, const char*, const char**);
 
-    std::string identity;            ///< version, and size and time of the file
+    std::string identity;            ///< the version, and the file's size and time
     std::vector<int> architectures;  ///< 90 for sm_90, ascending
-    /// The result of compile() for a source that does not compile. The log has the reason.
+    /// The result of compile() for an incorrect source. The log has the reason.
     static constexpr int bad_source = 6;
 };
 

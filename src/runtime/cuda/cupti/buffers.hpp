@@ -8,15 +8,15 @@
 
 namespace heddle::detail::cu {
 
-/// A pool of buffers of one size. CUPTI requests a buffer, fills it and completes it; then it is
-/// read and released. Thread-safe: CUPTI calls from its own threads.
+/// A pool of buffers of equal size. CUPTI requests, fills and completes a buffer, which heddle then
+/// reads and releases. Thread-safe: CUPTI calls from its own threads.
 class RecordBuffers {
 public:
     static constexpr std::size_t bytes = std::size_t{2} << 20;
 
     /// Makes a pool of at most `most` buffers.
     explicit RecordBuffers(std::size_t most = 64) : most_(most) {}
-    /// Frees the buffers in the pool. CUPTI may still hold others.
+    /// Frees the buffers in the pool. Other buffers may still be in use by CUPTI.
     ~RecordBuffers();
     RecordBuffers(const RecordBuffers&) = delete;
     RecordBuffers& operator=(const RecordBuffers&) = delete;
@@ -26,7 +26,7 @@ public:
         std::size_t used;  ///< bytes
     };
 
-    /// Returns an empty buffer, or null if out of memory, or if all are in use.
+    /// Returns an empty buffer. Returns null if all buffers are in use, or if out of memory.
     std::uint8_t* take() noexcept;
     /// Accepts a filled buffer from CUPTI.
     void complete(std::uint8_t* data, std::size_t used) noexcept;
@@ -43,7 +43,7 @@ private:
     std::mutex mutex_;  ///< guards the next members
     std::vector<Filled> filled_;
     std::vector<std::uint8_t*> free_;
-    std::size_t count_ = 0;  ///< of all buffers that exist
+    std::size_t count_ = 0;  ///< number of existing buffers
 };
 
 }  // namespace heddle::detail::cu

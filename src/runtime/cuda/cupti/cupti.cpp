@@ -1,4 +1,4 @@
-// The process's session with CUPTI. Created on first use, never destroyed.
+// Owns the process's session with CUPTI, which is created on first use and never destroyed.
 #include "cuda/timing/cupti.hpp"
 
 #include "core/base/background.hpp"
@@ -21,7 +21,8 @@ void poll_session(CuptiSession& of) noexcept {
     try {
         poll_in_background([&of] { return is_forked() || of.poll(); });
     } catch (...) {
-        // Out of memory or no thread: the records are read at the end.
+        // Out of memory, or no thread can be created: the records are read only at the end of the
+        // recording.
     }
 }
 

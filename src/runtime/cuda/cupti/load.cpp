@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* name = "libcupti.so.13";
 
-/// Returns the library beside a CUDA runtime that the process has loaded, or "". Python's packages
-/// install both in one folder, which the linker does not search.
+/// Returns the path of the library beside a CUDA runtime that the process has loaded, or "". Python
+/// packages install the two in one folder, which the linker does not search.
 std::string beside_runtime() {
     void* const runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
     if (runtime == nullptr) return "";
@@ -32,14 +32,14 @@ std::string beside_runtime() {
 std::vector<std::string> names() {
     std::vector<std::string> all{name, "libcupti.so"};
     if (const std::string beside = beside_runtime(); !beside.empty()) all.push_back(beside);
-#ifdef HEDDLE_CUPTI_FOLDER  // of the toolkit that heddle was built with
+#ifdef HEDDLE_CUPTI_FOLDER  // the folder in the toolkit that heddle was built with
     all.push_back(std::string(HEDDLE_CUPTI_FOLDER "/") + name);
 #endif
     return all;
 }
 
-/// Returns a problem with the library's version, or "". Records of other major versions have
-/// another layout.
+/// Returns a problem with the library's version, or "". Other major versions lay out records
+/// differently.
 std::string version_problem(const CuptiApi& functions) {
     constexpr std::uint32_t built = CUPTI_API_VERSION / 10'000;
     std::uint32_t version = 0;

@@ -36,7 +36,7 @@ void RecordMatcher::add(const DeviceRecord& record) {
         return;
     }
     if (const std::uint64_t operation = find(record)) return tell(record, operation);
-    // The work was enqueued outside heddle, or its call is reported later.
+    // The call is unknown: the work was enqueued outside heddle, or CUPTI reports the call later.
     if (waiting_.size() >= most_waiting_) waiting_.pop_front();
     waiting_.push_back(record);
 }

@@ -16,27 +16,28 @@ struct DeviceRecord {
     std::uint32_t call = 0;        ///< CUPTI's id of the call that enqueued it
     std::uint32_t outer_call = 0;  ///< id of the runtime call around that call, or 0
     int device = 0;
-    std::uint64_t native_node = 0;  ///< the graph node that it ran for, or 0
+    std::uint64_t native_node = 0;  ///< the native graph node of this work, or 0
     std::int64_t start_ns = 0, end_ns = 0;
 };
 
-/// Joins two kinds of records, which arrive in any order: the operation of each call, and the times
-/// of each call's work. A call may enqueue several pieces of work, and an operation may make
-/// several calls. Not thread-safe.
+/// Joins two kinds of records, which arrive in any order: one has a call's operation, the other the
+/// times of work that a call enqueued. A call may enqueue several pieces of work, and an operation
+/// may make several calls. Not thread-safe.
 class RecordMatcher {
 public:
-    /// Keeps at least `calls` calls, and the newest `waiting` records without a known call.
+    /// Keeps at least the newest `calls` calls, and the newest `waiting` records whose call is
+    /// unknown so far.
     explicit RecordMatcher(std::size_t calls = 500'000, std::size_t waiting = 16'384)
         : most_calls_(calls), most_waiting_(waiting) {}
 
-    /// Sets the bounds of valid times. CUPTI reports zeroes where it has no times.
+    /// Sets the bounds of valid times. CUPTI reports 0 for unknown times.
     void set_possible(std::int64_t from_ns, std::int64_t to_ns) noexcept {
         from_ns_ = from_ns;
         to_ns_ = to_ns;
     }
     void add_call(std::uint32_t call, std::uint64_t operation);
     void add(const DeviceRecord& record);
-    /// Returns the runs found since the last call.
+    /// Returns the runs found since the last take().
     std::vector<OpRun> take();
     /// Forgets all calls and records.
     void clear() noexcept;

@@ -10,18 +10,19 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// The session that receives CUPTI's buffers. A global, because those callbacks have no user data.
+/// The session that receives CUPTI's buffers. It is global, because the callbacks for buffers have
+/// no user data.
 constinit CuptiSession* receiver = nullptr;
 constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/// The largest tolerated adjustment of CUPTI's clock during a session, in either direction. Records
-/// whose times are further off are rejected.
+/// How far CUPTI's clock may be adjusted during a session, in either direction. Records with times
+/// beyond that are rejected.
 constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-// CUPTI reports the id of a call only if it records that call. Enabling only some calls
+// CUPTI reports the id of a call only if it records that call. Recording only selected calls
 // (cuptiActivityEnableDriverApi) lost the ids of most launches (CUPTI 13.0, driver 580).
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER,
                                         CUPTI_ACTIVITY_KIND_RUNTIME,
@@ -34,7 +35,7 @@ constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER,
 /// Returns the reason why a call failed, or "".
 std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
     if (result == CUPTI_SUCCESS) return "";
-    // Only one subscriber is allowed; debuggers and Nsight count.
+    // CUPTI allows only one subscriber. Debuggers and Nsight are subscribers, too.
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         return "another profiler or debugger is using CUPTI";
     const char* text = nullptr;
@@ -172,7 +173,7 @@ void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_Ca
     NativeNodes::note(of->node, is_copy ? of->originalNode : nullptr, id);
 }
 
-/// Makes CUPTI deliver its records, on this thread or one of CUPTI's.
+/// Makes CUPTI deliver its records, on this thread or on a thread of CUPTI.
 void CuptiSession::flush(std::uint32_t flag) noexcept {
     (void)api_.flush(flag);
     std::size_t dropped = 0;
@@ -197,7 +198,7 @@ void CuptiSession::tell_read() noexcept try {
     without_times_ = matcher_.without_times();
     for (const OpRun& run : matcher_.take()) notify_run(run);
 } catch (...) {
-    // Out of memory: a later call reports the rest.
+    // Out of memory: a later call reports the remaining records.
 }
 
 void CuptiSession::read(const RecordBuffers::Filled& buffer) {

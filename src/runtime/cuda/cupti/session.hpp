@@ -13,7 +13,7 @@
 
 namespace heddle::detail::cu {
 
-/// A session with CUPTI, which supports one at a time. Thread-safe.
+/// A session with CUPTI. CUPTI supports one session at a time. Thread-safe.
 class CuptiSession {
 public:
     explicit CuptiSession(const CuptiApi& functions, std::size_t most_buffers = 64)
@@ -22,10 +22,11 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// Starts recording. Recording ends after an equal number of calls of end(). Returns "", or the
-    /// reason why it cannot record.
+    /// Starts recording. Recording ends after as many calls of end() as of begin(). Returns "", or
+    /// the reason why recording is impossible.
     std::string begin();
-    /// Ends a recording. The last call reports all records to observers, even of unfinished work.
+    /// Ends a recording. The last end() reports all records to observers, including those of
+    /// unfinished work.
     void end() noexcept;
 
     void push(std::uint64_t operation) noexcept;

@@ -127,8 +127,8 @@ public:
 
 CudaBackend& the_backend() noexcept;
 
-/// Returns the native handle of an open stream. Throws UsageError if the stream is closed: its
-/// handle is then null, which CUDA interprets as the legacy default stream.
+/// Returns the native handle of an open stream. Throws UsageError if the stream is closed. A closed
+/// stream's handle is null, which CUDA would interpret as the legacy default stream.
 inline cudaStream_t native_of(const StreamState& stream) {
     void* const native = stream.native;  // read once: another thread may close it
     if (native == nullptr) [[unlikely]]
@@ -139,7 +139,7 @@ inline cudaEvent_t native_of(const EventState& event) noexcept {
     return static_cast<cudaEvent_t>(event.native);
 }
 
-/// Notes that the first `submissions` submissions of the stream have completed.
+/// Records that the first `submissions` submissions of the stream have completed.
 inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexcept {
     std::uint64_t seen = stream.seen_complete.load(std::memory_order_relaxed);
     while (seen < submissions && !stream.seen_complete.compare_exchange_weak(
@@ -151,8 +151,8 @@ inline bool is_known_complete(const StreamRecord& stream) noexcept {
     return stream.seen_complete.load(std::memory_order_relaxed) >=
            stream.submissions.load(std::memory_order_acquire);
 }
-/// Notes that the stream's cached event, which was just recorded, covers its first `submissions`
-/// submissions.
+/// Records that the stream's cached event, which was just recorded, marks the stream's first
+/// `submissions` submissions.
 inline void note_mark(StreamRecord& stream, std::uint64_t submissions) noexcept {
     std::uint64_t before = stream.cached_at.load(std::memory_order_relaxed);
     while (before < submissions &&

@@ -37,33 +37,33 @@ private:
     bool pushed_ = false;
 };
 
-/// Returns whether the handle is cudaStreamLegacy or cudaStreamPerThread. These belong to the
-/// current device; all other handles have a device. Returns false for null: CUDA interprets null as
-/// the legacy stream, but in heddle it stands for a closed stream.
+/// Returns whether the handle is cudaStreamLegacy or cudaStreamPerThread. These two mean a stream
+/// of the current device. Every other handle belongs to a fixed device. Returns false for null: in
+/// CUDA null is the legacy stream, but in heddle it stands for a closed stream.
 inline bool is_default_handle(const void* native) noexcept {
     return reinterpret_cast<std::uintptr_t>(native) - 1 <= 1;
 }
 
-/// Guards driver calls on a stream. Such calls run on the stream's device, with any current context
-/// or none (seen with driver 580 on two GPUs). Only a default stream needs its device's context,
-/// because its handle means the default stream of the current device.
+/// Guards driver calls on a stream. Such calls run on the stream's device, whichever context is
+/// current, or without one (seen with driver 580 on two GPUs). Only a default stream needs its
+/// device's context, because its handle means the default stream of the current device.
 ///
-/// Copies and runtime calls need InContext instead. Copies of pool memory are refused while another
-/// device's context is current. Runtime calls on a thread without a context would initialise device
-/// 0.
+/// Use InContext instead for copies and for runtime calls: CUDA refuses copies of pool memory while
+/// another device's context is current, and runtime calls on a thread without a context initialise
+/// device 0.
 class OnStream : public InContext {
 public:
     OnStream(const Gpu& g, const void* native) noexcept
         : InContext(g.context, is_default_handle(native)) {}
 };
 
-/// Whether this thread belongs to the driver and runs one of heddle's callbacks. No CUDA call is
-/// allowed there.
+/// Whether this is a driver's thread that runs one of heddle's callbacks. Callbacks must not call
+/// CUDA.
 inline constinit thread_local bool in_callback = false;
 
-/// Relaxes this thread's capture mode while the object exists. Housekeeping queries and waits for
-/// objects that are unrelated to a capture; in any other mode such calls would invalidate the
-/// capture. No effect in callbacks.
+/// Relaxes this thread's capture mode while the object exists. Use it for housekeeping, which
+/// queries or waits for objects that are unrelated to a capture: in any other mode, such calls
+/// would invalidate the capture. No effect in callbacks.
 class RelaxedCapture {
 public:
     RelaxedCapture() noexcept { exchange(); }
@@ -82,12 +82,13 @@ private:
 /// The number of native captures that heddle holds open, for work that code outside heddle
 /// enqueues.
 inline std::atomic<int> open_captures{0};
-/// Locked while such a capture begins, and during calls that concern all streams of a context:
-/// these calls invalidate open captures.
+/// Locked while heddle begins a capture for outside work, and during calls that concern all streams
+/// of a context. These calls would invalidate an open capture.
 inline constinit std::mutex captures_mutex;
 
-/// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are then
-/// forbidden even on other streams, such as allocating from a pool (CUDA 13.0).
+/// A RelaxedCapture that has an effect only while heddle holds a native capture open. Use it for
+/// frequent calls that an open capture forbids even on other streams, such as allocating from a
+/// pool (CUDA 13.0).
 class RelaxedWhileCaptured {
 public:
     RelaxedWhileCaptured() noexcept {

@@ -23,7 +23,8 @@ std::size_t polled_chores(const Gpu& g) noexcept {
 void note_chores(Gpu& g) noexcept {
     g.chores.store(g.zombies.size() + polled_chores(g), std::memory_order_relaxed);
     if (g.is_polled || polled_chores(g) == 0) return;
-    // The program may run for a long time without any call that does chores.
+    // The background thread is needed because the program may run for a long time without a call
+    // that does chores.
     try {
         static std::once_flag once;
         std::call_once(once, end_background_at_exit);

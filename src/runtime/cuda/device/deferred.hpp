@@ -1,4 +1,4 @@
-// Chores: heddle's own cleanup that cannot be done immediately, and its retries.
+// Chores: cleanup by heddle itself that cannot be done immediately and is retried.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace heddle::detail::cu {
 
-/// Defers an action that is impossible now: in a callback, or during a capture. do_chores() and a
-/// background thread retry it. So it runs soon even if the program makes no calls.
+/// Defers an action that is not allowed now (in a callback or during a capture). do_chores() and a
+/// background thread try it again: it runs soon even if the program makes no calls.
 void defer(Gpu& g, std::function<void()> action);
-/// Updates the number of chores, and starts the background retries if they are needed. Call with
-/// chores_mutex held, after each change of a list that it guards.
+/// Updates the number of chores, and starts background retries if they are needed. Call with
+/// chores_mutex held, after each change of a list that chores_mutex guards.
 void note_chores(Gpu& g) noexcept;
 /// Recycles closed streams whose work is done, frees memory whose users are done, and retries
 /// deferred actions. (process/chores.cpp)

@@ -6,7 +6,7 @@ constinit Api api;  // runtime functions may be called before main()
 
 namespace {
 
-// Entry points are requested as of this CUDA version. The types in driver.hpp match it.
+// Entry points are requested as of this CUDA version, which the types in driver.hpp match.
 constexpr unsigned version = 12080;
 
 template <class F> bool look_up(F& function, const char* name) noexcept {

@@ -18,7 +18,7 @@
 #include <cuda_runtime_api.h>
 
 // In CUDA 12, the plain names of these functions have other parameters. The suffixes select the
-// parameters of CUDA 13. heddle calls only the first two now.
+// parameters of CUDA 13. heddle now calls only the first two of these functions.
 #if CUDART_VERSION < 13000
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
@@ -29,7 +29,7 @@
 
 namespace heddle::detail::cu {
 
-/// Driver functions. The number selects the signature as of that CUDA version: 12030 is CUDA 12.3.
+/// Driver functions, each with the CUDA version whose signature is selected: 12030 is CUDA 12.3.
 #define HEDDLE_DRIVER_CALLS(F)                                                                     \
     F(cuCtxGetCurrent, 4000)                                                                       \
     F(cuCtxGetDevice, 2000)                                                                        \
@@ -79,7 +79,7 @@ namespace heddle::detail::cu {
     F(cuStreamWaitEvent, 3020)                                                                     \
     F(cuThreadExchangeStreamCaptureMode, 10010)
 
-/// Driver functions that a driver may lack. Their pointers are then null.
+/// Driver functions that a driver may lack. The pointer to a missing function is null.
 #define HEDDLE_OPTIONAL_DRIVER_CALLS(F)                                                            \
     F(cuModuleGetLoadingMode, 11070)                                                               \
     F(cuStreamWaitValue64, 11070)

@@ -60,7 +60,8 @@ ErrorCode code_of(cudaError_t code) noexcept {
     }
 }
 
-/// Returns the site of an error. `device` is -1, and `stream` null, if the error concerns none.
+/// Returns the site of an error. `device` is -1 if the error concerns no device, and `stream` is
+/// null if it concerns no stream.
 ErrorSite site_of(const char* call, cudaError_t code, int device, const StreamRecord* stream,
                   const SourceLocation& where) noexcept {
     if (stream != nullptr) return with_native({call, where, *stream}, code);
@@ -74,8 +75,8 @@ ErrorInfo failed_call(cudaError_t code, const char* call, int device, const Stre
                       call, cudaGetErrorString(code));
 }
 
-/// Returns the names of streams that may have had pending work when the device was lost: those not
-/// known to be complete. Lists at most 8 names and counts the rest.
+/// Returns the names of streams that may have had pending work when the device was lost. Lists at
+/// most 8 names, and counts the other streams.
 std::string unfinished_streams(int device) {
     std::string names;
     int count = 0;
@@ -87,7 +88,8 @@ std::string unfinished_streams(int device) {
         if (++count > 8) return;
         std::string name;
         {
-            // The name changes under this lock when the record is reused for another stream.
+            // Locks, because the name changes under this lock when another stream reuses the
+            // record.
             const std::lock_guard life(s.life);
             if (!s.has(stream_flag::dead)) name = s.display_name();
         }
@@ -127,13 +129,13 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         for_each_stream([&](StreamRecord& s) {
             if (!s.device.is_cuda() || s.device.index() != device || s.has(stream_flag::dead))
                 return;
-            // Work known to be complete stays valid: waiters that wait only for that work receive
-            // no failure.
+            // Work that is known to be complete stays valid: a thread or stream that waits only for
+            // such work receives no failure.
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
-        // Out of memory: the failure may be null, and some streams may not be poisoned. Every call
-        // on the device still fails.
+        // Out of memory: the failure may be null, and some streams may not be poisoned. But every
+        // call on the device still fails.
     }
     return failure;  // the watcher passes it to pending notifications
 }
@@ -160,7 +162,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
     if (code == cudaSuccess || is_unloading(code) || is_forked()) return;
     cudaGetLastError();
     if (const Gpu* g = gpu_if_used(device); g != nullptr && g->lost.load(std::memory_order_acquire))
-        return;  // has been reported
+        return;  // already reported
     try {
         const SourceLocation nowhere;
         if (is_sticky(code)) {
@@ -169,7 +171,7 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
         }
         report(failed_call(code, call, device, nullptr, nowhere));
     } catch (...) {
-        // out of memory for the report
+        // No memory for the report.
     }
 }
 

@@ -11,12 +11,11 @@
 
 namespace heddle::detail::cu {
 
-/// Returns whether the device is lost after this error: no work runs on it any more in this
-/// process.
+/// Returns whether the device is lost after this error: it then runs no more work of this process.
 bool is_sticky(cudaError_t code) noexcept;
 
 /// Returns whether the code means that the driver is being unloaded. This happens at exit, when
-/// nothing needs to be released any more.
+/// resources need not be released.
 inline bool is_unloading(cudaError_t code) noexcept {
     return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
 }
@@ -31,7 +30,7 @@ inline Device gpu_device(int index) noexcept { return Access::device(DeviceKind:
 /// Returns the site with the native error of `code` appended.
 ErrorSite with_native(const ErrorSite& site, cudaError_t code) noexcept;
 
-/// Throws the Error for `code`. A sticky code marks the device lost first.
+/// Throws the Error for `code`. If the code is sticky, first marks the device lost.
 [[noreturn]] void fail(cudaError_t code, const char* call, int device, StreamRecord* stream,
                        const SourceLocation& where);
 
@@ -53,7 +52,7 @@ inline void check(CUresult code, const char* call, StreamRecord& stream,
     check(static_cast<cudaError_t>(code), call, stream, where);
 }
 
-/// For destructors and housekeeping: reports a failure instead of throwing, and marks the device
+/// Reports a failure instead of throwing it, for destructors and housekeeping. Marks the device
 /// lost if the code is sticky. Ignores failures at exit, in a forked child, and on a device already
 /// lost.
 void note_failure(cudaError_t code, const char* call, int device) noexcept;
@@ -62,18 +61,19 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
 }
 
 /// Marks the device lost at its first sticky error and poisons its streams. The watcher then wakes
-/// the host's waiters for the device. Later calls have no effect. Returns the failure of the first
-/// call, or null if out of memory.
+/// the host's waiters for the device. Later calls for the device have no effect. Returns the
+/// failure of the first call, or null if out of memory.
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;
 
-/// Throw UsageError for work that a capture outside heddle cannot record: the capture is invalid,
-/// or a graph cannot use the memory.
+/// Throw UsageError for work that a capture begun outside heddle cannot record: the capture is
+/// invalid, or a graph cannot use the memory.
 [[noreturn]] void throw_invalid_capture(const StreamRecord& stream, const char* call,
                                         const SourceLocation& where);
 [[noreturn]] void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
                                                const SourceLocation& where);
-/// Throws UsageError for work on a closed stream; another thread may just have closed it.
+/// Throws UsageError for work on a closed stream. Another thread may have closed the stream just
+/// before.
 [[noreturn]] void throw_closed(const StreamState& stream);
 
 /// Returns the failure for a native code, to be passed to waiters. Returns null if out of memory.
@@ -83,8 +83,8 @@ Failure failure_from(cudaError_t code, const char* call, int device) noexcept;
 /// null.
 Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept;
 
-/// No CUDA call is allowed in a child that was forked after the driver had started. There,
-/// refuse_forked() throws ForkedError.
+/// Returns whether this is a child that was forked after the driver had started. No CUDA call is
+/// allowed in such a child: refuse_forked() throws ForkedError there.
 bool is_forked() noexcept;
 void set_forked() noexcept;
 void refuse_forked(const char* call, const SourceLocation& where);

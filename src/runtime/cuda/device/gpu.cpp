@@ -7,7 +7,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-// Never destroyed: pending work may need them until the process ends.
+// The devices in use. Never destroyed: pending work may need a Gpu until the process ends.
 std::atomic<Gpu*> used_gpus[max_devices];
 constinit std::mutex start_mutex;
 

@@ -46,7 +46,7 @@ public:
     DoomedGraphs(const DoomedGraphs&) = delete;
     DoomedGraphs& operator=(const DoomedGraphs&) = delete;
     void add(std::unique_ptr<Doomed> one) noexcept;
-    /// Swaps with another list. Call only while this one is empty.
+    /// Swaps with another list. Call only while this list is empty.
     void take(DoomedGraphs& from) noexcept;
     /// Destroys the graphs whose launches are done, and moves the others to Gpu::doomed.
     void destroy(Gpu& g) noexcept;
@@ -60,8 +60,8 @@ private:
 /// A closed stream whose last work may still be running.
 struct Zombie {
     StreamRecord* stream;
-    /// Null once the native stream has been released. Releasing it has to wait while the stream is
-    /// capturing, or if it was closed in a host function.
+    /// Null once the native stream has been released. The release has to wait while the stream is
+    /// capturing, and until a host function that closed the stream has returned.
     cudaStream_t native;
 };
 
@@ -78,11 +78,11 @@ struct Notifier {
     Notifier* next_free;
 };
 
-/// Events of one kind, cached for reuse and never destroyed. Thread-safe.
+/// Caches events of one kind for reuse. Never destroys them. Thread-safe.
 class EventPool {
 public:
-    /// Returns a free event, or null if there is none. The caller then makes a new event; space for
-    /// it is reserved, so that returning it cannot fail.
+    /// Returns a free event. Returns null if there is none, after reserving space for one more: the
+    /// caller makes a new event, and returning it to the pool cannot fail.
     cudaEvent_t take() {
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {
@@ -127,16 +127,16 @@ struct Gpu {
     std::list<Zombie> zombies;        ///< lists, because splicing their elements cannot fail
     std::list<Zombie> spare_zombies;  ///< one for each open stream that heddle created
     DoomedGraphs doomed;
-    std::size_t zombies_in_hand = 0;  ///< zombies that a thread has removed to inspect
-    /// Retried by do_chores(). An action may defer itself again.
+    std::size_t zombies_in_hand = 0;  ///< number of zombies that a thread has removed to inspect
+    /// Retried by do_chores(). An action may call defer() again.
     std::list<std::function<void()>> deferred;
-    /// Memory whose users were pending when all reclaimers were waiting.
+    /// Memory that was freed with pending users while all reclaimers were waiting.
     std::list<LaterFree> later_frees;
     /// True while the background thread retries `deferred`, `later_frees` and `doomed`.
     bool is_polled = false;
 
     std::mutex reclaim_mutex;            ///< guards the next three
-    cudaStream_t free_stream = nullptr;  ///< never waits; frees memory whose users are done
+    cudaStream_t free_stream = nullptr;  ///< frees memory whose users are done, so it never waits
     std::vector<Reclaimer> reclaimers;
     std::size_t last_reclaimer = 0;
 
@@ -151,8 +151,8 @@ Gpu* start_gpu(int index, const SourceLocation& where);
 /// Returns the device; initialises it at first use. Throws DeviceLost, ForkedError, or the error of
 /// the initialisation.
 Gpu& gpu(int index, const SourceLocation& where);
-/// Returns a device, or null before its first use. gpu_of() is for streams and events, whose device
-/// is always in use.
+/// Return a device: gpu_if_used() returns null before the device's first use; gpu_of() takes a
+/// stream or event, whose device is always in use.
 Gpu* gpu_if_used(int index) noexcept;
 inline Gpu& gpu_of(const StreamState& stream) noexcept {
     return *gpu_if_used(stream.device.index());

@@ -28,7 +28,7 @@ cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation
 
 void destroy_event(Gpu& g, cudaEvent_t event) noexcept {
     InContext in(g);
-    // Waits already enqueued stay valid.
+    // Waits that were already enqueued stay valid.
     note_failure(api.cudaEventDestroy(event), "cudaEventDestroy", g.index);
 }
 
@@ -37,7 +37,8 @@ bool is_reached(Gpu& g, cudaEvent_t event) noexcept {
     const CUresult code = api.cuEventQuery(event);
     if (code == CUDA_ERROR_NOT_READY) return false;
     note_failure(code, "cuEventQuery", g.index);
-    // On other errors the work before the event may still be pending: the caller queries again.
+    // After other errors, the work before the event may still be pending, so the caller queries
+    // again.
     return code == CUDA_SUCCESS || is_sticky(as_runtime(code)) || is_unloading(as_runtime(code));
 }
 
@@ -47,11 +48,11 @@ std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept {
     cuuint64_t id = 0;
     const CUresult code =
         api.cuStreamGetCaptureInfo(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
-    // This is the legacy stream while a blocking stream is being captured. It cannot be used, so it
-    // counts as capturing.
+    // `stream` is the legacy stream, and a blocking stream is being captured. The legacy stream
+    // cannot be used, so it counts as capturing.
     if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return UINT64_MAX;
     if (code != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
-    // An invalid capture has no id, but remains a capture until it is ended.
+    // An invalid capture has no id, but the stream is capturing until the capture is ended.
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id != 0 ? id : UINT64_MAX;
 }
 

@@ -19,7 +19,7 @@ void give_event(Gpu& g, cudaEvent_t event) noexcept;
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);
 void destroy_event(Gpu& g, cudaEvent_t event) noexcept;
 
-/// Returns whether an internal event has completed. Also true if the device is lost. Call with a
+/// Returns whether an internal event has completed, or the device is lost. Call with a
 /// RelaxedCapture in scope.
 bool is_reached(Gpu& g, cudaEvent_t event) noexcept;
 
@@ -41,9 +41,10 @@ inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept
 }
 
 /// Returns the id of the capture that a native stream takes part in, or 0. Returns UINT64_MAX if
-/// the capture is invalid, or if the stream cannot be used because of a capture on another one.
+/// the capture is invalid, or if a capture on another stream makes this stream unusable.
 std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept;
-/// Returns the same for a stream. Queries the driver only if the stream may be capturing.
+/// Returns the id of the capture of a heddle stream, as above. Queries the driver only if the
+/// stream may be capturing.
 inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
     if (!stream.has(stream_flag::capturing | stream_flag::unseen)) [[likely]]
         return 0;

@@ -8,8 +8,9 @@
 
 namespace heddle::detail::cu {
 
-/// Transfers the object to the graph and returns a reference to it. It is destroyed on a driver
-/// thread once the graph, its clones, executables made from them, and launches no longer use it.
+/// Transfers the object to the graph, and returns a reference to the object. A driver thread
+/// destroys the object once nothing uses it any more: the graph, its clones, their executables, and
+/// launches.
 template <class T>
 T& give_to_graph(cudaGraph_t graph, std::unique_ptr<T> object, int device,
                  const SourceLocation& where) {

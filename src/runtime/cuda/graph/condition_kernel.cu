@@ -4,7 +4,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-// In a switch, a value that selects no body becomes the number of bodies, so that none runs.
+// In a switch, replaces a value that selects no body by the number of bodies, so that no body runs.
 __global__ void set_condition(cudaGraphConditionalHandle handle, const int* value, unsigned cases) {
     const int now = *static_cast<const volatile int*>(value);
     unsigned condition = now != 0 ? 1 : 0;

@@ -6,11 +6,11 @@
 
 namespace heddle::detail::cu {
 
-/// The arguments of the kernel and the node parameters that point to them. Cannot be moved.
+/// The kernel's arguments, and the node parameters that point to these arguments. Cannot be moved.
 struct ConditionKernel {
     cudaGraphConditionalHandle handle = 0;
     const int* value = nullptr;
-    /// The number of bodies of a switch. 0 for other conditions, which hold if the value is
+    /// The number of bodies of a switch. 0 for all other conditions, which are true if the value is
     /// non-zero.
     unsigned cases = 0;
     void* arguments[3] = {&handle, &value, &cases};

@@ -1,5 +1,5 @@
-// Conditional nodes on CUDA: a kernel that sets the condition, the conditional node, and bodies in
-// the graphs that it owns.
+// Conditional nodes on CUDA: the kernel that sets the condition, the native node itself, and its
+// bodies, which are graphs that the native node owns.
 #include <string>
 
 #include "cuda/device/context.hpp"
@@ -39,7 +39,8 @@ Nodes add_body(const NodeAdder& adder, const GraphData& body, const NodeData& co
         check_inner(node, conditional, adder.where());
         const Before before(body, node, made);
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
-        // An empty node replaces a disabled one, because nodes of a body cannot be enabled later.
+        // Adds an empty node instead of a disabled one, because nodes of a body cannot be enabled
+        // later.
         made.emplace_back().native = node.enabled || node.conditional != nullptr
                                          ? add_work(adder, node, before)
                                          : adder.add(before.nodes, {});
@@ -64,9 +65,9 @@ cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
 cudaGraphNode_t add_conditional(const NodeAdder& adder, const NodeData& node, const Nodes& after) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
-    // The handle, the kernels that set it and the bodies must belong to one device. CUDA refuses
-    // bodies of another device at instantiation. A kernel of another device that sets the handle
-    // ends in cudaErrorIllegalAddress (driver 580).
+    // The handle, the kernels that set it, and the bodies must belong to one device. CUDA refuses
+    // bodies of another device at instantiation. If a kernel of another device sets the handle, it
+    // fails with cudaErrorIllegalAddress (driver 580).
     Gpu& g = gpu(node.device.index(), adder.where());
     InContext in(g);
     // The handle belongs to the graph that contains the node, not to its bodies.

@@ -21,7 +21,7 @@ bool is_idle(const StreamUse& use) noexcept {
     return api.cuStreamQuery(native) == CUDA_SUCCESS;
 }
 
-/// Returns whether all launches are done. Also returns false if out of memory.
+/// Returns whether all launches are done. If out of memory, returns false.
 bool is_done(Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
         if (any_capturing(&one.last, 1)) return false;
@@ -34,8 +34,9 @@ bool is_done(Doomed& one) noexcept try {
     return false;
 }
 
-/// Destroys an executable. Even without conditional nodes the driver sometimes waits for the device
-/// with its lock held, so the gate is closed meanwhile. Returns false if it cannot be closed now.
+/// Destroys an executable with await_gate closed: even without conditional nodes, the driver
+/// sometimes waits for the device while it holds its own lock. Returns false if the gate cannot be
+/// closed now.
 bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
     if (!await_gate.close()) return false;
     destroy_natively(*one);
@@ -45,10 +46,11 @@ bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
 }
 
 /// Destroys or keeps an executable whose launches are done. CUDA allows destroying an executable
-/// while a launch of it runs. heddle does not do so: under load, random programs then crashed or
-/// computed wrong results (driver 580).
+/// while a launch of it runs. heddle waits for the launch: without that, random programs crashed or
+/// computed wrong results under load (driver 580).
 ///
-/// Returns false if the caller has to try again later. `must_end`: does not wait for the gate.
+/// Returns false if the caller has to try again later. `must_end`: destroys it without closing the
+/// gate.
 bool destroy_or_keep(std::unique_ptr<Doomed>& one, bool must_end = false) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;

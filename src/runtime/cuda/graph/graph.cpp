@@ -59,8 +59,8 @@ void CudaGraphExec::destroy() noexcept {
     destroy_when_done(g, std::move(doomed_));
 }
 
-/// Replaces the executable, for changes that CUDA cannot make in place. Launches already enqueued
-/// keep the old contents. Has no effect if it throws.
+/// Replaces the executable, for changes that CUDA cannot make in place. Launches that were already
+/// enqueued run the old executable. If it throws, nothing has changed.
 void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& where) {
     CudaGraphExec other(graph, where);
     std::swap(native_, other.native_);
@@ -68,19 +68,19 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     is_new_ = true;
 }
 
-/// Instantiates the graph again while CUPTI records: only then can records be matched to nodes. If
-/// it fails, records are attributed to the whole graph.
+/// Instantiates the graph again while CUPTI records, because records can be matched only to nodes
+/// made while CUPTI records. If that fails, records are attributed to the whole graph.
 void CudaGraphExec::learn_natives(const SourceLocation& where) noexcept try {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (first != nullptr && first->graph != nullptr) make_anew(*first->graph, where);
     if (native_.natives == nullptr)
-        native_.natives = std::make_unique<NativeNodes>();  // so that it is not tried again
+        native_.natives = std::make_unique<NativeNodes>();  // prevents another attempt
 } catch (...) {
     // The old executable remains in use.
 }
 
-/// Orders the next launch after the newest one. CUDA orders the launches of one executable, but not
-/// those of an executable and its replacement.
+/// Orders the next launch after the newest one. CUDA orders launches of one executable, but not a
+/// launch of its replacement after them.
 void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation& where) {
     if (last_.stream == nullptr || (last_.stream == &stream && last_.is_same())) return;
     refuse_native_capture(last_, "launch", where);
@@ -88,8 +88,8 @@ void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation&
     (void)wait_natively(gpu_of(stream), native_of(stream), last_);
 }
 
-/// Acquires an event for native_.done that streams of this GPU can record. The old one, of another
-/// GPU, is no longer needed, because launches of one executable are ordered.
+/// Acquires an event for native_.done that streams of this GPU can record. The old event belongs to
+/// another GPU. It is no longer needed, because launches of one executable are ordered.
 void CudaGraphExec::take_done_event(Gpu& g, const SourceLocation& where) {
     const cudaEvent_t fresh = take_event(g, where);
     if (native_.done != nullptr) give_event(*native_.done_gpu, native_.done);
@@ -97,9 +97,9 @@ void CudaGraphExec::take_done_event(Gpu& g, const SourceLocation& where) {
     native_.done_gpu = &g;
 }
 
-/// Call after cuGraphLaunch() has failed. The driver may have enqueued part of the graph (seen with
-/// driver 580, error 999): host functions of that part may run or have run. So the executable is
-/// destroyed once the stream has completed, and no other graph may reuse it.
+/// Call after cuGraphLaunch() has failed. The driver may have enqueued a part of the graph, whose
+/// host functions may still run (seen with driver 580, error 999). So the executable is destroyed
+/// only once the stream has completed, and no other graph may reuse it.
 void CudaGraphExec::note_failed_launch(StreamRecord& stream) noexcept {
     native_.pop_turns(native_.hosts.size());
     last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
@@ -114,7 +114,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
                            const SourceLocation& where) {
     // CUDA orders launches of one executable, unless all its nodes are empty or disabled.
     const bool is_ordered = !is_new_ && native_.active != 0;
-    // CUDA adds all other graphs to a capture correctly.
+    // cuGraphLaunch() itself adds all other graphs to a capture correctly.
     if ((native_.is_careful || !is_ordered) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
     if (is_recorded_by_cupti() && native_.natives == nullptr && capture_of(stream) == 0)
@@ -130,8 +130,8 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
     if (!native_.replaced.empty() && (native_.done == nullptr || is_reached(on_gpu, native_.done)))
         [[unlikely]]
         native_.replaced.clear();
-    // From here on only the launch may fail. A turn without a launch would be used by the next
-    // launch.
+    // From here on, only the launch may fail: after any other failure, the next launch would use
+    // this launch's turns.
     Submission submission(stream, where);
     OnStream on(on_gpu, stream.native);
     const TimedOp timed(stream, native_.hosts.empty() ? RunBy::device : RunBy::host_too);
@@ -155,9 +155,8 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         note_failure(record_on(on_gpu, native_.done, native), "cuEventRecord", on_gpu.index);
 }
 
-/// Adds the graph to a capture begun outside heddle. The captured graph may be launched any number
-/// of times, and those launches add no turns. So a graph with host functions adds separate nodes to
-/// it.
+/// Adds the graph to a capture begun outside heddle. Launches of the captured graph add no turns to
+/// host functions, so a graph with host functions is added as separate nodes.
 void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (native_.has_staged_nodes()) throw_capture_of_host_memory(stream, "launch", where);

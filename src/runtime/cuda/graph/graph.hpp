@@ -23,8 +23,8 @@ public:
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:
-    /// Makes the same nodes for a capture that was begun outside heddle on `captured`. The nodes
-    /// are not instantiated, and every run of a host function has the same turn.
+    /// Makes only the nodes, for a capture that was begun outside heddle on `captured`. Makes no
+    /// executable. All runs of a host function share one turn.
     CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where);
 
     void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
@@ -40,11 +40,11 @@ private:
     void destroy() noexcept;
 
     NativeGraph native_;
-    std::weak_ptr<NodeData> first_;  ///< leads to the graph while it exists
-    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used at its destruction
+    std::weak_ptr<NodeData> first_;  ///< the graph's first node, which leads to the graph
+    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< used by destroy()
     StreamUse last_;  ///< the stream of the newest launch
-    /// True if rebuilt since the last launch. CUDA then does not order the next launch after
-    /// earlier ones.
+    /// True if the executable was replaced since the last launch. CUDA then does not order the next
+    /// launch after earlier launches.
     bool is_new_ = false;
 };
 

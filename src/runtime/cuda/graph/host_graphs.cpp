@@ -20,11 +20,12 @@ struct Alive {
     SpinLock lock;
     std::size_t graphs = 0;
     std::size_t branches = 0;
-    std::size_t of_several_gpus = 0;  ///< graphs
+    std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
 };
 constinit Alive alive;
 
-/// Returns half of the smallest number of branches with which the driver crashed.
+/// Returns the largest allowed number of branches: HEDDLE_HOST_GRAPH_BRANCHES, by default 1000. The
+/// default is about half of the smallest number with which the driver crashed.
 int most_branches() {
     static constinit MadeOnce<EnvironmentNumber> number;
     return number
@@ -32,8 +33,8 @@ int most_branches() {
         .get();
 }
 
-/// Returns the number of chains that cover the graph, plus the chains in bodies. Each node
-/// continues at most one chain.
+/// Returns the number of chains that cover the graph and its bodies. Each node continues at most
+/// one chain.
 std::size_t branches_of(const GraphData& graph) {
     std::vector<bool> is_continued(graph.nodes.size());
     std::size_t count = 0;
@@ -51,7 +52,8 @@ std::size_t branches_of(const GraphData& graph) {
     return count;
 }
 
-/// Returns whether the graph runs on several GPUs. A copy counts for the GPUs of both sides.
+/// Returns whether the graph runs on several GPUs. A copy runs on the GPUs of its source and its
+/// destination.
 bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
     for (const auto& node : graph.nodes)
@@ -95,10 +97,10 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
             }
             unsupported_error(
                 {"instantiate", where, graph.device},
-                "{} graphs with host functions are instantiated, with {} branches, and this graph "
-                "has {} more, but at most {} branches are allowed if any of the graphs uses "
-                "several GPUs, because CUDA's driver crashes at about twice as many: destroy or "
-                "reset() unneeded graphs, or set HEDDLE_HOST_GRAPH_BRANCHES",
+                "the {} instantiated graphs with host functions have {} branches, and this graph "
+                "has {} more. The limit is {} while one of them uses several GPUs, because "
+                "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
+                "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
                 graphs, before, branches, most_branches());
         }
     }

@@ -7,17 +7,18 @@
 
 namespace heddle::detail::cu {
 
-/// One executable with host functions, counted while this object exists.
+/// Counts one executable with host functions while this object exists.
 ///
-/// Driver 580 crashes in cuGraphLaunch if too many of them exist in a process and one of them runs
-/// on several GPUs. The limit applies to branches: the chains that the nodes of a graph form, and
-/// its conditional nodes. It crashed from 1998 branches on. (docs/adr/0042)
+/// Driver 580 crashes in cuGraphLaunch if a process has too many such executables and one of them
+/// runs on several GPUs. The limit is on the total number of branches: the chains that the nodes of
+/// a graph form, and its conditional nodes. The driver crashed from 1998 branches on.
+/// (docs/adr/0042)
 class HostGraph {
 public:
     HostGraph() noexcept = default;
-    /// Counts the graph. If the limit would be exceeded, first destroys executables that no Graph
-    /// uses any more; destroying them may wait for devices. Throws Unsupported if the limit would
-    /// still be exceeded.
+    /// Counts the graph. If this would exceed the limit, first destroys executables that no Graph
+    /// uses any more, which may wait for devices. Throws Unsupported if it would still exceed the
+    /// limit.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;

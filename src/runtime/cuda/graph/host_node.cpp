@@ -25,7 +25,7 @@ bool is_host(const NodeData& node) noexcept {
 }
 
 namespace {
-/// Reports that one of heddle's native graphs runs without a launch through heddle.
+/// Reports that a graph made by heddle was launched outside heddle.
 void report_stray() noexcept {
     report_error(ErrorCode::usage, {"launch", {}},
                  "a graph with a host function was launched outside heddle, so the host function "
@@ -51,7 +51,7 @@ void HostTurns::run(void* data) {
 }
 
 void HostTurns::run_always(void* data) {
-    const Turn& turn = static_cast<HostTurns*>(data)->turns.front();  // never changes
+    const Turn& turn = static_cast<HostTurns*>(data)->turns.front();  // the same in all launches
     InCallback in;
     run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
                  turn.count, turn.where, turn.name.get());

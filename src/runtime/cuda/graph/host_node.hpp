@@ -1,4 +1,4 @@
-// Host nodes: functions that the host runs in a graph's order.
+// Host nodes: functions that the host runs, in the order of the graph.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@ struct Turn {
     std::shared_ptr<const std::string> name = {};  ///< the node's name, if it has one
     StreamRecord* stream = nullptr;
     std::uint64_t at = 0;  ///< submission number of the launch
-    /// The fate of a batch's component. If null, the stream's fate applies.
+    /// The fate of the node's component in a batch. If null, the stream's fate applies.
     std::shared_ptr<Fate> fate = {};
 };
 Turn turn_of(const NodeData& node);
 
-/// The state of a host node. The native graph owns it (as a user object), so that launches in
-/// progress keep it. Each launch adds a turn, and the node uses the turns in the same order. So
-/// each launch has its own function, and its failure poisons its own stream.
+/// The state of a host node. The native graph owns it as a user object, so it exists as long as
+/// launches are in progress. Each launch adds a turn, and each run of the node uses the oldest one.
+/// So each launch has its own function, and a failure poisons the stream of that launch.
 struct HostTurns {
     std::mutex mutex;
     std::deque<Turn> turns;
     static void run(void* data);
-    /// Runs the only turn, at every launch of a graph that is owned outside heddle.
+    /// Runs the only turn, again at every launch. For graphs owned outside heddle.
     static void run_always(void* data);
 };
 
@@ -47,7 +47,7 @@ struct HostNode {
 };
 
 /// Returns whether the node is a host node: a host function, or a kernel of a CPU device. CUDA
-/// cannot disable those.
+/// cannot disable host nodes.
 bool is_host(const NodeData& node) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -1,5 +1,5 @@
-// Batches on CUDA devices. A failure of a host function affects the streams whose part is connected
-// with it. Each connected component of the graph has its own fate in each launch.
+// Batches on CUDA devices. Each connected component of the graph has its own fate in each launch.
+// So a failing host function affects only streams whose part belongs to its component.
 #include <algorithm>
 #include <exception>
 
@@ -13,14 +13,14 @@
 namespace heddle::detail::cu {
 
 namespace {
-/// Returns whether the stream has failed, or has work whose failure becomes known late, such as a
-/// host function.
+/// Returns whether the stream has failed, or has work whose failure may become known only after
+/// later calls, such as a host function.
 bool is_fallible(const StreamRecord& stream) noexcept {
     return stream.has(stream_flag::poisoned | stream_flag::fallible);
 }
 
-/// Returns the part's work enqueued before the graph, if that work may fail late. Otherwise the
-/// fate is null.
+/// Returns a reference to the work on the part's stream before the graph, if a failure of that work
+/// may become known after the launch. Otherwise returns an empty Past (null `fate`).
 StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
     StreamRecord* const stream = parts[part].stream;
     if (stream != nullptr && !is_fallible(*stream)) return {};
@@ -29,7 +29,8 @@ StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
 }
 }  // namespace
 
-/// Returns a fate for each component. Returns no fates if no work of the graph can fail late.
+/// Returns a fate for each component. Returns no fates if no failure can become known after the
+/// launch.
 std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
     std::span<const StreamPart> parts, std::span<const PartBegin> begins) const {
     std::vector<std::shared_ptr<Fate>> fates;
@@ -55,9 +56,11 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
     if (!fates.empty())
         for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
     if (parts.size() > 1)
-        (void)cached_event(origin, where);  // the waits below need it and must not fail
+        // Creates the event now, because the waits below must not fail.
+        (void)cached_event(origin, where);
     launch(origin, fates, where);
-    // The batch has been launched. Nothing below may throw, or it would be launched again.
+    // The batch has been launched. Nothing below may throw, because the batch would then be
+    // launched again.
     for (std::size_t i = 0; i < parts.size(); ++i) {
         StreamRecord* const stream = parts[i].stream;
         if (stream == nullptr) continue;
@@ -76,7 +79,7 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
                 if (one != i && pasts[one].fate != nullptr)
                     stream->depend_on(pasts[one].fate, pasts[one].submissions);
         } catch (...) {
-            // The stream cannot be ordered, so none of its later work may run.
+            // The stream cannot be ordered after the batch, so none of its later work may run.
             stream->poison(as_failure(std::current_exception()),
                            stream->submissions.load(std::memory_order_acquire) + 1);
         }

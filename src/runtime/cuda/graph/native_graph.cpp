@@ -73,7 +73,7 @@ cudaGraphNode_t NativeGraph::add_host(const NodeAdder& adder, const NodeData& no
     return made;
 }
 
-/// Adds the node of a record of an event, or of a wait for one.
+/// Adds a node that records an event, or waits for one.
 cudaGraphNode_t NativeGraph::add_event(const NodeAdder& adder, const NodeData& node,
                                        const Nodes& after) {
     if (node.device.is_cpu())
@@ -99,7 +99,8 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
         one.event = node.event;
         has_events = true;
     }
-    // A host node runs on one thread, because the driver keeps the graph's order.
+    // A host node needs no further order: the node runs on one thread, and the driver keeps the
+    // graph's order.
     if (is_host(node)) {
         one.native = add_host(adder, node, captured, before.nodes);
     } else if (node.kind == NodeKind::other) {
@@ -135,9 +136,9 @@ void NativeGraph::find_components(const GraphData& data) {
                                              : nodes[root_of(i)].component;
 }
 
-/// Reuses a cached executable of the same shape, if there is one. The executable then shares
-/// ownership of the objects of the new graph's host nodes. Later changes use the nodes of the graph
-/// that it was instantiated from.
+/// Reuses a cached executable of the same shape, if there is one. The executable then shares the
+/// ownership of the new graph's host nodes. Later changes refer to the nodes of the graph from
+/// which the executable was instantiated.
 bool NativeGraph::take_over(const SourceLocation& where) {
     std::unique_ptr<Doomed> spare = take_spare(shape);
     if (spare == nullptr) return false;
@@ -156,7 +157,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
     const std::size_t count = std::min(nodes.size(), old.nodes.size());
     for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
     host_graph = std::move(old.host_graph);
-    destroy_natively(*spare);  // the new graph only
+    destroy_natively(*spare);  // destroys only the new graph
     return true;
 }
 

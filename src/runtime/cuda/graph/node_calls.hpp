@@ -1,6 +1,5 @@
 // The calls that add native nodes to graphs and change them in executables. No other file makes
-// such calls, because CUDA deprecates the calls for single types of nodes in favour of generic
-// ones.
+// such calls, because CUDA is replacing the calls for single types of nodes by generic calls.
 #pragma once
 
 #include <span>
@@ -12,14 +11,14 @@
 
 namespace heddle::detail::cu {
 
-/// The parameters of a native node, for the generic calls. Those of a kernel refer to its
-/// arguments, which have to outlive this object.
+/// The parameters of a native node, for the generic calls. A kernel's parameters refer to its
+/// arguments, which must outlive this object.
 class NodeParameters {
 public:
     NodeParameters() noexcept : NodeParameters(cudaGraphNodeTypeEmpty) {}
-    /// For a kernel that the runtime knows: `func` is its symbol.
+    /// For a kernel of the runtime: `func` is its symbol.
     explicit NodeParameters(const cudaKernelNodeParams& kernel) noexcept;
-    /// For a kernel that the driver knows.
+    /// For a kernel of the driver: `func` is a CUfunction.
     explicit NodeParameters(const CUDA_KERNEL_NODE_PARAMS& kernel) noexcept;
     NodeParameters(const CUDA_MEMCPY3D& copy, CUcontext context) noexcept;
     explicit NodeParameters(const cudaMemsetParams& memset) noexcept;
@@ -43,8 +42,8 @@ private:
     };
 };
 
-/// Adds a node after others. `edges`: null, or one for each node of `after`; only for kernels that
-/// the runtime knows.
+/// Adds a node after the nodes `after`. `edges`: null, or one edge for each node of `after`;
+/// allowed only for kernels of the runtime.
 cudaError_t add_node(cudaGraphNode_t& made, cudaGraph_t graph,
                      std::span<const cudaGraphNode_t> after, NodeParameters p,
                      const cudaGraphEdgeData* edges = nullptr);
@@ -52,11 +51,11 @@ cudaError_t add_node(cudaGraphNode_t& made, cudaGraph_t graph,
 /// Adds nodes to a graph, or to the body of a conditional node.
 class NodeAdder {
 public:
-    /// `keeper`: the graph that owns the nodes' objects: `graph`, or the outermost graph if `graph`
-    /// is a body. `g`: the graph's GPU.
+    /// `keeper` owns the nodes' objects: `graph` itself or, if that is a body, the outermost graph.
+    /// `g`: the graph's GPU.
     NodeAdder(cudaGraph_t graph, cudaGraph_t keeper, Gpu& g, const SourceLocation& where) noexcept
         : graph_(graph), keeper_(keeper), gpu_(&g), named_(&g), where_(&where) {}
-    /// Returns an adder whose errors name `g`.
+    /// Returns an adder like this one, but with errors that name `g`.
     NodeAdder about(const Gpu& g) const noexcept {
         NodeAdder other = *this;
         other.named_ = &g;
@@ -85,10 +84,10 @@ private:
 
 /// Changes the parameters of an executable's node, for later launches.
 cudaError_t change_node(cudaGraphExec_t exec, cudaGraphNode_t node, NodeParameters p);
-/// Like change_node(), but for kernels and copies, which programs change often. These use the
-/// driver's calls for one type of node: 0.2 µs per kernel instead of the runtime's 0.35 µs (driver
-/// 580). The generic call has not been measured: to use it, return change_node(exec, node,
-/// NodeParameters(...)).
+/// Like change_node(), but for kernels and copies, which programs change often. These functions use
+/// the driver's calls for one type of node: 0.2 µs per kernel instead of the runtime's 0.35 µs
+/// (driver 580). The generic call has not been measured. To switch to it, return change_node(exec,
+/// node, NodeParameters(...)).
 inline cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
                                  const CUDA_KERNEL_NODE_PARAMS& kernel) {
     return as_runtime(api.cuGraphExecKernelNodeSetParams(exec, node, &kernel));

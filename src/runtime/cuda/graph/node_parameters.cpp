@@ -25,7 +25,7 @@ LaunchOptions options_of(const NodeData& node) {
     return options;
 }
 
-/// Returns the edges of a kernel that may start before some of its dependencies have finished.
+/// Returns the edges to a kernel that may start before some of its dependencies have finished.
 std::vector<cudaGraphEdgeData> early_edges(const Before& before, const NodeAdder& adder) {
     std::vector<cudaGraphEdgeData> edges(before.early.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -70,8 +70,9 @@ Before::Before(const GraphData& graph, const NodeData& node, std::span<const Nat
 KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
                    const BoundsSite* const& site, const SourceLocation& where) {
     const WorkType& type = *node.work.type;
-    addresses.resize(type.parts() + 1);                  // one for the site
-    if (type.code != nullptr && type.code().registered)  // making a node of it loads the kernel
+    addresses.resize(type.parts() + 1);  // one more for the site
+    // Making a node of the kernel loads the kernel.
+    if (type.code != nullptr && type.code().registered)
         type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
     return form_of(type, node.work.closure.get(), addresses.data() + 1,
                    static_cast<unsigned>(g.limits.processors), node.work.options, site, where);
@@ -104,7 +105,7 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     const MemoryRange& to = node.to;
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
-    // No memset node of 2-byte elements is made. After such a node was changed in an executable,
+    // Never uses a memset node of 2-byte elements: after a change of such a node in an executable,
     // the second and later launches may fill with the lower byte only (driver 580; docs/adr/0037).
     const std::size_t whole = to.address() | to.bytes | to.pitch;
     const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
@@ -155,8 +156,9 @@ Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& wh
 namespace {
 
 /// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
-/// bodies of conditional nodes CUDA refuses memsets of it (invalid value), and copies between two
-/// such pieces end in cudaErrorLaunchFailure (seen with driver 580). Kernels can do both there.
+/// bodies of conditional nodes, CUDA refuses memsets of such memory (invalid value), and copies
+/// between two such pieces fail with cudaErrorLaunchFailure (seen with driver 580). Kernels can
+/// fill and copy such memory there.
 bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
     if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
     int device = g.index;

@@ -15,8 +15,8 @@
 
 namespace heddle::detail::cu {
 
-/// Returns the form of a kernel node's work, for its device `g`. The form refers to `addresses`, to
-/// which it writes the addresses of the closure's parts, and to `site`.
+/// Returns the form of a kernel node's work for the node's device `g`. Writes the addresses of the
+/// closure's parts to `addresses`. The form refers to `addresses` and `site`.
 KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addresses,
                    const BoundsSite* const& site, const SourceLocation& where);
 
@@ -24,10 +24,10 @@ KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addre
 /// time, `func` is a runtime symbol and not a CUfunction yet.
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept;
 
-/// Parameters of a fill: a memset node where possible, else a kernel. Elements of up to max_pattern
-/// bytes, other than 1, 2 or 4, always use a kernel. So an instantiated graph can change to other
-/// values and other memory of the same type. Larger elements repeat a word, and the fill uses that
-/// word.
+/// The parameters of a fill: a memset node where possible, else a kernel. Elements of up to
+/// max_pattern bytes, other than 1, 2 or 4, always use a kernel. So an instantiated graph can
+/// change to other values and memory of the same type. Larger elements must repeat a word, which is
+/// then the element of the fill.
 struct FillParameters {
     bool is_kernel = false;
     cudaMemsetParams memset{};
@@ -40,19 +40,19 @@ struct FillParameters {
     FillParameters& operator=(const FillParameters&) = delete;
 };
 
-/// Enables pool access between the two GPUs of a copy, if there are two. Throws Unsupported if they
-/// cannot access each other.
+/// Enables pool access between the GPUs of a copy, if the copy has two. Throws Unsupported if these
+/// GPUs cannot access each other.
 void ensure_access(const NodeData& node, const SourceLocation& where);
-/// Returns the parameters of a record of an event, or of a wait for one.
+/// Returns the parameters of a node that records an event, or waits for one.
 NodeParameters event_parameters(const NodeData& node, const SourceLocation& where);
 CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
 
-/// Returns the GPU of the node's device. For a node of a CPU device, returns the graph's GPU,
-/// `of_graph`.
+/// Returns the GPU of the node's device or, if that is a CPU device, the graph's GPU `of_graph`.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
-/// Returns the GPU whose context a copy or fill needs. It is independent of the stream that the
-/// node was recorded on: pool memory is refused while another device's context is current.
+/// Returns the GPU whose context a copy or fill needs. This GPU depends on the memory, not on the
+/// stream that the node was recorded on: CUDA refuses pool memory while another device's context is
+/// current.
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
 /// The dependencies of a node.
@@ -69,22 +69,22 @@ struct Before {
 using Nodes = NodeAdder::Nodes;
 
 /// Adds the native nodes of work that is also allowed in bodies of conditional nodes: a conditional
-/// node, a kernel, a copy or a fill. Returns the last one.
+/// node, a kernel, a copy or a fill. Returns the last of these native nodes.
 cudaGraphNode_t add_work(const NodeAdder& adder, const NodeData& node, const Before& before);
-/// Adds the native node of a kernel on a CUDA device, of a copy or of a fill that is not staged.
-/// All other kinds become empty nodes.
+/// Adds the native node of a kernel on a CUDA device, or of a copy or fill that is not staged. All
+/// other kinds become empty nodes.
 cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node, const Before& before);
 /// Adds a copy node, in the context of `g`.
 cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
                               const Piece& from, const Gpu& g);
 
-/// Returns whether a copy or fill needs several native nodes. Memory of a CPU device needs them,
-/// because only the host can access it; so do elements too large for a kernel argument. Such a node
-/// cannot be changed in place. (staging.cpp)
+/// Returns whether a copy or fill is staged: it needs several native nodes, and cannot be changed
+/// in place. That is so for memory of a CPU device, which only the host can access, and for
+/// elements too large for a kernel argument. (staging.cpp)
 bool is_staged(const NodeData& node) noexcept;
-/// Returns whether one of those native nodes runs on the host.
+/// Returns whether a staged node needs a native node that runs on the host.
 bool needs_host(const NodeData& node) noexcept;
-/// Adds those native nodes and returns the last one.
+/// Adds the native nodes of a staged node. Returns the last of these native nodes.
 cudaGraphNode_t add_staged_node(const NodeAdder& adder, const NodeData& node, const Nodes& after);
 
 /// Adds a conditional node with its bodies. (conditional_nodes.cpp)

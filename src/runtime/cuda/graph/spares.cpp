@@ -21,7 +21,7 @@ struct Spares {
     SpinLock lock;
     List newest;
     std::size_t count = 0;
-    bool is_scheduled = false;  ///< a background thread reduces the list to `most`
+    bool is_scheduled = false;  ///< whether a background thread will reduce the list to `most`
 };
 constinit NeverDestroyed<Spares> instance;
 Spares& spares() noexcept { return instance.get(); }
@@ -51,7 +51,7 @@ void give_up() noexcept {
 }
 
 /// Destroys the oldest executables while there are too many. Runs on a background thread, because
-/// each destruction waits for its device. Postpones the rest while a GPU waits for a CPU stream.
+/// each destruction waits for the executable's device. Pauses while a GPU waits for a CPU stream.
 void destroy_excess() noexcept try {
     while (await_gate.close()) {
         List one = take_oldest_excess();
@@ -72,7 +72,7 @@ void destroy_excess() noexcept try {
         }
         return true;
     });
-} catch (...) {  // out of memory or no thread: the next spare tries again
+} catch (...) {  // out of memory or no thread: the next keep_spare() tries again
     give_up();
 }
 

@@ -9,13 +9,13 @@
 
 namespace heddle::detail::cu {
 
-/// Returns a non-zero number shared by graphs of the same shape: equal kinds of nodes on equal
-/// devices, with equal edges, bodies and priorities. Other graphs may share it by accident.
+/// Returns a non-zero hash that is equal for graphs of the same shape: equal kinds of nodes on
+/// equal devices, with equal edges, bodies and priorities.
 std::uint64_t shape_of(const GraphData& graph);
 
 /// Caches an executable for reuse, because destroying it waits for its device and blocks calls of
-/// other threads. Its launches must be done. If too many are cached, a background thread destroys
-/// the oldest. Does not block.
+/// other threads. The executable's launches must be done. If too many executables are cached, a
+/// background thread destroys the oldest ones. Does not block.
 void keep_spare(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest executable of this shape, or null.
 std::unique_ptr<Doomed> take_spare(std::uint64_t shape) noexcept;

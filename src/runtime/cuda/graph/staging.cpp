@@ -1,5 +1,5 @@
-// Copies and fills that need several native nodes: they use host functions, and pinned memory that
-// the graph owns.
+// Adds copies and fills that need several native nodes, including host functions, and pinned memory
+// that the graph owns.
 #include <functional>
 #include <memory>
 #include <utility>
@@ -16,8 +16,8 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Returns whether the device can access the memory. It cannot access memory of CPU devices, which
-/// the host must read and write in the graph's order.
+/// Returns whether a GPU can access the memory. Memory of CPU devices is not reachable: the host
+/// must read and write it in the graph's order.
 bool is_reachable(const Piece& piece) noexcept {
     return piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
 }
@@ -27,13 +27,14 @@ struct PinnedPiece {
     void* data;
     explicit PinnedPiece(std::size_t bytes, const SourceLocation& where)
         : data(pinned_cache().take(bytes, where).data) {}
-    /// No fences: the graph releases the piece once no launch can use it.
+    /// Needs no fences, because the graph destroys this object only once no launch can use the
+    /// piece.
     ~PinnedPiece() { pinned_cache().give(data, {}); }
     PinnedPiece(const PinnedPiece&) = delete;
     PinnedPiece& operator=(const PinnedPiece&) = delete;
 };
 
-/// Adds nodes, each ordered after the one before.
+/// Adds nodes, each ordered after the previous one.
 class Chain {
 public:
     /// `g`: the GPU whose memory the nodes use.
@@ -85,8 +86,8 @@ void add_copy(Chain& chain, Piece to, Piece from) {
     const Stores stores = stores_for(to.total());
     if (!to.place.device.is_cuda() && !from.place.device.is_cuda())
         return chain.run([to, from, stores] { copy_on_host(to, from, stores); });
-    // One piece is enough: its uses are ordered within a launch, and launches of one graph do not
-    // overlap.
+    // One piece is enough, because its uses are ordered within a launch, and launches of one graph
+    // do not overlap.
     const std::size_t bytes = std::min(to.total(), ordered_bytes);
     void* const piece = chain.pinned(bytes);
     cut(to, bytes, [&](const Part& part) {

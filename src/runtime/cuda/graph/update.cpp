@@ -1,4 +1,4 @@
-// Changes an instantiated graph: in place if CUDA can, otherwise with a new executable.
+// Changes an instantiated graph: in place if CUDA can do so, otherwise by a new executable.
 #include <algorithm>
 #include <utility>
 
@@ -22,8 +22,8 @@ void NativeGraph::check_update(cudaError_t code, const char* call, const NodeDat
         label_of(node), cudaGetErrorString(code));
 }
 
-/// Calls the driver, which takes 0.2 µs; the runtime takes 0.35 µs. The driver crashes on a thread
-/// without a context (seen with driver 580).
+/// Calls the driver, because its call takes 0.2 µs, and the runtime's 0.35 µs. Without a current
+/// context, the driver crashes (seen with driver 580).
 void NativeGraph::update_kernel(const NodeData& node, const SourceLocation& where) {
     NativeNode& one = nodes[node.index];
     const Gpu& g = cu::gpu(node.device.index(), where);
@@ -90,7 +90,8 @@ void NativeGraph::update_other(const NodeData& node, const SourceLocation& where
                      "cudaGraphExecNodeSetParams (event)", node, where);
         return keep_event(node);
     case NodeKind::other:
-        // CUDA changes it if the child graphs have equal nodes, added in the same order.
+        // CUDA can make this change only if the two child graphs have equal nodes, added in the
+        // same order.
         return check_update(
             change_node(exec.get(), native,
                         NodeParameters::child_graph(static_cast<cudaGraph_t>(node.foreign.get()))),
@@ -99,7 +100,7 @@ void NativeGraph::update_other(const NodeData& node, const SourceLocation& where
     }
 }
 
-/// Changes a node in place. Throws Unsupported if CUDA cannot.
+/// Changes a node in place. Throws Unsupported if CUDA cannot do so.
 void NativeGraph::change(const NodeData& node, const SourceLocation& where) {
     const bool disabled = !node.enabled || node.has_no_work();
     if (node.kind == NodeKind::kernel && !disabled) {
@@ -112,9 +113,9 @@ void NativeGraph::change(const NodeData& node, const SourceLocation& where) {
     if (disabled != nodes[node.index].is_disabled) set_enabled(node, !disabled, where);
 }
 
-/// Enables or disables a node. Throws Unsupported for a memset node: after one is disabled,
-/// launches omit other nodes too, hang or lose the device (docs/adr/0037). A graph whose fill is
-/// disabled for the first time is rebuilt once, with a kernel node for the fill.
+/// Enables or disables a node. Throws Unsupported for a memset node: after a memset node is
+/// disabled, launches may also omit other nodes, hang or lose the device (docs/adr/0037). The
+/// caller then rebuilds the graph once, with a kernel node instead.
 void NativeGraph::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
     if (is_memset(node, where))
         unsupported_error({"update", where, node.device},
@@ -146,7 +147,7 @@ bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
         }
     }
     if (in_place) return false;
-    if (node.graph == nullptr)  // a graph of a batch: the batch makes a new one
+    if (node.graph == nullptr)  // this graph belongs to a batch, which then makes a new graph
         unsupported_error({"update", where, node.device},
                           "{} cannot be changed in an instantiated graph: build another graph",
                           label_of(node));

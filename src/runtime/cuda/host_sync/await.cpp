@@ -21,8 +21,8 @@ struct AwaitLine::Ticket : Waiter {
 
 namespace {
 
-/// Returns a word of pinned memory that the device reads and the host writes. Each word has a
-/// separate cache line. No word is ever freed.
+/// Returns a word of pinned memory, which the host writes and the device reads. Each word has its
+/// own cache line. Words are never freed.
 std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     constexpr std::size_t spacing = 64, page = 4096;
     static constinit std::mutex mutex;
@@ -33,8 +33,8 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
         RelaxedCapture relaxed;
         InContext in(g);
         void* fresh = nullptr;
-        // Portable: one page serves all devices. Under unified addressing the device uses the
-        // host's address.
+        // Portable, because one page serves all devices. With unified addressing, the device uses
+        // the host's address.
         check(api.cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped),
               "cudaHostAlloc", g.index, where);
         next = static_cast<std::byte*>(fresh);
@@ -46,8 +46,8 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     return word;
 }
 
-/// Fallback for drivers without stream memory waits: a host function that blocks. It occupies one
-/// of the driver's threads, and so may delay other host functions.
+/// Fallback for drivers without stream memory waits: enqueues a host function that blocks. It
+/// occupies one of the driver's threads, so it may delay other host functions.
 void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
                     std::uint64_t at, const SourceLocation& where) {
     struct Block {
@@ -90,7 +90,7 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
     ticket->wake = &AwaitLine::wake;
     if (api.cuStreamWaitValue64 == nullptr)
         return await_blocking(g, native, done, stream, at, where);
-    await_gate.enter();  // before the lock: enter() may block
+    await_gate.enter();  // before order_ is locked, because enter() may block
     CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard lock(order_);
@@ -115,8 +115,8 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
             report(std::current_exception());
         }
     }
-    // The device continues. From here on the stream may finish and be closed, and its record may be
-    // reused.
+    // finish() lets the device continue. After that, the stream may complete and be closed, and its
+    // record may be reused.
     ticket.line->finish(ticket);
 }
 
@@ -150,8 +150,9 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     if (done->is_done()) {
         Submission submission(waiter, where);
-        // No wait is needed, but a failure affects the stream's later work and its waiters. It
-        // counts as a submission, because fork_join() does not join a branch without submissions.
+        // No wait is needed, but a failure of `done` affects the stream's later work and its
+        // waiters. Counts a submission, because fork_join() does not join a branch without
+        // submissions.
         if (done->failure() != nullptr)
             waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
         return submission.count();
@@ -166,12 +167,12 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
     if (line == nullptr) {
         AwaitLine* fresh = AwaitLine::make(g, where);
         void* expected = nullptr;
-        // If another thread was faster, this thread's line, with a word of 64 bytes, leaks.
+        // If another thread was faster, this thread's line and its word leak.
         line = slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)
                    ? fresh
                    : static_cast<AwaitLine*>(expected);
     }
-    // Its failure may become known after other streams have waited for it.
+    // A failure may become known only after other streams have waited for this one.
     waiter.set(stream_flag::fallible);
     Submission submission(waiter, where);
     line->await(g, native_of(waiter), done, &waiter, where);

@@ -1,4 +1,4 @@
-// Host to device: streams that wait for completions.
+// Host to device: makes streams wait for completions.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,13 @@ namespace heddle::detail::cu {
 
 /// The completions that one native stream waits for, in stream order.
 ///
-/// The device waits for one word of pinned memory to reach 1, 2, 3, ...: one value for each wait.
-/// The completions may complete in any order. The value of a wait is stored when its completion and
-/// those of all earlier waits have completed. That delays nothing, because the stream could not
-/// pass the earlier waits anyway. The word is never freed, because the device may still read it: it
-/// stays with the stream's record.
+/// Wait number n is a wait of the device until a word of pinned memory is at least n. The host
+/// stores n once the completions of waits 1 to n have all completed, in any order. That delays no
+/// work, because the stream passes its waits in order. The word stays with the stream's record and
+/// is never freed, because the device may still read it.
 class AwaitLine {
 public:
-    /// Makes a line with a word allocated through `g`. Throws if there is no pinned memory.
+    /// Makes a line, whose word is allocated through `g`. Throws if no memory can be pinned.
     static AwaitLine* make(Gpu& g, const SourceLocation& where);
 
     /// Orders later work on `native` after `done`. A failure of `done` poisons `stream`, unless
@@ -35,13 +34,13 @@ private:
 
     std::uint64_t* word_;
 
-    /// Guards issued_, so that tickets have the order in which their waits are enqueued.
+    /// Guards issued_: tickets are numbered in the order in which their waits are enqueued.
     std::mutex order_;
     std::uint64_t issued_ = 0;
 
     SpinLock lock_;  ///< guards the next two
     std::uint64_t stored_ = 0;
-    Ticket* early_ = nullptr;  ///< tickets completed before an earlier one
+    Ticket* early_ = nullptr;  ///< tickets that completed before an earlier ticket
 };
 
 }  // namespace heddle::detail::cu

@@ -7,15 +7,15 @@
 
 namespace heddle::detail::cu {
 
-/// Counts the enqueued waits of GPUs for CPU streams that the host has not ended yet.
+/// Counts the enqueued waits of GPUs for CPU streams that have not ended.
 ///
-/// Some native calls wait for a device's work while they hold a lock that launches, event records
-/// and most other calls need too. Examples are destroying an executable (always if it has
-/// conditional nodes, else sometimes), and freeing memory that does not belong to a pool. If that
-/// work waits for a CPU stream, and the thread that advances the CPU stream needs the lock, they
-/// deadlock. So the native calls that wait under the lock are made only while the gate is closed.
-/// The gate can be closed only while no GPU waits for a CPU stream. All GPUs count, because one
-/// GPU's work may wait for another's. (docs/adr/0042)
+/// Some native calls wait for a device's work while they hold a driver lock, which launches, event
+/// records and most other calls also need. Examples are destroying an executable (always if it has
+/// conditional nodes, otherwise sometimes), and freeing memory that does not belong to a pool. If
+/// the device's work waits for a CPU stream, and the thread that advances the CPU stream needs the
+/// lock, the process deadlocks. So heddle makes such calls only while the gate is closed, and the
+/// gate can be closed only while no GPU waits for a CPU stream. All GPUs count, because the work of
+/// one may wait for the work of another. (docs/adr/0042)
 class AwaitGate {
 public:
     constexpr AwaitGate() noexcept = default;
@@ -32,7 +32,7 @@ public:
     /// Call when the host has ended the wait, or if the wait was not enqueued.
     void leave(std::size_t count = 1) noexcept { pending_.fetch_sub(count); }
 
-    /// Closes the gate. Returns true if it succeeded: no wait is pending, and none is enqueued
+    /// Closes the gate. Returns true on success: no wait is pending, and no wait can be enqueued
     /// until open(). Returns false if a wait is pending, or if another thread has closed the gate.
     bool close() noexcept {
         if (pending_.load() != 0 || is_closed_.exchange(true)) return false;
@@ -40,7 +40,7 @@ public:
         open();
         return false;
     }
-    /// Returns whether close() would fail. A snapshot: it may change at any time.
+    /// Returns whether close() would fail. The answer may change at any time.
     bool is_held_open() const noexcept { return pending_.load() != 0 || is_closed_.load(); }
     void open() noexcept {
         is_closed_.store(false);

@@ -80,7 +80,7 @@ int CheckedKernel::find_argument(const void* data) const {
     for (const MemoryArgument& one : memory)
         if (one.data == data) return one.argument + 1;
     if (closure == nullptr) return -1;
-    // A view begins with its address.
+    // The first member of a view is its address.
     std::vector<void*> parts(type->parts() + 1);
     type->addresses(closure.get(), parts.data());
     const auto* const bytes = static_cast<const std::byte*>(closure.get());
@@ -129,7 +129,7 @@ BoundsUnit& BoundsState::take_unit() {
 
 void BoundsState::give_unit(const void* unit) noexcept {
     if (unit == nullptr) return;
-    // reserve_units() has reserved the space.
+    // Does not allocate: reserve_units() has reserved the space.
     free_units.push_back(static_cast<BoundsUnit*>(const_cast<void*>(unit)));
 }
 
@@ -168,7 +168,7 @@ void BoundsState::forget_old(StreamRecord& stream, BoundsOfStream& of) noexcept 
 }
 
 const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) noexcept try {
-    // Before the launch, so that waiters see in time that the stream may fail late.
+    // Set before the launch, so that streams which wait for this one treat it as fallible.
     stream.set(stream_flag::fallible);
     call.type.addresses(call.closure, call.addresses);
     std::string key = key_of(call), name = Access::stream(stream).name();
@@ -179,7 +179,7 @@ const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) n
     all.used |= std::uint64_t{1} << stream.device.index();
     BoundsOfStream& of = all.streams[&stream];
     if (of.report == nullptr) of.report = &all.take_unit().report;
-    if (of.id != id) {  // all work of the stream that had the record has completed
+    if (of.id != id) {  // all work of the stream that used this record before has completed
         for (const auto& [text, one] : of.kernels) all.give_unit(one.site);
         of = {.id = id, .name = {}, .report = of.report, .kernels = {}};
         clear(*of.report);
@@ -192,7 +192,8 @@ const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) n
     }
     all.forget_old(stream, of);
     if (!of.kernels.contains(key)) {
-        // CUDA knows the names of `__global__` functions. An element of the map keeps its address.
+        // Unlocks, because kernel_name() may call CUDA for the name of a `__global__` function.
+        // `of` stays valid: elements of the map keep their addresses.
         lock.unlock();
         BoundsOfStream::Kernel made;
         made.name = kernel_name(name_of_kernel(call.type, call.addresses[0]));

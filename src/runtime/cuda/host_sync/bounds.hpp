@@ -1,4 +1,5 @@
-// Reports of bad indices by kernels with checks (docs/adr/0073).
+// Reports bad indices that kernels with bounds checks have used (docs/adr/0073). "Checks" below are
+// bounds checks.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,13 @@ struct NodeData;
 
 namespace heddle::detail::cu {
 
-/// A kernel with checks, for its failure.
+/// Describes a kernel with checks, for the text of its failure.
 struct CheckedKernel {
     const BoundsSite* site = nullptr;  ///< null for a `__global__` function
     std::string name, node;            ///< `node` is empty outside of graphs
     const char* call = "launch";
     SourceLocation where = {};
-    /// The memory of its views. For a node, `closure` has it instead.
+    /// The memory of the kernel's views. Empty for a node, whose `closure` has the memory.
     std::vector<MemoryArgument> memory{};
     const WorkType* type = nullptr;
     SharedClosure closure{};
@@ -37,17 +38,18 @@ struct CheckedKernel {
     bool has_memory(const void* data) const { return find_argument(data) >= 0; }
 };
 
-/// Returns the site of a launch, and makes the stream fallible. Returns null if memory is
-/// exhausted: a report then names no kernel. For WorkType::has_bounds.
+/// Returns the site of a launch, and makes the stream fallible. Returns null if out of memory: a
+/// report then names no kernel. Call only if WorkType::has_bounds is set.
 const BoundsSite* site_of_launch(StreamRecord& stream, const LaunchCall& call) noexcept;
 
-/// Reads the reports of `__global__` functions on the device, and fails the stream of the launch,
-/// if that is known. Otherwise fails `synchronized`, the stream that the host has waited for. If it
-/// is null, throws the failure. Costs a load if no file of the program has checks.
+/// Reads the reports of `__global__` functions on the device, and fails the stream of the launch.
+/// If that stream is unknown, fails `synchronized`, the stream that the host has waited for. If
+/// `synchronized` is null, throws the failure. Costs one memory read if no file of the program has
+/// checks.
 void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation& where);
 
-/// The report of one instantiated graph, and the sites of its kernels. Its memory has to stay until
-/// the last launch is done.
+/// The report of one instantiated graph, and the sites of its kernels. Must exist until the last
+/// launch is done.
 class GraphBounds {
 public:
     explicit GraphBounds(Gpu& g);
@@ -55,8 +57,8 @@ public:
     GraphBounds(const GraphBounds&) = delete;
     GraphBounds& operator=(const GraphBounds&) = delete;
 
-    /// Lets site_of_node() make sites in `bounds`, if it is not null, while the object exists.
-    /// Makes the GraphBounds when the first site is needed.
+    /// While the object exists, site_of_node() makes sites in `*bounds`, and makes the GraphBounds
+    /// for the first site. Has no effect if `bounds` is null.
     class Building {
     public:
         explicit Building(std::unique_ptr<GraphBounds>* bounds) noexcept;
@@ -69,8 +71,8 @@ public:
     };
 
     void set_components(std::vector<std::uint32_t> components);
-    /// Records a launch before it is enqueued. `fates` has one fate for each component, or is
-    /// empty. Throws std::bad_alloc.
+    /// Records a launch; call it before the launch is enqueued. `fates` has one fate for each
+    /// component, or is empty. Throws std::bad_alloc.
     void note_launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
 
 private:
@@ -80,12 +82,12 @@ private:
 
     struct Kernel {
         CheckedKernel checked;
-        std::size_t node;  ///< its index in the graph, or `in_body`
+        std::size_t node;  ///< the node's index in the graph, or `in_body`
     };
     struct Launch {
         StreamRecord* stream;
         std::uint64_t id, at;
-        std::string name;  ///< of the stream
+        std::string name;  ///< the stream's name
         std::vector<std::shared_ptr<Fate>> fates;
         bool is_done() const noexcept;
     };
@@ -98,7 +100,7 @@ private:
     void forget_done_launches() noexcept;
 
     BoundsReport* report_ = nullptr;
-    bool is_read_ = false;  ///< the report has been read and not cleared yet
+    bool is_read_ = false;  ///< whether the report has been read, but not cleared
     std::vector<std::unique_ptr<Kernel>> kernels_;
     std::vector<Launch> launches_;
     std::vector<std::uint32_t> components_;

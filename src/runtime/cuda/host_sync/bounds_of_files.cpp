@@ -1,4 +1,4 @@
-// Bad indices of `__global__` functions, which have no site.
+// Reports bad indices of `__global__` functions. These have no site, but one report for each file.
 #include <new>
 
 #include "core/failure/told.hpp"
@@ -22,7 +22,7 @@ void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation&
     if (state == nullptr) [[likely]]
         return;
     BoundsState& all = *state;
-    // Finding a report may load its module, which waits for the device.
+    // Finding a report may load the report's module, and loading waits for the device.
     const bool may_load = synchronized == nullptr || is_loaded_early() ||
                           code_backend().is_idle(Access::device(DeviceKind::cuda, g.index));
     const WaitedFor waited{synchronized,
@@ -32,7 +32,7 @@ void read_file_reports(Gpu& g, StreamRecord* synchronized, const SourceLocation&
     try {
         all.reserve_units(g);
     } catch (const std::bad_alloc&) {
-        return;  // the reports wait for the next call
+        return;  // the next call reads the reports
     }
     const std::lock_guard files_lock(all.files_mutex);
     if (all.files.empty()) return;
@@ -71,13 +71,14 @@ void BoundsState::read_files(Gpu& g, const WaitedFor& waited) {
                          api.cuMemcpyDtoHAsync(file.copy, address_of(file), sizeof(BoundsReport),
                                                reader) == CUDA_SUCCESS;
     }
-    cudaGetLastError();  // of a file without code for this device
+    cudaGetLastError();  // clears the error for a file that has no code for this device
     if (api.cuStreamSynchronize(reader) != CUDA_SUCCESS) return;
     for (const FileReport& file : files) {
         if (!file.is_copied) continue;
         const BoundsReport& report = file.copy->report;
         if (report.is_written == 0) continue;
-        // Other kernels may use the report meanwhile: only the words that they compare are cleared.
+        // Clears only the words that kernels compare, because running kernels may be using the
+        // report.
         (void)api.cuMemsetD8Async(address_of(file), 0, 2 * sizeof(unsigned), reader);
         (void)api.cuStreamSynchronize(reader);
         const std::lock_guard lock(mutex);
@@ -109,7 +110,8 @@ GlobalLaunch BoundsState::find_launch(const Gpu& g, const void* data, const Stre
 void BoundsState::fail_unknown(const Gpu& g, const BadIndex& bad, const WaitedFor& waited) {
     GlobalLaunch launch;
     if (waited.stream != nullptr) launch = find_launch(g, bad.data, waited.stream);
-    // Kernels that were launched outside heddle run on such streams.
+    // On `unseen` streams, the kernel may have been launched outside heddle. So other streams are
+    // not searched.
     if (launch.order == 0 && (waited.stream == nullptr || !waited.stream->has(stream_flag::unseen)))
         launch = find_launch(g, bad.data, nullptr);
     if (launch.graph != nullptr) return launch.graph->fail(launch.node, bad);

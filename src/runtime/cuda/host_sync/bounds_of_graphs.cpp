@@ -1,4 +1,4 @@
-// Bad indices of kernels in graphs.
+// Reports bad indices of kernels in graphs.
 #include <algorithm>
 #include <utility>
 

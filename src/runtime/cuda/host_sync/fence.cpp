@@ -27,7 +27,7 @@ void add_fence(Fences& fences, const StreamUse& use) {
         if (!use.is_same()) return;
         const CompletionRef done = make_completion();
         fence.done = done;
-        fences.push_back(std::move(fence));  // first, so that nothing can fail after signal_use()
+        fences.push_back(std::move(fence));  // first: nothing may fail after signal_use()
         user.backend->signal_use(use, done);
         return;
     }
@@ -42,15 +42,15 @@ void add_fence(Fences& fences, const StreamUse& use) {
         const auto native = static_cast<cudaStream_t>(user.native);
         fence.stream_id = use.id;
         if (!use.is_same()) {
-            // The record is reused by another stream, so all work of this one has completed.
+            // Another stream uses the record now, so all work of the user's stream has completed.
         } else if (native != nullptr) {
             code = record_on(g, fresh, native);
             if (code == CUDA_SUCCESS) fence.event = std::exchange(fresh, nullptr);
             fence.own = true;
         } else if (const auto last = static_cast<cudaEvent_t>(user.final_event);
                    last != nullptr && api.cuEventQuery(last) != CUDA_SUCCESS) {
-            // The zombie returns this event to the pool only once it is reached. So it is safe to
-            // query even after reuse.
+            // The zombie returns this event to the pool only once the event is reached. So the
+            // event can be queried even after it was reused.
             fence.event = last;
         }
     }
@@ -76,7 +76,7 @@ bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use) {
     {
         std::lock_guard life(user.life);
         if (!use.is_same()) {
-            // The record is reused by another stream, so all work of this one has completed.
+            // Another stream uses the record now, so all work of the user's stream has completed.
         } else if (user.native != nullptr) {
             code = record_on(theirs, event, static_cast<cudaStream_t>(user.native));
             if (code == CUDA_SUCCESS) code = wait_on(g, waiter, event);

@@ -1,4 +1,4 @@
-// Points in CUDA and CPU streams, for memory that may be reused once all points are passed.
+// Fences: points in CUDA and CPU streams. Memory may be reused once all its fences are passed.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@ namespace heddle::detail::cu {
 struct Fence {
     Gpu* gpu = nullptr;
     cudaEvent_t event = nullptr;
-    bool own = false;  ///< the fence returns the event to the pool
-    /// Fences of one stream are passed in the order in which they were added. 0 if `done` is set.
+    bool own = false;  ///< whether the fence returns `event` to the pool
+    /// The stream's id, or 0 if `done` is set. Fences of one stream are passed in the order of
+    /// their addition.
     std::uint64_t stream_id = 0;
-    CompletionRef done;  ///< instead of an event, for CPU streams
+    CompletionRef done;  ///< used instead of `event` for CPU streams
 
     Fence() = default;
     Fence(Gpu& g, cudaEvent_t of_pool, std::uint64_t id) noexcept
@@ -42,15 +43,15 @@ struct Fence {
 
 using Fences = std::vector<Fence>;
 
-/// Returns whether one of the streams is in a native capture. If so, no fence can be added.
+/// Returns whether one of the streams is in a native capture. Fences cannot be added then.
 bool any_capturing(const StreamUse* users, std::size_t count) noexcept;
 
 /// Adds a fence for all work enqueued so far on the stream, unless that work is known to be
 /// complete. Call with a RelaxedCapture in scope.
 void add_fence(Fences& fences, const StreamUse& use);
 
-/// Makes a stream wait for all fences. Waits for CPU streams use `awaits`, which may be null if
-/// there are none. Call with a RelaxedCapture in scope.
+/// Makes a stream wait for all fences. `awaits` is used for fences of CPU streams, and may be null
+/// if there are none. Call with a RelaxedCapture in scope.
 void wait_for(Gpu& g, cudaStream_t stream, AwaitLine* awaits, const Fences& fences);
 
 /// Makes `waiter`, a stream of `g`, wait for all work enqueued so far on a CUDA stream. Returns
@@ -61,7 +62,7 @@ bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use);
 /// possible then. (signal.cpp)
 void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where);
 
-/// Streams found pending during one search. Later fences of the same streams need no query.
+/// Lists the streams found pending during one search: later fences of these streams need no query.
 class HeldUp {
 public:
     bool has(const Fence& fence) const noexcept;
@@ -73,12 +74,12 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Returns whether all fences are passed. Removes those found passed. Call with a RelaxedCapture in
-/// scope.
+/// Removes the fences that are passed. Returns whether all are passed. Call with a RelaxedCapture
+/// in scope.
 bool passed(Fences& fences, HeldUp& held_up) noexcept;
 bool passed(Fences& fences) noexcept;
 
-/// Memory to be freed once its users are done.
+/// Memory that will be freed once its users are done.
 struct LaterFree {
     void* data;
     Fences users;

@@ -29,13 +29,14 @@ struct HostNode {
     StreamRecord* stream;
     const OpType* type;
     std::size_t count;
-    std::uint64_t at;  ///< its submission number
+    std::uint64_t at;  ///< the function's submission number
     SourceLocation where;
-    bool in_graph;  ///< belongs to a graph, which may run it several times
+    bool in_graph;  ///< whether a graph owns the node and may run it several times
     void* closure;
     std::uint64_t id;            ///< OpInfo::id if observers request its times; else 0
     std::atomic<int> owners{1};  ///< the stream and the LossWatch, if any
-    /// For functions that are called even if the device is lost.
+    /// Whether the function has been called. Used for functions that are called even if the device
+    /// is lost.
     std::atomic<bool> is_called{false};
 
     static std::size_t offset(const OpType& t) noexcept {
@@ -77,8 +78,8 @@ void call(const HostPlace& place, const OpType& type, void* closure, std::size_t
           const SourceLocation& where, const std::string* node) noexcept {
     StreamRecord& stream = place.stream;
     try {
-        // Only a failure of earlier work counts: a failure that is already known may belong to
-        // later work.
+        // Looks only for failures of earlier work, because a known failure of the stream may belong
+        // to later work.
         const Failure before = place.fate != nullptr ? place.fate->failure_up_to(fate_work)
                                                      : failure_until(stream, place.at);
         if (type.complete != nullptr)
@@ -111,10 +112,11 @@ void run_node(void* data) {
     if (!node->in_graph) destroy_node(node);
 }
 
-/// Calls an on_completion() function if the device is lost, because the driver then does not.
+/// Calls an on_completion() function if the device is lost, because the driver does not call it
+/// then.
 struct LossWatch : Waiter {
     HostNode* node;
-    Gpu* gpu;  // not read from the stream's record, which may be reused by then
+    Gpu* gpu;  // stored here, because the stream's record may have been reused
 };
 void watch_for_loss(StreamRecord& stream, HostNode* node) {
     auto watch = std::make_unique<LossWatch>();
@@ -157,7 +159,8 @@ struct NodeOwner {
     NodeOwner& operator=(NodeOwner&&) = delete;
 };
 
-/// Transfers the node to the graph that is being captured, which keeps it while it may run it.
+/// Transfers the node to the graph that is being captured. The graph keeps the node as long as the
+/// node may run.
 void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
@@ -178,7 +181,7 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     node->in_graph = capture_of(stream) != 0;
     const bool in_any_case = type.complete != nullptr && !node->in_graph;
     if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
-    // Set before the launch, so that waiters see in time that the stream may fail late.
+    // Set before the launch, so that streams which wait for this one treat it as fallible.
     stream.set(stream_flag::fallible);
     if (node->in_graph) give_to_captured(stream, std::move(owner), where);
     Submission submission(stream, where);

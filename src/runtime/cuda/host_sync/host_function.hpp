@@ -1,4 +1,4 @@
-// Host functions that heddle enqueues internally, and those of graphs.
+// Host functions that heddle enqueues internally, and host functions of graphs.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,21 @@
 
 namespace heddle::detail::cu {
 
-/// Enqueues function(). It runs once, in stream order, on a driver thread, where it must not call
-/// CUDA. An exception is reported. Not for capturing streams, because a graph would call it again.
+/// Enqueues `function`. It runs once, in stream order, on a driver thread. It must not call CUDA.
+/// An exception is reported. Not for capturing streams, because every launch of the graph would
+/// call it.
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
                  const SourceLocation& where);
 
 /// The submission number for work whose failures belong to a Fate without a stream. All work of
 /// such a Fate counts as one submission.
 inline constexpr std::uint64_t fate_work = 1;
-/// The owner of failures before and in a host function: the stream, at this submission, or a fate.
+/// Where failures of a host function, and of work before it, are recorded: in the stream, for
+/// submission `at`, or in a Fate.
 struct HostPlace {
     StreamRecord& stream;
     std::uint64_t at;
-    /// If not null, owns the failures; the stream then only provides its name.
+    /// If not null, owns the failures, and the stream only provides its name.
     Fate* fate = nullptr;
 };
 

@@ -1,8 +1,8 @@
 // Device to host: completions that complete when an event is reached.
 //
-// A thread polls the events (watcher.hpp). Driver callbacks would need no thread. But their latency
-// is more than ten times higher, and the call that adds one blocks once some dozens of streams are
-// pending: docs/adr/0205.
+// A thread polls the events (watcher.hpp). Driver callbacks would need no thread, but their latency
+// is more than ten times higher, and the call that adds a callback blocks once some dozens of
+// streams are pending (docs/adr/0205).
 #include <memory>
 #include <utility>
 
@@ -24,8 +24,8 @@ namespace {
 bool is_plain(const EventState& event) noexcept { return event.options == EventOptions{}; }
 
 /// Sets up a notification for an event that code outside heddle may record, or that heddle must not
-/// replace. The event itself must not be polled, because it may be recorded again. Instead an
-/// internal stream waits for its current record, and an internal event is recorded after that wait.
+/// replace. Such an event may be recorded again, so it must not be polled. Instead, an internal
+/// stream waits for the event's current record, and then records an internal event.
 void stand_in(Notification& note, EventState& event, const SourceLocation& where) {
     Gpu& g = *note.gpu;
     note.native = take_event(g, where);
@@ -42,7 +42,7 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
     check(record_on(g, note.native, note.notifier->stream), "cuEventRecord", g.index, where);
 }
 
-/// Pins the stream, so that its record is not reused before its failure has been read. Call with
+/// Pins the stream: its record is not reused before the stream's failure has been read. Call with
 /// the stream's `life` locked.
 void pin(Notification& note, const StreamUse& use) noexcept {
     use.stream->pins.fetch_add(1, std::memory_order_relaxed);
@@ -101,7 +101,7 @@ void detach_notification(EventState& event, const SourceLocation& where) {
     Gpu& g = gpu(event.device.index(), where);
     cudaEvent_t fresh =
         is_plain(event) ? take_event(g, where) : make_event(g, event.options, where);
-    if (detach_from_watcher(event)) event.native = fresh;  // the notification keeps the old one
+    if (detach_from_watcher(event)) event.native = fresh;  // the notification keeps the old event
     else if (is_plain(event)) give_event(g, fresh);
     else destroy_event(g, fresh);
 }
@@ -123,8 +123,8 @@ cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where) {
 
 namespace {
 
-/// Completes `done` once the stream is idle. Needs no event, but may complete late and waits for
-/// more work than necessary.
+/// Completes `done` once the stream is idle. Needs no event, but may complete late, because it also
+/// waits for work that was enqueued later.
 void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
     poll_in_background([&g, use, done] {
         if (is_forked()) return true;
@@ -172,7 +172,8 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
             note->submissions = stream.submissions.load(std::memory_order_acquire);
             // Captured work does not run, so no wait is needed.
             if (!use.is_same()) {
-                // The record is reused by another stream, so all work of this one has completed.
+                // Another stream uses the record now, so all work of the use's stream has
+                // completed.
             } else if (native != nullptr && capture_of(stream) == 0) {
                 code = record_on(g, note->native, native);
                 pending = code == CUDA_SUCCESS;
@@ -190,7 +191,7 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         return fence_by_asking(g, use, done);
     }
     note_failure(code, "cuEventRecord", g.index);
-    // No wait is needed; or the device is lost, and with it all work that could access the memory.
+    // Either no wait is needed, or the device is lost, and no work can access the memory any more.
     if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) return done->complete();
     fence_by_asking(g, use, done);
 }
@@ -222,7 +223,8 @@ void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& wh
         mark_lost(g.index, as_runtime(code), "cuEventSynchronize", nullptr, where);
     else check(code, "cuEventSynchronize", g.index, where);
     if (is_open) return;
-    // The stream is closed. Its final event may be reused meanwhile, so a completion is needed.
+    // The stream is closed, and its final event may be reused at any time, so this waits for a
+    // completion instead.
     const CompletionRef done = make_completion();
     signal_use(use, done);
     block_until(*done);

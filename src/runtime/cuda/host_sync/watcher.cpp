@@ -20,9 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Pauses between two polls. `idle` is the time since the last completion. At first it only yields
-/// the core: where timers are coarse (in many virtual machines), the shortest sleep lasts a
-/// millisecond.
+/// Pauses between two polls. `idle` is the time since the last completion. At first only yields the
+/// core, because the shortest sleep lasts a millisecond where timers are coarse (in many virtual
+/// machines).
 void rest(Clock::duration idle) noexcept {
     using namespace std::chrono_literals;
     static const Clock::duration patience = std::thread::hardware_concurrency() > 2 ? 5ms : 200us;
@@ -30,8 +30,8 @@ void rest(Clock::duration idle) noexcept {
     else std::this_thread::sleep_for(50us);
 }
 
-/// Returns the failure of the stream's first submissions. Null if the stream has ended and the
-/// failure has been cleared since.
+/// Returns the failure of the stream's first `submissions` submissions, or null. Also returns null
+/// if the stream has ended and its failure has been cleared since.
 Failure uncleared_failure(StreamRecord& stream, std::uint64_t submissions) noexcept {
     Failure failure = failure_until(stream, submissions);
     const std::uint64_t gone = stream.gone_at.load(std::memory_order_acquire);
@@ -155,7 +155,7 @@ void Watcher::work() noexcept {
     pthread_setname_np(pthread_self(), "heddle-cuda");
     prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns; by default, short sleeps would last 50 µs longer
     const RelaxedCapture relaxed;      // polling must not invalidate a capture
-    // Staying awake for a moment saves a wake-up when the next wait follows soon.
+    // How long to stay awake without events: saves a wake-up if the next wait begins soon.
     constexpr auto linger = std::chrono::microseconds(100);
     std::vector<Notification*> active;
     Clock::time_point last = Clock::now();
@@ -194,7 +194,7 @@ bool Watcher::look_at_exit() noexcept {
     {
         const std::lock_guard lock(mutex_);
         if (!stop_) return false;
-        mine.swap(incoming_);  // empty until the thread has ended
+        mine.swap(incoming_);  // holds all notifications once the thread has ended
     }
     const RelaxedCapture relaxed;
     std::erase_if(mine, [this](Notification* note) { return look(*note); });

@@ -23,15 +23,16 @@ struct Notification {
     bool owns = true;
     /// Whether `native` belongs to the device's event pool and returns to it.
     bool plain = true;
-    /// The internal stream on which `native` was recorded, or null. The destructor returns it to
-    /// Gpu::free_notifiers.
+    /// The internal stream on which `native` was recorded, or null. The destructor returns the
+    /// stream to Gpu::free_notifiers.
     Notifier* notifier = nullptr;
-    /// The stream whose failure is passed to `done`, or null. Its record is not reused before that.
+    /// The stream whose failure is passed to `done`, or null. The stream's record is not reused
+    /// before that.
     StreamRecord* source = nullptr;
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;
-    /// If true, completes only when the event completes or the device is lost. Other failures of
-    /// queries do not complete it.
+    /// If true, completes only when the event completes or the device is lost, and not if a query
+    /// fails for another reason.
     bool patient = false;
     int failed_looks = 0;
 
@@ -41,21 +42,22 @@ struct Notification {
     Notification& operator=(const Notification&) = delete;
 };
 
-/// A thread that polls events. It sleeps while none is pending. It polls continuously at first and
-/// less often later. So the end of a short wait is noticed within microseconds, and a wait of
-/// seconds costs little.
+/// A thread that polls events, and sleeps while none is pending. It polls continuously at first and
+/// less often later: it notices the end of a short wait within microseconds, and spends little time
+/// on a long one.
 class Watcher {
 public:
-    /// Starts to poll an event. If another thread has begun to poll the same event meanwhile, that
-    /// notification receives the completions.
+    /// Starts to poll an event. If another thread's notification for the same event was added
+    /// first, that one receives the completions of `note`.
     void watch(std::unique_ptr<Notification> note);
-    /// Adds a completion to an event that is being polled. Returns false if it is not polled.
+    /// Adds a completion to an event that is being polled. Returns false if the event is not being
+    /// polled.
     bool join(EventState& event, const CompletionRef& done);
     /// Call before the event is recorded again or destroyed. Returns true if a notification owns
-    /// the native event from now on; the event then needs a new one.
+    /// the native event from now on: the EventState then needs a new native event.
     bool detach(EventState& event) noexcept;
-    /// Call before code outside heddle can record the event. Its notification, if any, polls the
-    /// event of `stand_in` from now on.
+    /// Call before code outside heddle can record the event. The event's notification, if any,
+    /// polls the native event of `stand_in` from now on.
     void replace(EventState& event, Notification& stand_in) noexcept;
     /// Ends the thread at exit. look_at_exit() then polls pending notifications.
     void stop() noexcept;

@@ -45,7 +45,7 @@ Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
         check_portable_options(options, extent.size(), where);
     Shape s;
     if (extent.size() == 1) {
-        // Distributes a small number of indices over all multiprocessors, in smaller blocks.
+        // If there are few indices, uses smaller blocks, so that all multiprocessors take part.
         const std::size_t share =
             options.block != 0 ? options.block : blocks(blocks(extent[0], processors), 32) * 32;
         s.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
@@ -61,7 +61,7 @@ Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
     };
     s.grid = dim3(static_cast<unsigned>(blocks(extent[0], s.block.x)), along(1, s.block.y),
                   along(2, s.block.z));
-    if (options.cluster_x != 0) [[unlikely]] {  // blocks beyond the extents return
+    if (options.cluster_x != 0) [[unlikely]] {  // the kernel ignores blocks beyond the extents
         const auto whole = [](unsigned n, unsigned c) { return (n + c - 1) / c * c; };
         s.grid = dim3(whole(s.grid.x, options.cluster_x), whole(s.grid.y, options.cluster_y),
                       whole(s.grid.z, options.cluster_z));

@@ -1,4 +1,4 @@
-// A kernel in the form that CUDA launches, made from a closure.
+// Converts a closure to the form of a kernel that CUDA can launch.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline dim3 dim3_of(const Extents& e) noexcept { return {e.x, e.y, e.z}; }
 struct KernelForm {
     const void* function = nullptr;
     /// Whether `function` is a driver function of a module loaded at run time. Otherwise it is a
-    /// symbol.
+    /// runtime symbol.
     bool is_loaded = false;
     dim3 grid, block;
     std::size_t shared_bytes = 0;
@@ -23,9 +23,8 @@ struct KernelForm {
 };
 
 /// Makes the form of a closure for a device with `processors` multiprocessors. Writes the addresses
-/// of the closure's parts. `site` is a kernel's first argument if it has checks, and has to outlive
-/// the form. Throws UsageError if the extents or options of a portable kernel are
-/// invalid.
+/// of the closure's parts. `site` is the first argument of a kernel with bounds checks, and must
+/// outlive the form. Throws UsageError if the extents or options of a portable kernel are invalid.
 KernelForm form_of(const WorkType& type, void* closure, void** addresses, unsigned processors,
                    const LaunchOptions& options, const BoundsSite* const& site,
                    const SourceLocation& where);

@@ -24,8 +24,8 @@ namespace cu {
 
 namespace {
 
-/// Dynamic shared memory that a kernel has been opted in to on a device. Few kernels need more than
-/// 48 KB, so the list only grows and is read without a lock.
+/// The dynamic shared memory that a kernel may use on a device after opting in. Few kernels need
+/// more than 48 KB, so entries are never removed, and the list is read without a lock.
 struct Raised {
     const void* kernel;
     int device;
@@ -43,7 +43,7 @@ Raised* find_raised(const void* kernel, int device) noexcept {
     return known;
 }
 
-/// Raises the kernel's limit. It only grows, so threads that raise it do so one at a time.
+/// Raises the kernel's limit. One thread at a time does so, because the limit must never shrink.
 void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
                   const SourceLocation& where) {
     const int device = stream.device.index();
@@ -72,7 +72,7 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
                 is == 0 ? "1 to " : "at most ", limit);
 }
 
-/// Throws UsageError for the limit that the grid exceeds.
+/// Throws UsageError, which names the limit that the grid exceeds.
 [[noreturn]] void throw_exceeded(StreamState& stream, const GridHead& grid, const Limits& limits,
                                  const SourceLocation& where) {
     const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
@@ -97,7 +97,7 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
 
 void check_limits(StreamState& stream, const GridHead& grid, const SourceLocation& where) {
     const Limits& l = gpu_of(stream).limits;
-    // Excludes 0 too.
+    // Also excludes 0.
     const auto in = [](unsigned value, int most) {
         return value - 1u < static_cast<unsigned>(most);
     };
@@ -122,9 +122,11 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
     const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
     if (!is_hopper(stream))
         unsupported_error({"launch", where, stream},
-                          "{} does not support clusters: use a device of compute capability 9.0",
+                          "{} does not support clusters: use a device of compute capability 9.0 or "
+                          "higher",
                           stream.device);
-    // Source: CUDA programming guide; the size that every device with clusters allows.
+    // The largest cluster size that every device with clusters allows. Source: CUDA programming
+    // guide.
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
         usage_error(
@@ -138,8 +140,7 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                     grid.x, grid.y, grid.z, x, y, z);
 }
 
-/// Returns the largest number of blocks of such a launch that can be resident on the device at
-/// once.
+/// Returns how many blocks of a launch with these parameters can be resident on the device at once.
 std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
                          std::size_t shared_bytes, const LaunchOptions& options,
                          const SourceLocation& where) {

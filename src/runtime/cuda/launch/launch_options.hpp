@@ -20,9 +20,9 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
                    std::size_t shared_bytes, const LaunchOptions& options,
                    const SourceLocation& where);
 
-/// Parts of check_options(). check_way() checks everything that is independent of the kernel.
-/// check_fits_at_once() throws UsageError if the grid has more than `most` blocks, the number that
-/// can be resident on the device at once.
+/// Parts of check_options(). check_way() makes the checks that do not depend on the kernel.
+/// check_fits_at_once() throws UsageError if the grid has more than `most` blocks; `most` is the
+/// number of blocks that can be resident on the device at once.
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where);
 void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,

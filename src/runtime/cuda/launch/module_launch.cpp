@@ -51,8 +51,7 @@ struct Config {
     Config& operator=(const Config&) = delete;
 };
 
-/// Returns the largest number of blocks of such a launch that can be resident on the device at
-/// once.
+/// Returns how many blocks of a launch with these parameters can be resident on the device at once.
 std::size_t most_at_once(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                          const SourceLocation& where) {
     const InContext in(gpu_of(stream));
@@ -74,7 +73,7 @@ std::size_t most_at_once(StreamState& stream, const GridHead& grid, const Launch
 
 }  // namespace
 
-// The kernel's limit only grows, so threads that raise it do so one at a time.
+// One thread at a time raises the kernel's limit, because the limit must never shrink.
 void raise_shared_of_module(StreamState& stream, const GridHead& grid,
                             const SourceLocation& where) {
     ModuleKernelData& kernel = kernel_of(grid);

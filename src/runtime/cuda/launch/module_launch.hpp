@@ -1,4 +1,4 @@
-// Kernels of modules, which only the driver can launch.
+// Launches kernels of modules, which only the driver can launch.
 #pragma once
 
 #include <cuda_runtime_api.h>

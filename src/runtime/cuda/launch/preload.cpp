@@ -39,7 +39,7 @@ struct Kernels {
 constinit NeverDestroyed<Kernels> instance;
 Kernels& kernels() noexcept { return instance.get(); }
 
-/// Loads a kernel. Querying a function's attributes loads it. Source: CUDA programming guide, lazy
+/// Loads a kernel: querying a kernel's attributes loads it. Source: CUDA programming guide, lazy
 /// loading.
 void load(Gpu& g, const void* function, const SourceLocation& where) {
     cudaFuncAttributes attributes{};
@@ -47,8 +47,8 @@ void load(Gpu& g, const void* function, const SourceLocation& where) {
           where);
 }
 
-/// Returns whether kernels are loaded at their first launch; queries the driver once.
-/// cuFuncIsLoaded cannot be used, because finding the function loads it (CUDA 13.0).
+/// Returns whether kernels are loaded at their first launch. Queries the driver once.
+/// cuFuncIsLoaded cannot be used, because looking up the function already loads it (CUDA 13.0).
 bool loads_late() {
     static const bool late = [] {
         CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;

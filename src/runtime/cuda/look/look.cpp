@@ -1,4 +1,4 @@
-// The progress of streams that is known without querying the driver, for the watch (docs/adr/0051).
+// Returns the known progress of streams without querying the driver, for the watch (docs/adr/0051).
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +17,7 @@ StreamCounts counts_of(const StreamRecord& stream) noexcept {
     return counts;
 }
 
-/// Returns whether the single pending operation is neither a wait nor a graph launch. Those may
+/// Returns whether the only pending operation is neither a wait nor a graph launch, which may
 /// advance while they are pending.
 bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
     const FlightRing* const ring = stream.flight.load(std::memory_order_acquire);
@@ -32,7 +32,7 @@ bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
 
 }  // namespace
 
-// If several operations are pending, it is unknown which one runs, and so whether they advance.
+// If several operations are pending, it is unknown which one runs, so the stream may be advancing.
 bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept try {
     to = counts_of(stream);
     if (to.pushed == to.done) return true;
@@ -43,7 +43,7 @@ bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept t
 }
 
 Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
-    // The driver is not queried for pending work of such a stream.
+    // The stream may have work that heddle did not enqueue, and the driver is not queried here.
     if (stream.has(stream_flag::unseen)) return Looked::refused;
     to.counts = counts_of(stream);
     to.pending = to.counts.pushed - to.counts.done;

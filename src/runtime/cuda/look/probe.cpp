@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns whether to query the driver about a stream. Streams that may be captured natively are
-/// not queried: the driver would refuse, and the capture would be invalidated.
+/// Returns whether to query the driver about a stream. Returns false if a native capture may
+/// include the stream: the query would fail, and would invalidate the capture.
 bool is_to_be_asked(const StreamRecord& stream) noexcept {
     return stream.device.is_cuda() && !is_known_complete(stream) &&
            !stream.has(stream_flag::forked | stream_flag::ended | stream_flag::recording |
@@ -30,9 +30,9 @@ bool is_to_be_asked(const StreamRecord& stream) noexcept {
 void ask_about(StreamRecord& stream) noexcept {
     const Gpu* const g = is_to_be_asked(stream) ? gpu_if_used(stream.device.index()) : nullptr;
     if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;
-    // While the lock is held, no thread destroys the native stream. A thread that needs the lock
-    // meanwhile waits for the driver, which it would call next anyway. A thread that holds the lock
-    // may be in the driver already.
+    // While this thread holds the lock, no thread destroys the native stream. Another thread that
+    // needs the lock has to wait for the driver, but would call the driver next anyway. If another
+    // thread holds the lock, it may be blocked in the driver, so this only tries to lock.
     if (!stream.life.try_lock()) return;
     const std::lock_guard life(stream.life, std::adopt_lock);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
@@ -44,7 +44,7 @@ void ask_about(StreamRecord& stream) noexcept {
     }
     if (!is_to_be_asked(stream)) return;
     if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, given);
-    // Other streams' waits for this stream have recorded an event on it.
+    // A wait of another stream for this one may have recorded an event on it.
     const std::uint64_t mark = stream.cached_at.load(std::memory_order_acquire);
     const auto event = static_cast<cudaEvent_t>(std::atomic_ref<void*>(stream.cached_event).load());
     if (event != nullptr && mark > stream.seen_complete.load(std::memory_order_relaxed) &&
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    /// Returns false if the thread cannot run. Call with the mutex held.
+    /// Starts the thread if necessary. Returns false if it cannot run. Call with the mutex held.
     bool start() noexcept {
         if (is_over_) return false;
         if (has_thread_) return true;

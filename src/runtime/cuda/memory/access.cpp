@@ -1,5 +1,5 @@
-// Access to memory of other GPUs, and the settings of the pools. A table records the enabled
-// access, so that no CUDA call is needed to find out whether access exists.
+// Access to memory of other GPUs, and the settings of the pools. A table records which access is
+// enabled, so that queries need no CUDA call.
 #include <atomic>
 #include <mutex>
 #include <utility>

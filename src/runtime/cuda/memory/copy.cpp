@@ -1,4 +1,4 @@
-// Chooses the method of each copy on a CUDA stream. Copies in graphs are separate (cuda/graph).
+// Chooses the method of each copy on a CUDA stream. Copies in graphs are in cuda/graph.
 #include <memory>
 
 #include "core/base/errors.hpp"
@@ -67,7 +67,7 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     if (to_side == Side::pageable && from_side == Side::device)
         return stage_from_device(g, stream, to, from, where);
     if (to_side == Side::pageable) {
-        // Both sides are on the host, and the destination must be filled on return.
+        // Both sides are on the host, and the destination must be filled when this call returns.
         check_may_wait("copy to pageable memory", where);
         if (from_side == Side::pageable && !is_complete(stream, where)) {
             copy_from_snapshot(g, stream, to, from, where);

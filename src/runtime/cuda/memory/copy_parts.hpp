@@ -19,14 +19,14 @@ inline Stores stores_for(std::size_t total) noexcept {
     return total > cached_bytes ? Stores::past_caches : Stores::cached;
 }
 
-/// Converts each of two rectangles without gaps to a single row.
+/// If neither rectangle has gaps between its rows, converts each to a single row.
 inline void flatten(MemoryRange& to, MemoryRange& from) noexcept {
     if (to.is_strided() || from.is_strided()) return;
     for (MemoryRange* const one : {&to, &from}) *one = {one->data, one->total(), 1, one->total()};
 }
 
-/// A part of a copy: `rows` rows from `row` on, and `bytes` bytes of each from `first` on. If there
-/// are several rows, they are whole.
+/// A part of a copy: `rows` rows, beginning with row `row`, and of each row `bytes` bytes,
+/// beginning with byte `first`. A part with several rows has whole rows.
 struct Part {
     std::size_t row, rows, first, bytes;
 
@@ -38,7 +38,7 @@ struct Part {
     Piece packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_place}; }
 };
 
-/// Calls function(part) for parts of at most `most` bytes that make up the whole.
+/// Divides `whole` into parts of at most `most` bytes, and calls function(part) for each.
 template <class F> void cut(const Piece& whole, std::size_t most, F&& function) {
     if (whole.bytes > most) {
         for (std::size_t row = 0; row < whole.rows; ++row)

@@ -1,4 +1,4 @@
-// Chooses the method of each fill on a CUDA stream. Fills in graphs are separate (cuda/graph).
+// Chooses the method of each fill on a CUDA stream. Fills in graphs are in cuda/graph.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -59,7 +59,7 @@ void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) 
     for (std::size_t row = 0; row < to.rows; ++row) {
         std::byte* line = writable(to) + row * to.pitch;
         std::memcpy(line, pattern.data(), pattern.size());
-        // The part filled so far is the next pattern.
+        // Each step repeats the part that is already filled.
         for (std::size_t filled = pattern.size(); filled < to.bytes;) {
             const std::size_t more = filled < to.bytes - filled ? filled : to.bytes - filled;
             std::memcpy(line + filled, line, more);
@@ -69,8 +69,8 @@ void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) 
 }
 
 namespace {
-/// Fills with an element that is too large for a kernel argument: copies the first element, then a
-/// kernel repeats it.
+/// Fills with an element that is too large for a kernel argument: copies the first element, then
+/// repeats it by a kernel.
 void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
                        const Piece& element, const Place& place, const SourceLocation& where) {
     if (capture_of(stream) != 0)

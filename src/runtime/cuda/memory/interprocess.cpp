@@ -1,9 +1,9 @@
 // GPU memory and events that other processes can open (CUDA IPC). Pool memory cannot be shared
-// through a handle of bytes, so this memory is allocated by cudaMalloc.
+// through a plain handle, so shared memory is allocated by cudaMalloc.
 //
-// cudaFree and cudaIpcCloseMemHandle wait for all work of the device, and block the driver calls of
-// other threads meanwhile. If the device waits for one of those threads, that is a deadlock. So
-// only trim_pool() calls these two functions, and an allocation that finds no memory left.
+// cudaFree and cudaIpcCloseMemHandle wait for all work of the device, and block other threads'
+// driver calls until then. If the device waits for a blocked thread, the process deadlocks. So only
+// trim_pool() and allocations that find no free memory call these two functions.
 #include <algorithm>
 #include <cstring>
 #include <list>
@@ -33,8 +33,7 @@ ErrorSite failed_site(const char* call, cudaError_t code, int device,
     cudaGetLastError();
     return with_native({call, where, gpu_device(device)}, code);
 }
-/// Throws Unsupported because the process that owns the memory or event has released it or has
-/// ended.
+/// Throws Unsupported, because the owning process has released the memory or event, or has ended.
 [[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
     unsupported_error(site,
                       "process {} has ended, has {}, or is not accessible from this process (for "
@@ -61,7 +60,7 @@ void give_back(const SharedMemory& memory) noexcept {
     else note_failure(api.cudaFree(memory.base), "cudaFree", memory.device);
 }
 
-/// Memory whose users are done. Reused for later shareable arrays, or released.
+/// Memory whose users are done. It is reused for later shareable arrays, or released.
 struct Unused {
     std::mutex mutex;
     std::list<SharedMemory> of[max_devices];
@@ -76,8 +75,8 @@ void keep(std::list<SharedMemory>& one) noexcept {
     all.splice(all.end(), one);
 }
 
-/// Rounds up to whole blocks of 2 MiB, which CUDA shares as a whole (programming guide,
-/// interprocess communication). Arrays do not share blocks.
+/// Rounds up to blocks of 2 MiB, because CUDA shares only entire blocks with another process
+/// (programming guide, interprocess communication). Two arrays never use one block.
 std::size_t whole_blocks(std::size_t bytes) {
     constexpr std::size_t block = std::size_t{2} << 20;
     return (bytes + block - 1) / block * block;
@@ -114,7 +113,7 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
     refuse_forked("shareable", where);
     Gpu& g = gpu(device, where);
     const std::size_t whole = whole_blocks(bytes);
-    // This memory's fences had been passed when keep() received it.
+    // The fences of this memory had already been passed when keep() was called.
     if (void* const kept = take_unused(device, whole)) return {kept, true};
     RelaxedCapture relaxed;
     InContext in(g);
@@ -168,7 +167,7 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
 }
 
 namespace {
-/// Returns fences for all users. If CUDA rejects a fence, signals it by a notification instead.
+/// Returns a fence for each user. If CUDA refuses to record a fence, uses a notification instead.
 /// Throws std::bad_alloc.
 Fences fences_of(const StreamUse* users, std::size_t user_count) {
     Fences fences;
@@ -193,7 +192,7 @@ bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
                               std::size_t user_count) noexcept try {
     Gpu* g = gpu_if_used(memory.device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return true;
-    // As for pool memory: no CUDA call in callbacks, and no events in captures.
+    // As for pool memory, callbacks must not call CUDA, and captures must not record events.
     if (in_callback || any_capturing(users, user_count)) {
         defer(*g, [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
             if (!free_shared(memory, list.data(), list.size())) throw std::bad_alloc();

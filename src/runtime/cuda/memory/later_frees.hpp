@@ -1,4 +1,4 @@
-// Memory that is freed once its users are done.
+// Frees memory once its users are done.
 #pragma once
 
 #include <cstddef>

@@ -58,16 +58,15 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
                 bytes, stream.device, free, total);
 }
 
-/// Makes the completion of an allocation visible to the watch. The watch measures progress by
-/// marks. Without this mark, the operation after the allocation would count as one of two pending
-/// ones.
+/// Makes the completion of an allocation visible to the watch, which measures progress by marks.
+/// Without this mark, the allocation and the next operation would count as two pending operations.
 void mark_allocation(Gpu& g, StreamRecord& stream) noexcept {
     try {
         const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
         const cudaEvent_t event = cached_event(stream, {});
         if (record_on(g, event, native_of(stream)) == CUDA_SUCCESS) note_mark(stream, given);
     } catch (...) {
-        // The watch then notices the completion later.
+        // Without the mark, the watch notices the completion later.
     }
 }
 
@@ -87,9 +86,9 @@ void free_now(Gpu& g, void* data) {
     check(free_in_order(g, data, free_stream(g)), "cuMemFreeAsync", g.index, {});
 }
 
-/// Returns a reclaimer that is not waiting: an internal stream that frees memory which others still
-/// use. There are few, because every waiting stream uses part of a hardware queue. If all are
-/// waiting, returns null, or one of them if `any` is true.
+/// Returns a reclaimer that is not waiting. (A reclaimer is an internal stream that frees memory
+/// which other streams still use.) There are few reclaimers, because every waiting stream uses part
+/// of a hardware queue. If all are waiting, returns null, or any of them if `any` is true.
 Reclaimer* take_reclaimer(Gpu& g, bool any) {
     constexpr std::size_t most = 4;
     std::lock_guard lock(g.reclaim_mutex);
@@ -120,8 +119,8 @@ void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
     check(free_in_order(g, data, on.stream), "cuMemFreeAsync", g.index, {});
 }
 
-/// Enqueues all later_frees in stream order, even on reclaimers that are waiting. Used when memory
-/// is short: the driver can make an allocation wait for these frees.
+/// Enqueues all later_frees in stream order, even on reclaimers that are waiting. Used if memory is
+/// short: the driver can make an allocation wait for enqueued frees.
 void order_later_frees(Gpu& g) noexcept {
     std::list<LaterFree> all;
     {
@@ -140,8 +139,8 @@ void order_later_frees(Gpu& g) noexcept {
     }
 }
 
-/// Allocates when the pool has no memory left. Releases all it can, and allows the driver to make
-/// the stream wait for memory that was freed on other streams.
+/// Allocates if the pool has no free memory. Releases as much memory as possible, and allows the
+/// driver to make the stream wait for memory that was freed on other streams.
 CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
     do_chores(g);
     RelaxedCapture relaxed;
@@ -156,15 +155,16 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
     return code;
 }
 
-/// Used when all reclaimers are waiting, perhaps for a long time: polls the users instead.
+/// Frees memory once polling finds its users done. Used if all reclaimers are waiting, perhaps for
+/// a long time.
 void free_later(Gpu& g, void* data, Fences users) {
     const std::lock_guard lock(g.chores_mutex);
     g.later_frees.push_back({data, std::move(users)});
     note_chores(g);
 }
 
-/// Handles the common case: one stream allocates, uses and frees. Returns false if that stream is
-/// closed or of another device.
+/// Handles the common case: one stream allocates, uses and frees the memory. Returns false if that
+/// stream is closed or belongs to another device.
 bool free_on(Gpu& g, const StreamUse& use, void* data) {
     StreamRecord& user = *use.stream;
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
@@ -220,8 +220,8 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
         if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);
     }
     check(code, "cuMemAllocFromPoolAsync", stream, where);
-    // Other streams may use the memory only after the allocation, which counts as work of this
-    // stream (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
+    // Counts the allocation as work of this stream, because other streams may use the memory only
+    // after it (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
     submission.count();
     if (has_watch()) [[unlikely]]
         mark_allocation(g, stream);
@@ -235,8 +235,8 @@ namespace {
 void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_count) {
     RelaxedWhileCaptured relaxed_here;
     if (user_count == 1 && free_on(g, users[0], data)) return;
-    // An internal stream waits for all users, so that none of them is delayed. They may be closed
-    // or no longer exist.
+    // An internal stream waits for all users, which are not delayed. Users may be closed streams,
+    // or may no longer exist.
     RelaxedCapture relaxed;
     Fences fences;
     fences.reserve(user_count);
@@ -246,9 +246,9 @@ void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_cou
     else free_later(g, data, std::move(fences));
 }
 
-/// Frees memory, or defers the free. In a callback no CUDA call is allowed. In a capture, a free or
-/// an event would become part of the graph. If it fails, retries up to `attempts` times. Throws
-/// only if out of memory, without any effect.
+/// Frees memory, or defers the free: callbacks must not call CUDA, and in a capture, a free or an
+/// event would become part of the graph. If a free fails, retries up to `attempts` times. If out of
+/// memory, throws without any effect; throws nothing else.
 void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int attempts) {
     if (g.lost.load(std::memory_order_acquire)) return;
     if (!in_callback && !any_capturing(users.data(), users.size())) {
@@ -331,8 +331,8 @@ bool CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* us
 }
 
 bool CudaBackend::classify(const void* data, Place& place) noexcept {
-    // This driver query needs no context, because classifying a pointer must not initialise a
-    // device.
+    // Uses a driver query that needs no context, because classifying a pointer must not initialise
+    // a device.
     if (device_count() == 0 || is_forked()) return false;
     unsigned type = 0, managed = 0;
     int device = 0;
@@ -344,7 +344,7 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
         CUDA_SUCCESS)
         return false;
     if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
-        if (device < 0) return false;  // managed memory that is on no device
+        if (device < 0) return false;  // managed memory that belongs to no device
         place = {Access::device(DeviceKind::cuda, device), MemoryKind::device};
         return true;
     }

@@ -1,5 +1,5 @@
-// Kernels that repeat a pattern over memory, or copy rectangles. cudaMemset can repeat single bytes
-// only.
+// Kernels that repeat a pattern over memory, or copy rectangles. cudaMemset can repeat only single
+// bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -16,8 +16,8 @@ struct alignas(16) Pattern {
     unsigned char bytes[max_pattern];
 };
 
-// A row has `words` words of type W, and the pattern has `period`. The grid strides over rows and
-// words.
+// A row has `words` words of type W, and the pattern has `period` words. The grid strides over rows
+// and words.
 template <class W>
 __global__ void __launch_bounds__(threads)
     fill_words(char* to, std::size_t words, std::size_t rows, std::size_t pitch, unsigned period,
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(threads)
                 line[i] = word;
         } else {
             // Tracks the position in the pattern, because a division for every word would cost more
-            // than the word.
+            // than writing the word.
             std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
             unsigned phase = static_cast<unsigned>(i % period);
             const unsigned advance = static_cast<unsigned>(step % period);
@@ -78,7 +78,7 @@ bool fits(const MemoryRange& to, std::size_t size, std::size_t word) {
 }
 
 dim3 grid_for(std::size_t words, std::size_t rows, int processors) {
-    // Enough blocks to fill the device a few times; each block strides.
+    // Enough blocks to fill the device a few times. Each block strides over the memory.
     const std::size_t most = static_cast<std::size_t>(std::max(processors, 1)) * 16;
     const std::size_t x = std::clamp<std::size_t>((words + threads - 1) / threads, 1, most);
     const std::size_t y = std::clamp<std::size_t>(most / x, 1, std::min<std::size_t>(rows, 65535));
@@ -146,8 +146,8 @@ std::span<const void* const> memory_kernels() noexcept {
 void make_fill(FillKernel& fill, const MemoryRange& to, const void* value, std::size_t size,
                int processors) noexcept {
     std::memcpy(fill.pattern, value, size);
-    // Patterns whose size divides 16 are written 16 bytes at a time if the memory is aligned for
-    // that.
+    // Writes 16 bytes at a time if the pattern's size divides 16 and the memory is aligned to 16
+    // bytes.
     if (16 % size == 0 && fits(to, 16, 16)) {
         for (std::size_t filled = size; filled < 16; filled *= 2)
             std::memcpy(fill.pattern + filled, fill.pattern, filled);

@@ -12,11 +12,11 @@
 
 namespace heddle::detail::cu {
 
-/// Bytes of the largest pattern that is a kernel argument.
+/// The size of the largest pattern that is passed as a kernel argument, in bytes.
 inline constexpr std::size_t max_pattern = 64;
 
-/// Returns the size of the shortest word (1, 2 or 4 bytes) that `value` repeats. Returns 0 if there
-/// is no such word, or if the memory is not aligned for it. (fill.cpp)
+/// Returns the size of the shortest word (1, 2 or 4 bytes) of which `value` is a repetition.
+/// Returns 0 if there is no such word, or if the memory is not aligned to it. (fill.cpp)
 std::size_t word_of(const MemoryRange& to, const void* value, std::size_t size) noexcept;
 
 /// Repeats the pattern in every row of host memory. (fill.cpp)
@@ -25,7 +25,7 @@ void fill_on_host(const MemoryRange& to, const std::vector<std::byte>& pattern) 
 /// Returns all kernels of memory_kernels.cu. Their code is loaded when a device is first used.
 std::span<const void* const> memory_kernels() noexcept;
 
-/// A fill kernel with its arguments and the pointers to them. Cannot be moved.
+/// A fill kernel with its arguments, and with the pointers to these arguments. Cannot be moved.
 struct FillKernel {
     const void* function = nullptr;
     dim3 grid, block;
@@ -44,7 +44,7 @@ struct FillKernel {
 void make_fill(FillKernel& fill, const MemoryRange& to, const void* pattern, std::size_t size,
                int processors) noexcept;
 
-/// Like FillKernel, but the pattern is in the memory itself.
+/// Like FillKernel, but takes the pattern from the beginning of the memory itself.
 struct RepeatKernel {
     const void* function = nullptr;
     dim3 grid, block;
@@ -57,7 +57,7 @@ struct RepeatKernel {
     RepeatKernel& operator=(const RepeatKernel&) = delete;
 };
 
-/// Like FillKernel, but copies a rectangle to another one.
+/// Like FillKernel, but copies one rectangle to another.
 struct CopyKernel {
     const void* function = nullptr;
     dim3 grid, block;
@@ -78,7 +78,8 @@ void make_copy(CopyKernel& copy, const MemoryRange& to, const MemoryRange& from,
 void make_repeat(RepeatKernel& repeat, const MemoryRange& to, std::size_t size,
                  int processors) noexcept;
 
-/// Returns one of the kernels above as the parameters of a graph's node. They point into `kernel`.
+/// Returns the parameters of a graph node for one of the kernels above. The parameters point into
+/// `kernel`.
 template <class Kernel> cudaKernelNodeParams node_parameters(Kernel& kernel) noexcept {
     cudaKernelNodeParams p{};
     p.func = const_cast<void*>(kernel.function);

@@ -46,7 +46,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
                   const SourceLocation& where) {
     InContext in(g);
     cudaStream_t native = native_of(stream);
-    // A capture outside heddle: heddle's own captures are recorded elsewhere.
+    // This capture was begun outside heddle, because heddle's own captures do not call this
+    // function.
     if (capture_of(stream) != 0) {
         if (!open_pools(to.place.device, from.place.device, where))
             usage_error({"copy", where, stream},
@@ -64,8 +65,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
           "cudaMemcpyPeerAsync", stream, where);
 }
 
-/// Returns the GPU whose context a copy needs, independent of the stream: pool memory is refused
-/// while another device's context is current (OnStream).
+/// Returns the GPU whose context a copy needs. It depends on the memory, not on the stream: CUDA
+/// refuses pool memory while another device's context is current (see OnStream).
 Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept {
     for (const Piece* piece : {&to, &from})
         if (piece->place.device.is_cuda() && piece->place.kind == MemoryKind::device)

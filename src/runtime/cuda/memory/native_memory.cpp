@@ -1,4 +1,4 @@
-// Memory for other libraries, on native streams.
+// Provides memory to other libraries, ordered by native streams.
 #include <heddle/cuda.hpp>
 #include <heddle/memory/detail/raw_memory.hpp>
 
@@ -37,7 +37,8 @@ void deallocate_native(CUstream_st* native, void* data) noexcept try {
     const Stream stream = wrap_stream(native, SourceLocation());
     deallocate_raw(stream, data, SourceLocation());
 } catch (const Error& error) {
-    // At exit the driver has freed all memory. After a fork it belongs to the parent.
+    // Ignored: at exit, the driver has freed all memory, and after a fork, the memory belongs to
+    // the parent.
     if (!cu::is_unloading(static_cast<cudaError_t>(error.native_code())) &&
         error.code() != ErrorCode::forked)
         report(error);

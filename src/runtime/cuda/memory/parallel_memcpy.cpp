@@ -62,10 +62,10 @@ void copy_rows(const MemoryRange& to, const MemoryRange& from, Stores stores) no
         copy_row(target + r * to.pitch, source + r * from.pitch, to.bytes, stores);
 }
 
-/// One copy, cut into shares: parts of a single row, or groups of rows.
+/// One copy, divided into shares: parts of a single row, or groups of rows.
 struct Job {
     MemoryRange to{}, from{};
-    std::size_t share = 0;  ///< bytes if there is one row, else rows
+    std::size_t share = 0;  ///< size of a share: in bytes if there is one row, else in rows
     std::size_t shares = 0;
     Stores stores = Stores::cached;
 
@@ -79,8 +79,8 @@ struct Job {
 class Crew {
 public:
     void run(const Job& job) noexcept {
-        // Another copy uses the helpers. They would not make this copy faster than its own thread
-        // does.
+        // If another copy uses the helpers, this thread copies alone, because sharing the helpers
+        // would not be faster.
         std::unique_lock mine(busy_, std::try_to_lock);
         if (!mine || !have_helpers()) {
             for (std::size_t i = 0; i < job.shares; ++i) job.run(i);
@@ -93,7 +93,7 @@ public:
         calls_.notify_all();
         take_shares();
         // A helper increments inside_ before it reads open_. So once open_ is false and inside_ is
-        // 0, no helper touches the job any more. (Both sides are sequentially consistent.)
+        // 0, no helper uses the job any more. (All these accesses are sequentially consistent.)
         open_.store(false);
         while (inside_.load() != 0) pause();
     }
@@ -111,15 +111,15 @@ private:
         if (started_) return helpers_ != 0;
         started_ = true;
         const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-        // Half of the processors copy; the others are left to the program. With eight or fewer,
-        // four copy.
+        // Up to half of the processors copy, and the rest serve the program. With eight or fewer
+        // processors, up to four copy.
         const unsigned wanted = std::min(
             most_helpers, processors > 8 ? processors / 2 - 1 : std::min(3u, processors - 1));
         try {
             // Helpers exist as long as the process, so none of their state is destroyed.
             for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
         } catch (const std::system_error&) {
-            // continue with fewer threads
+            // continues with fewer threads
         }
         return helpers_ != 0;
     }
@@ -127,8 +127,8 @@ private:
     void help() noexcept {
         std::uint32_t seen = 0;
         for (;;) {
-            // The pieces of one copy follow each other closely, and a wake-up costs as much as
-            // copying one.
+            // Polls for a while before sleeping: the pieces of a copy follow each other closely,
+            // and a wake-up costs as much as copying a piece.
             using Clock = std::chrono::steady_clock;
             const auto until = Clock::now() + std::chrono::microseconds(100);
             while (calls_.load() == seen && Clock::now() < until)

@@ -6,13 +6,13 @@
 
 namespace heddle::detail::cu {
 
-/// Whether stores bypass the caches. That is better for memory that a GPU reads next, and for
-/// copies that exceed the caches.
+/// Whether stores bypass the caches. Bypassing is faster for memory that a GPU reads next, and for
+/// copies larger than the caches.
 enum class Stores : bool { cached, past_caches };
 
 /// Copies host memory to a range with the same number of rows and bytes. The calling thread takes
-/// part. Helpers join if the copy is large enough and no other copy uses them; they start at first
-/// use and sleep when idle. Thread-safe. Does not call CUDA.
+/// part. Helper threads take part if the copy is large enough and no other copy uses them. They are
+/// started at first use, and sleep while idle. Thread-safe. Does not call CUDA.
 void copy_on_host(const MemoryRange& to, const MemoryRange& from,
                   Stores stores = Stores::cached) noexcept;
 

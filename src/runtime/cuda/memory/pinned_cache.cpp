@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 constexpr std::size_t smallest = 4 * KiB;
 constexpr std::size_t slab_bytes = 2 * MiB;
-/// Blocks up to this size are cut from slabs: one pinning call serves many blocks.
+/// Blocks up to this size are cut from slabs, so that one pinning call serves many blocks.
 constexpr std::size_t from_slab = 256 * KiB;
-constexpr std::size_t large = 64 * MiB;  ///< above it, powers of two would waste too much
+constexpr std::size_t large = 64 * MiB;  ///< for larger blocks, powers of two waste too much
 
 std::size_t round_up(std::size_t bytes) noexcept {
     if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
@@ -95,9 +95,8 @@ std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
-    // Checks all blocks, oldest release first, so that a free one is found even if many are
-    // pending. HeldUp queries each pending stream once, so that a thousand blocks behind one
-    // stalled stream cost one query.
+    // Checks all blocks, oldest release first, so that a free block is found even if many are
+    // pending. With HeldUp, a thousand blocks behind one stalled stream cost only one query.
     HeldUp held_up;
     IdleList& list = idle_[class_of(bytes)];
     for (Block** at = &list.first; *at != nullptr; at = &(*at)->next) {
@@ -149,7 +148,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
 
 void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
     std::lock_guard lock(slab_mutex_);
-    // The rest of the old slab is smaller than a block, and is abandoned.
+    // Abandons the rest of the old slab, which is smaller than the block.
     if (slab_left_ < bytes) {
         slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
         slab_left_ = slab_bytes;

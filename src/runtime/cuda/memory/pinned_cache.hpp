@@ -1,5 +1,5 @@
 // A cache of page-locked host memory. Pinning costs 93 ms for 256 MB, and cudaFreeHost waits for a
-// busy device. So the cache releases memory only when no more can be pinned (docs/adr/0204).
+// busy device. So the cache releases memory only if no more can be pinned (docs/adr/0204).
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace heddle::detail::cu {
 /// Provides pinned blocks, and reuses released ones once all their fences are passed. Thread-safe.
 class PinnedCache {
 public:
-    /// Acquires a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if there
-    /// is none even after idle blocks were released.
+    /// Acquires a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if none
+    /// can be pinned even after idle blocks were released.
     Allocated take(std::size_t bytes, const SourceLocation& where);
 
-    /// Releases a block, for reuse after the fences.
+    /// Releases a block, for reuse once the fences are passed.
     void give(void* data, Fences fences) noexcept;
 
 private:
@@ -37,7 +37,7 @@ private:
         Block& remove(Block** at) noexcept;  ///< `at`: the pointer to the block
     };
 
-    static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of its idle list
+    static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of the idle list
     /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
     void* find(std::size_t bytes, std::size_t most) noexcept;
     void* make_block(std::size_t capacity, const SourceLocation& where);
@@ -46,8 +46,8 @@ private:
     bool release_idle() noexcept;
 
     std::mutex mutex_;               ///< guards the next two; not held across calls that may block
-    std::map<void*, Block> blocks_;  ///< by their data; idle or not
-    /// For each power of two from 4 KiB to 64 MiB, and for larger blocks.
+    std::map<void*, Block> blocks_;  ///< by address; idle blocks and blocks in use
+    /// One list for each power of two from 4 KiB to 64 MiB, and one for larger blocks.
     std::array<IdleList, 16> idle_;
 
     std::mutex slab_mutex_;  ///< guards the next two

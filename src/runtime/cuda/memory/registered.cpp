@@ -1,4 +1,4 @@
-// Host memory of users that is pinned in place.
+// Pins host memory of users in place.
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -19,8 +19,8 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// The pages that heddle has registered. CUDA pins whole pages, each of them once. So arrays that
-/// lie in pages that are registered already count as further uses of that registration.
+/// The pages that heddle has registered. CUDA pins whole pages, and each page only once. So an
+/// array whose pages are already registered counts as another use of that registration.
 class RegisteredPages {
 public:
     void add(void* data, std::size_t bytes, const SourceLocation& where) {
@@ -41,8 +41,9 @@ public:
         }
     }
 
-    /// Blocks until the gate can be closed, because unregistering may wait for all devices with the
-    /// driver's lock held. The pages' owner will free them, so this cannot be left for later.
+    /// Blocks until await_gate can be closed, because unregistering may wait for all devices with
+    /// the driver's lock held. Cannot be deferred, because the owner of the pages may free them
+    /// afterwards.
     void remove(void* data, std::size_t bytes) noexcept {
         while (!try_remove(data, bytes)) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -115,7 +116,8 @@ private:
                         bytes);
         if (code == cudaErrorHostMemoryAlreadyRegistered)
             usage_error(site, "code outside heddle has pinned some or all of these pages: if all "
-                              "are pinned, use adopt(MemoryKind::pinned, ...)");
+                              "are pinned, use adopt(MemoryKind::pinned, ...), otherwise unpin "
+                              "them first, or use Loan::lend()");
         usage_error(site,
                     "CUDA cannot pin this memory, for example because it is mapped read-only, or "
                     "maps a file or device: use Loan::lend(), or copy the data to pinned() memory");

@@ -1,4 +1,4 @@
-// Memory shared between processes.
+// Frees unused memory that can be shared between processes.
 #pragma once
 
 namespace heddle::detail::cu {

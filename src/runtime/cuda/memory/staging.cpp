@@ -31,14 +31,14 @@ std::size_t piece_of(std::size_t total) noexcept {
     return std::min(total, total < large_bytes ? piece_bytes : large_piece_bytes);
 }
 
-/// The pinned pieces of one copy, used in turn.
+/// The pinned pieces of one copy, in a ring.
 class Pieces {
 public:
     struct Slot {
         void* data = nullptr;
         cudaEvent_t event = nullptr;  ///< recorded after the newest copy that uses the slot
         bool pending = false;
-        bool unknown = false;  ///< a copy may use the slot, and `event` does not cover it
+        bool unknown = false;  ///< whether a copy that `event` does not cover may use the slot
         Fences fences{};       ///< empty, with capacity for one
         Part part{};
     };
@@ -58,8 +58,8 @@ public:
                                         stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
-                // It is unknown when the piece is free, so it leaks instead of being used twice at
-                // the same time.
+                // Leaks the piece, because the end of its copy is unknown. If the piece were
+                // reused, two copies could use it at the same time.
                 continue;
             }
             give_event(g_, slot.event);
@@ -71,7 +71,7 @@ public:
 
     std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Returns the slot for the copy's n-th part. It may still be pending: see wait().
+    /// Returns the slot for the copy's n-th part. The slot may still be pending: see wait().
     Slot& slot(std::size_t n) {
         Slot& s = slots_[n % pieces];
         s.fences.reserve(1);
@@ -137,7 +137,7 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
     std::size_t n = 0;
     cut(from, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
-        unload(slot);  // the part copied one round ago, while later parts are in flight
+        unload(slot);  // the part that used this slot before, while later parts are in flight
         slot.part = part;
         ring.copy(slot, part.packed(slot.data), part.of(from));
     });
@@ -145,8 +145,8 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
 }
 
 namespace {
-/// A piece of pinned memory that a stream uses in order. The destructor returns it to the cache,
-/// for reuse after all work enqueued until then.
+/// A piece of pinned memory that a stream uses in order. The destructor returns the piece to the
+/// cache, for reuse after all work enqueued so far.
 class PieceInOrder {
 public:
     PieceInOrder(StreamRecord& stream, std::size_t bytes, const SourceLocation& where)
@@ -158,7 +158,7 @@ public:
             add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
             pinned_cache().give(data_, std::move(fences));
         } catch (...) {
-            // The piece leaks instead of being used twice at the same time.
+            // Leaks the piece: otherwise two copies could use it at the same time.
             report(std::current_exception());
         }
     }
@@ -177,7 +177,7 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
     const bool upload = to.place.device.is_cuda();
     const std::size_t bytes = std::min(to.total(), ordered_bytes);
     const Stores stores = stores_for(to.total());
-    // One piece is enough: its uses are in stream order.
+    // One piece is enough, because its uses are in stream order.
     const PieceInOrder piece(stream, bytes, where);
     cut(to, bytes, [&](const Part& part) {
         const Piece packed = part.packed(piece.data());

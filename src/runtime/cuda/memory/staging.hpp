@@ -6,8 +6,8 @@
 
 namespace heddle::detail::cu {
 
-/// Copies from pageable memory to a device. Returns once the source has been read. Each call has
-/// its own pieces. If all are in flight, it waits for its own stream, never for another.
+/// Copies from pageable memory to a device. Returns once the source has been read. Each call uses
+/// separate pieces. If all of them are in flight, waits for `stream`, and never for another stream.
 void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                      const SourceLocation& where);
 

@@ -1,4 +1,4 @@
-// Does the cleanup that rooms have deferred.
+// Does the cleanup that other parts of the backend have deferred.
 #include <algorithm>
 #include <iterator>
 #include <list>
@@ -15,7 +15,7 @@
 namespace heddle::detail::cu {
 
 void do_chores_now(Gpu& g) noexcept {
-    constexpr std::size_t at_once = 16;  // each costs a query; no caller should pay for hundreds
+    constexpr std::size_t at_once = 16;  // each costs a query; hundreds would delay a caller
     if (in_callback || is_forked()) return;
     std::list<Zombie> zombies;
     std::list<std::function<void()>> actions;
@@ -34,7 +34,7 @@ void do_chores_now(Gpu& g) noexcept {
     doomed.destroy(g);
     zombies.remove_if([&](Zombie& z) { return recycle_if_done(g, z); });
     do_later_frees(g, at_once);
-    std::list<std::function<void()>> again;  // retried because memory ran out
+    std::list<std::function<void()>> again;  // actions to retry, because memory ran out
     while (!actions.empty()) {
         std::list<std::function<void()>> one;
         one.splice(one.end(), actions, actions.begin());

@@ -44,7 +44,8 @@ Found look_for_devices() {
 }
 
 const Found& found_devices() {
-    // Leaked, like everything in the backend, because streams may be used while the process exits.
+    // Never destroyed, like all state of the backend, because streams may be used while the process
+    // exits.
     static const Found* found = [] {
         auto* answer = new Found(look_for_devices());
         looked.store(true, std::memory_order_release);
@@ -58,8 +59,8 @@ const Found& found_devices() {
 bool is_driver_started() noexcept { return looking.load(std::memory_order_relaxed); }
 
 int CudaBackend::device_count() noexcept {
-    // In a child that was forked while another thread started the driver, waiting for it would
-    // hang.
+    // If the process was forked while another thread started the driver, waiting for that thread
+    // would hang the child.
     if (is_forked() && !looked.load(std::memory_order_acquire)) return 0;
     try {
         return found_devices().count;
@@ -90,8 +91,8 @@ DeviceInfo CudaBackend::describe(int device) {
     check(api.cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device), "cudaDeviceGetPCIBusId", device,
           nowhere);
     info.bus_id = bus_id;
-    // The priority range belongs to a context, so querying it would initialise the device. Devices
-    // of one architecture have the same range, so a device in use is preferred.
+    // The priority range belongs to a context, so querying it initialises the device. To avoid
+    // that, queries a device of the same architecture that is in use: its range is the same.
     for (int other = 0; other < device_count(); ++other) {
         const Gpu* g = gpu_if_used(other);
         if (g == nullptr) continue;
@@ -117,7 +118,8 @@ std::size_t CudaBackend::free_memory(int device) {
     InContext in(g);
     std::size_t free = 0, total = 0;
     check(api.cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
-    // Memory that the pool has reserved but not used is free for heddle's allocations.
+    // Memory that the pool has reserved but does not use counts as free: heddle's allocations can
+    // use it.
     std::uint64_t reserved = 0, used = 0;
     check(api.cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
           "cudaMemPoolGetAttribute", device, nowhere);

@@ -1,4 +1,4 @@
-// Whether the CUDA driver was started.
+// Reports whether the CUDA driver was started.
 #pragma once
 
 namespace heddle::detail::cu {

@@ -1,4 +1,4 @@
-// The first use of a GPU: creates its context and pool, and loads the kernels of all rooms.
+// The first use of a GPU: creates its context and pool, and loads all internal kernels.
 #include <memory>
 
 #include "core/base/report.hpp"
@@ -34,7 +34,7 @@ Limits ask_limits(int device, const SourceLocation& where) {
     return l;
 }
 
-/// Loads a kernel onto the current device. Querying a function's attributes loads it. Source: CUDA
+/// Loads a kernel onto the current device: querying a kernel's attributes loads it. Source: CUDA
 /// programming guide, lazy loading.
 void load_kernel(const void* kernel, int device, const SourceLocation& where) {
     cudaFuncAttributes unused;
@@ -61,8 +61,8 @@ cudaMemPool_t make_pool(int device, const SourceLocation& where) {
     // instead of 2 µs (measured on an H200).
     std::uint64_t keep_all = UINT64_MAX;
     set(cudaMemPoolAttrReleaseThreshold, &keep_all);
-    // No hidden waits: the pool must not reuse memory by making a stream wait for another stream's
-    // free. When memory is short, allocate() allows this after all.
+    // The pool must not reuse memory by making a stream wait for another stream's free, because
+    // such a wait is hidden. allocate() allows it if memory is short.
     int no = 0;
     set(cudaMemPoolReuseAllowInternalDependencies, &no);
     return pool;
@@ -82,7 +82,8 @@ Gpu* start_gpu(int index, const SourceLocation& where) {
     check(api.cudaDeviceGetStreamPriorityRange(&g->priorities.least, &g->priorities.greatest),
           "cudaDeviceGetStreamPriorityRange", index, where);
     g->limits = ask_limits(index, where);
-    // Loading code later would block the caller until the device is idle.
+    // Loads these kernels now, because loading one later would block the caller until the device is
+    // idle.
     for (const void* kernel : memory_kernels()) load_kernel(kernel, index, where);
     load_kernel(condition_kernel(), index, where);
     g->pool = make_pool(index, where);

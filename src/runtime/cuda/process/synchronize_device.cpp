@@ -17,9 +17,9 @@ namespace {
 
 bool is_lost(const Gpu& g) noexcept { return g.lost.load(std::memory_order_acquire); }
 
-/// The end of the work enqueued so far on each stream of a device. Waits for events, because other
-/// threads may destroy their streams meanwhile. Closed streams are pinned, so that they keep their
-/// final event.
+/// The ends of the work enqueued so far on the streams of a device. Waits for events instead of
+/// streams, because other threads may destroy a stream during the wait. Pins closed streams, so
+/// that they keep their final event.
 class Ends {
 public:
     explicit Ends(Gpu& g) noexcept : g_(g) {}
@@ -27,13 +27,13 @@ public:
     Ends(const Ends&) = delete;
     Ends& operator=(const Ends&) = delete;
 
-    /// Adds all streams of the device, except for capturing ones, whose work does not run now.
+    /// Adds all streams of the device, except capturing ones, whose work does not run.
     void add_all(const SourceLocation& where);
     void wait(const SourceLocation& where);
     void release() noexcept;
 
     bool is_any_capturing() const noexcept { return is_any_capturing_; }
-    /// Returns the first failure of a stream or wait, or null.
+    /// Returns the first failure of recording or waiting for an event, or null.
     const Failure& failure() const noexcept { return failure_; }
 
 private:
@@ -68,7 +68,7 @@ void Ends::add_all(const SourceLocation& where) {
     give_event(g_, spare);
 }
 
-/// Adds a stream. Sets `spare` to null if it uses that event.
+/// Adds a stream. If it uses the event `spare`, sets `spare` to null.
 void Ends::add(StreamRecord& stream, cudaEvent_t& spare) {
     const std::lock_guard life(stream.life);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
@@ -106,8 +106,8 @@ void Ends::release() noexcept {
     all_.clear();
 }
 
-/// Waits for work on streams outside heddle too. Has no effect while a capture is open, because the
-/// native call would invalidate the capture.
+/// Waits also for work on streams that heddle does not know. Has no effect while a capture is open,
+/// because the native call would invalidate the capture.
 void wait_for_all(Gpu& g, const SourceLocation& where) {
     const cudaEvent_t event = take_event(g, where);
     CUresult code = CUDA_SUCCESS;
@@ -123,7 +123,7 @@ void wait_for_all(Gpu& g, const SourceLocation& where) {
         code = api.cuEventSynchronize(event);
     }
     give_event(g, event);
-    // A stream outside heddle is being captured. heddle's own streams are done, as promised.
+    // A stream that heddle does not know is being captured. All of heddle's streams are done.
     if (is_capture_error(as_runtime(code))) return;
     if (is_sticky(as_runtime(code))) mark_lost(g.index, as_runtime(code), call, nullptr, where);
     else check(code, call, g.index, where);

@@ -13,9 +13,10 @@
 
 namespace heddle::detail::cu {
 
-// Two threads may use it at the same time. The later record then serves both waits, so that one of
-// them waits for more than necessary, never for less. A record made in a capture is safe, too: each
-// call records the event immediately before it waits for it.
+// Two threads may use the stream's event at the same time. The later record may then serve the
+// waits of both threads: one of them may wait for more work than necessary, but never for less. A
+// record made in a capture does no harm, because each call records the event immediately before its
+// wait.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     std::atomic_ref<void*> slot(stream.cached_event);
     if (void* event = slot.load(std::memory_order_acquire)) [[likely]]
@@ -30,8 +31,8 @@ cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
 
 namespace {
 
-/// Checks the result of a query or wait on an event. Returns false if its device is lost; throws
-/// for other failures.
+/// Checks the result of a query of an event, or of a wait for it. Returns false if the event's
+/// device is lost. Throws for other failures.
 bool check_event(CUresult code, const char* call, EventState& event, const SourceLocation& where) {
     if (code == CUDA_SUCCESS) {
         StreamRecord* stream = event.stream;
@@ -73,7 +74,7 @@ void CudaBackend::close_event(EventState& event) noexcept {
     if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
-    // Wrapped events are owned outside heddle. Imported ones must be closed here.
+    // Code outside heddle owns wrapped events. Imported events must be closed here.
     if (native == nullptr || is_forked() || !(event.owns_native || event.options.interprocess))
         return;
     Gpu* g = gpu_if_used(event.device.index());
@@ -86,7 +87,7 @@ void CudaBackend::close_event(EventState& event) noexcept {
     }
 }
 
-// Has no effect: the native event's old record is never queried.
+// Does nothing, because the native event's old record is never queried.
 void CudaBackend::forget_record(EventState&) noexcept {}
 
 void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {

@@ -8,8 +8,8 @@
 
 namespace heddle::detail::cu {
 
-/// Returns the event through which others wait for the stream. Creates it at the first call; later
-/// calls cannot fail.
+/// Returns the event through which other streams wait for this one. The first call creates the
+/// event. Later calls cannot fail.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
 /// Enqueues a wait of `waiter` for all work enqueued on `other`. Does not count a submission.
 void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);

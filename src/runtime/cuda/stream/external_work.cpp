@@ -1,5 +1,5 @@
 // External work: native work that code outside heddle enqueues while heddle captures a stream. A
-// native capture records it between two calls to heddle.
+// native capture records the work enqueued between two calls to heddle.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -16,7 +16,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Internal streams that captures lend.
+/// Caches internal streams, whose handles captures lend to code outside heddle.
 class SpareStreams {
 public:
     cudaStream_t acquire(const Gpu& g, int priority, const SourceLocation& where) {
@@ -30,7 +30,7 @@ public:
                 free_.erase(found);
                 return native;
             }
-            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // release() needs no memory
+            if (++made_ > free_.capacity()) free_.reserve(2 * made_);  // for release()
         }
         RelaxedCapture relaxed;
         cudaStream_t native = nullptr;
@@ -64,7 +64,8 @@ public:
         const InContext in(gpu_);
         native_ = is_held ? native_of(stream) : spares.get().acquire(gpu_, priority_, where);
         try {
-            // Kernels are captured with attributes of their stream, such as an access policy.
+            // Copies the stream's attributes, such as an access policy, because captured kernels
+            // take these from their stream.
             if (!is_held)
                 check(api.cudaStreamCopyAttributes(native_, native_of(stream)),
                       "cudaStreamCopyAttributes", stream, where);
@@ -125,8 +126,8 @@ public:
     }
 
 private:
-    /// Returns whether the capture was on the handle of a stream that has ended. The capture has
-    /// then ended too.
+    /// Returns whether the capture used the handle of a stream that has ended. The capture has then
+    /// ended as well.
     bool is_closed() const noexcept {
         return is_held_ &&
                (stream_.id.load(std::memory_order_relaxed) != id_ || stream_.native == nullptr);

@@ -20,7 +20,7 @@ namespace detail {
 
 namespace {
 
-/// Begins a loan as begin_lend() does. Throws UsageError if no handle can be lent.
+/// Begins a loan, as begin_lend() does. Throws UsageError if no handle can be lent.
 bool begin_native(OpenLoan& loan, std::span<const MemoryArgument> memory) {
     StreamRecord& stream = loan.stream;
     check_usable(stream, loan.call, loan.where);

@@ -21,17 +21,17 @@ void refuse_capture(StreamRecord& stream, const char* call, const SourceLocation
     if (capture_of(stream) != 0) throw_capturing(stream, call, where);
 }
 
-/// Marks the device lost after a sticky error. Poisons the stream, even if it was created after the
-/// device was lost.
+/// Marks the device lost after a sticky error. Also poisons the stream, which may have been created
+/// after the device was lost.
 void handle_loss(StreamRecord& stream, CUresult code, const char* call,
                  const SourceLocation& where) {
     if (Failure failure = mark_lost(stream.device.index(), as_runtime(code), call, &stream, where))
         stream.poison(failure, stream.seen_complete.load(std::memory_order_relaxed) + 1);
 }
 
-/// Removes the native stream from its record. Leaves an event recorded after its last work, for
-/// later frees of memory that the stream has used. Returns the native stream if it has to be
-/// destroyed, else null. Has no effect if it throws because no event can be created.
+/// Removes the native stream from its record. Sets final_event to an event after the stream's last
+/// work, for later frees of memory that the stream used. Returns the native stream if it must be
+/// destroyed, else null. Throws, without effect, if no event can be created.
 cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
     cudaEvent_t event = nullptr;
     const bool may_have_work =
@@ -54,7 +54,7 @@ cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
 void destroy(Gpu& g, cudaStream_t native) noexcept {
     if (native == nullptr) return;
     InContext in(g);
-    // Does not block; pending work continues.
+    // This call does not block, and pending work continues.
     note_failure(api.cudaStreamDestroy(native), "cudaStreamDestroy", g.index);
 }
 
@@ -92,7 +92,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
           "cudaStreamCreateWithPriority", g.index, where);
     {
-        // A thread that reads the handle under this lock also sees the record's new id.
+        // With this lock, a thread that reads the new handle also sees the record's new id.
         const std::lock_guard life(stream.life);
         stream.native = native;
     }
@@ -110,8 +110,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     if (is_forked()) return;
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
-    // The stream counts as a zombie immediately, because only recycle_if_done() decides whether and
-    // how it can be released.
+    // Makes the stream a zombie immediately, because only recycle_if_done() decides whether and how
+    // the stream can be released.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {
@@ -137,9 +137,9 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
 bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
     StreamRecord& stream = *zombie.stream;
     if (zombie.native != nullptr) {
-        // Recording an event on a captured stream, or destroying that stream, would invalidate the
-        // capture. So the stream is kept, and a later call tries again. A wrapped stream must not
-        // be used once its wrapper is destroyed, so it is released now.
+        // Recording an event on a captured stream, or destroying it, would invalidate the capture.
+        // So a captured stream is kept, and a later call tries again. But a wrapped stream is
+        // released now, because it must not be used once its wrapper is destroyed.
         const bool captured = capture_of(stream) != 0;
         if (captured && stream.owns_native) return false;
         try {
@@ -149,7 +149,8 @@ bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
             return false;
         }
         zombie.native = nullptr;
-        // The cached event can serve another stream now: waits already enqueued stay valid.
+        // Another stream can use the cached event now, because waits that were already enqueued
+        // stay valid.
         give_event(g, static_cast<cudaEvent_t>(stream.cached_event));
         stream.cached_event = nullptr;
     }
@@ -159,7 +160,7 @@ bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
         if (!is_reached(g, last)) return false;
         std::lock_guard life(stream.life);
         stream.final_event = nullptr;
-        // Waits for this event were enqueued under the lock.
+        // All waits for this event were enqueued with the lock held, so the event can be reused.
         give_event(g, last);
     }
     recycle_stream(stream);
@@ -212,8 +213,8 @@ std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
 
 Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissions,
                                    const SourceLocation& where) {
-    // A failed host function leaves no error in CUDA. A lost device cannot be recovered in this
-    // process.
+    // The failure of a host function can be cleared, because it leaves no error in CUDA. A lost
+    // device cannot be recovered in this process.
     if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
     return stream.take_failure(submissions, std::make_shared<Fate>());

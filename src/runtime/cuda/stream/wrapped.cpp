@@ -23,8 +23,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles are or were held outside heddle, by device and the driver's stream id: new
-/// streams reuse handles, but not ids.
+/// Streams whose handles are or were held outside heddle. The key is the device and the driver's
+/// stream id. Handles are not suitable as keys, because new streams may reuse them.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
@@ -67,15 +67,16 @@ int device_of(cudaStream_t native, const SourceLocation& where) {
         check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
         return device;
     }
-    // Makes no context current: the stream's may be a green context, which only one thread at a
-    // time can have as current.
+    // Makes no context current, because the stream's context may be a green one, which can be
+    // current on only one thread at a time.
     CUdevice found = 0;
     check(api.cuStreamGetDevice(native, &found), "cuStreamGetDevice", -1, where);
     return found;
 }
 
-/// Throws UsageError if the calling thread's context belongs to this device, but is not its primary
-/// one. A default handle would then mean different streams to the thread and to heddle.
+/// Throws UsageError if the calling thread's context belongs to this device, but is not the
+/// device's primary context. A default handle would then mean different streams to the thread and
+/// to heddle.
 void refuse_other_context(const Gpu& g, const SourceLocation& where) {
     CUcontext current = nullptr;
     CUdevice device = -1;
@@ -113,7 +114,7 @@ namespace {
 [[noreturn]] void throw_no_handle(const ErrorSite& site, const char* what) {
     usage_error(site, "{} of a CPU device has no CUDA handle: use one of a CUDA device", what);
 }
-/// Notes that code outside heddle may keep the handle.
+/// Records that code outside heddle may keep the handle.
 void hand_out(StreamRecord& record, const char* call, const SourceLocation& where) {
     record.set(stream_flag::handed_out);
     note_handed_out(record, where);

@@ -1,7 +1,7 @@
 // Obtains start and end times of work on CUDA devices from CUPTI, NVIDIA's library for profilers.
-// The device measures these times, also for graph nodes. The library is loaded when a recording
-// requests it. Implemented in cuda/cupti, or in cuda/no_cupti in a build without CUPTI's
-// headers.
+// The device measures the times, including those of graph nodes. The library is loaded when a
+// recording requests it. Implemented in src/runtime/cuda/cupti, or in src/runtime/cuda/no_cupti in a build without
+// CUPTI's headers.
 #pragma once
 
 #include <atomic>
@@ -16,15 +16,15 @@ namespace heddle::detail::cu {
 inline constinit std::atomic<bool> cupti_is_on{false};
 inline bool is_recorded_by_cupti() noexcept { return cupti_is_on.load(std::memory_order_relaxed); }
 
-/// Starts recording. Recording ends after an equal number of calls of end_cupti(). Returns "", or
-/// the reason why it cannot record. Thread-safe.
+/// Starts recording. Recording ends after as many calls of end_cupti() as of begin_cupti(). Returns
+/// "", or the reason why recording is impossible. Thread-safe.
 std::string begin_cupti();
-/// Ends a recording. The last call reports all records to observers, even of unfinished
-/// work.
+/// Ends a recording. The last end_cupti() reports all records to observers, including those of
+/// unfinished work.
 void end_cupti() noexcept;
 
-/// Attribute the work that this thread enqueues between these two calls to the operation with this
-/// id. Pairs of calls nest. A pair may extend beyond the end of the recording.
+/// Attribute the work that this thread enqueues between the two calls to the operation with this
+/// id. Pairs of calls may be nested. pop_cupti_id() may be called after the end of the recording.
 void push_cupti_id(std::uint64_t id) noexcept;
 void pop_cupti_id() noexcept;
 

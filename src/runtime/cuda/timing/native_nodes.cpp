@@ -13,7 +13,7 @@ namespace {
 
 constinit thread_local NativeNodes* building = nullptr;
 
-/// All known ids, including those of recently destroyed graphs. Thread-safe.
+/// All known ids of native nodes, including those of recently destroyed graphs. Thread-safe.
 class Known {
 public:
     void add(std::uint64_t id, std::uint32_t node) {

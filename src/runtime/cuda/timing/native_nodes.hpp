@@ -1,5 +1,5 @@
-// Maps native nodes of CUDA graphs to heddle's nodes, for records that contain native nodes only.
-// One node may become several native nodes, and CUDA copies all of them at instantiation.
+// Maps native nodes of CUDA graphs to heddle's nodes, because CUPTI's records contain only native
+// nodes. One node may become several native nodes, and CUDA copies all of these at instantiation.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace heddle::detail::cu {
 
 /// The native nodes of one of heddle's graphs, collected while it is built. Records that arrive
-/// after its destruction can still be mapped, unless many more graphs were destroyed since.
+/// after the graph's destruction can still be mapped, unless many other graphs were destroyed
+/// since.
 class NativeNodes {
 public:
     NativeNodes() = default;
@@ -31,15 +32,15 @@ public:
         NativeNodes* const nodes_;
         NativeNodes* const before_;
     };
-    /// Attributes the native nodes made from now on to the node with this index.
+    /// Attributes native nodes made from now on to the node with this index.
     void begin_node(std::uint32_t index) noexcept { node_ = index; }
-    /// Treats the native nodes made from now on as copies of earlier ones.
+    /// Treats native nodes made from now on as copies of earlier ones.
     void begin_copies() noexcept { node_ = none; }
 
     /// Returns whether this thread is building a graph whose native nodes are collected.
     static bool is_building() noexcept;
-    /// Notes that this thread made the native node `made`, perhaps as a copy of `original`. Records
-    /// will contain its `id`.
+    /// Records that this thread made the native node `made`, which is a copy of `original` unless
+    /// that is null. CUPTI's records of `made` will contain `id`.
     static void note(const void* made, const void* original, std::uint64_t id) noexcept;
     /// Returns the index of the node that records with this id belong to, or nullopt if unknown.
     static std::optional<std::uint32_t> find(std::uint64_t id) noexcept;

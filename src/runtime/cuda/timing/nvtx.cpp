@@ -1,6 +1,6 @@
 // Names for NVIDIA's tools (Nsight Systems and others): a range for each public call, in heddle's
-// own domain, and the names of streams and threads. NVTX consists of headers only. Without a tool,
-// each of its calls tests one pointer.
+// own domain, and the names of streams and threads. NVTX consists of headers only. While no tool is
+// attached, each NVTX call only tests a pointer.
 #include "core/operation/start.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -58,7 +58,7 @@ public:
         const auto native = static_cast<CUstream>(Access::state(op.stream).native);
         try {
             nvtxNameCuStreamA(native, op.stream.name().c_str());
-        } catch (...) {  // if out of memory, the stream has no name
+        } catch (...) {  // out of memory: the stream gets no name
         }
     }
 

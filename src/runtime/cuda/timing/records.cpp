@@ -1,4 +1,4 @@
-// The records of CUPTI, and the times of operations that have ended.
+// Reports CUPTI's records, and the times of operations that have ended.
 #include <string>
 
 #include "cuda/device/backend.hpp"

@@ -43,8 +43,9 @@ private:
     EventPool free_;
 };
 
-/// A reference point from which the device's other times are measured. Replaced each second,
-/// because CUDA returns the time between two events as a float, which loses precision.
+/// A reference point: the device's times are measured as distances from its event. Replaced each
+/// second, because CUDA returns the time between two events as a float, which is imprecise for long
+/// times.
 struct Base {
     TimingEvents& events;
     cudaEvent_t event = nullptr;
@@ -87,7 +88,7 @@ private:
     /// Operations of one stream, in the order of their events.
     struct Row {
         std::deque<Timed> pending;
-        std::int64_t last_ns = 0;  ///< when the newest one was enqueued
+        std::int64_t last_ns = 0;  ///< when the newest operation was enqueued
     };
     bool poll() noexcept;
     void start_polling() noexcept;
@@ -117,10 +118,10 @@ std::optional<std::int64_t> DeviceTimes::nanoseconds(cudaEvent_t from, cudaEvent
     return std::llround(double{ms} * 1e6);
 }
 
-/// Records events on an idle stream, and notes the host's time before and after each. The event
+/// Records events on an idle stream, and reads the host's clock before and after each. The event
 /// with the narrowest bounds becomes the new base.
 void DeviceTimes::read_clock(int times) noexcept try {
-    constexpr std::int64_t most_ns = 5'000'000;  // a wider reading is too inaccurate
+    constexpr std::int64_t most_ns = 5'000'000;  // a reading with wider bounds is too inaccurate
     const std::lock_guard only(clock_mutex_);
     const RelaxedCapture relaxed;
     std::shared_ptr<const Base> before;
@@ -158,7 +159,7 @@ void DeviceTimes::read_clock(int times) noexcept try {
 }
 
 cudaEvent_t DeviceTimes::begin(StreamRecord& stream, std::int64_t now) {
-    // The newest operation may have ended unnoticed, if the host was slow to enqueue this one.
+    // After such a pause between two operations, the previous one may have ended unnoticed.
     constexpr std::int64_t worth_a_look_ns = 10'000;
     {
         const std::lock_guard lock(mutex_);
@@ -198,7 +199,7 @@ void DeviceTimes::start_polling() noexcept try {
     poll_in_background([this] { return poll(); });
     is_polled_ = true;
 } catch (...) {
-    // Out of memory, or no thread could be created: tell_timed_ops() reports the times instead.
+    // Out of memory, or no thread can be created: tell_timed_ops() reports the times instead.
 }
 
 bool DeviceTimes::poll() noexcept {
@@ -259,7 +260,7 @@ void DeviceTimes::tell(const Timed& one) noexcept {
 constinit std::atomic<DeviceTimes*> all_times[max_devices] = {};
 constinit std::mutex making;
 
-/// Reports the last operations at exit, before the driver ends.
+/// Reports the last operations at exit, before the driver is unloaded.
 void tell_last_ops() noexcept {
     constexpr std::int64_t most_ns = 1'000'000'000;
     const std::int64_t begin = now_ns();
@@ -304,7 +305,7 @@ void TimedOp::begin(std::uint64_t id, RunBy by) noexcept try {
     id_ = id;
     is_timed_ = true;
 } catch (...) {
-    // Out of memory or no event: the operation has no times.
+    // Out of memory, or no event can be created: the operation has no times.
 }
 
 void TimedOp::end() noexcept try {
@@ -312,7 +313,7 @@ void TimedOp::end() noexcept try {
     if (id_ == 0) return;
     times_of(gpu_of(stream_)).end(stream_, id_, start_);
 } catch (...) {
-    // Out of memory or no event: the operation has no times.
+    // Out of memory, or no event can be created: the operation has no times.
 }
 
 void time_end(StreamRecord& stream) noexcept {
@@ -321,7 +322,7 @@ void time_end(StreamRecord& stream) noexcept {
     try {
         times_of(gpu_of(stream)).end(stream, id, nullptr);
     } catch (...) {
-        // Out of memory or no event: the operation has no times.
+        // Out of memory, or no event can be created: the operation has no times.
     }
 }
 

@@ -10,16 +10,16 @@
 
 namespace heddle::detail::cu {
 
-/// The processor that runs an operation.
+/// Whether the device alone runs an operation, or the host too.
 enum class RunBy : std::uint8_t {
     device,
-    host_too,  ///< the host runs parts of it, or all: CUPTI does not see when they end
+    host_too,  ///< the host runs at least parts of it, whose end CUPTI does not see
 };
 
-/// Times the work enqueued on a stream while the object exists, as the operation with the id
-/// timed_id(). Uses CUPTI if it records. Otherwise, or if the host takes part, records a timing
-/// event after the work, and one before it if the stream is idle. No effect if no observer requests
-/// times, or while the stream is capturing. Costs one load without observers.
+/// Times the work that is enqueued on a stream while the object exists, as the operation with the
+/// id timed_id(). Uses CUPTI if CUPTI is recording. Otherwise, or if the host takes part, records a
+/// timing event after the work, and also before it if the stream is idle. No effect if no observer
+/// requests times, or while the stream is capturing. Without observers, costs one memory read.
 class TimedOp {
 public:
     explicit TimedOp(StreamRecord& stream, RunBy by = RunBy::device) noexcept : stream_(stream) {
@@ -47,7 +47,7 @@ private:
     bool is_by_cupti_ = false;
 };
 
-/// Times the work just enqueued on the stream, by an event after it.
+/// Times the newest work on the stream by recording an event after it.
 void time_end(StreamRecord& stream) noexcept;
 
 /// Reports all timed operations that have ended to observers, and reads the devices' clocks again.

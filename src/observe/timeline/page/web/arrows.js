@@ -9,7 +9,7 @@ function svgElement(name, attributes) {
 }
 
 /// Returns the path of an arrow. If the target is below, the path leads from the lower edge of the
-/// first bar to the upper edge of the second. Otherwise it leads from an upper edge to a lower one.
+/// first bar to the upper edge of the second bar. Otherwise it leads from upper edge to lower edge.
 function arrowPath(model, view, scroll, {arrow, from, to}) {
     const a = model.rows[from.row], b = model.rows[to.row];
     const top0 = a.top + from.lane * a.laneHeight - scroll;
@@ -47,7 +47,7 @@ function frameElement(model, view, scroll, {row, lane}, begin, end, kind) {
 }
 
 /// Makes frames for the selection. If an operation is selected, its call has a frame, too. If a
-/// call is selected, its operation has one.
+/// call is selected, its operation has a frame, too.
 function selectionFrames(model, view, scroll, selection) {
     if (!selection) return [];
     const frame = (place, times, kind) =>

@@ -27,8 +27,8 @@ function matchingNodes(model, text) {
 }
 
 /// Returns matches: {isWanted(kind, item), items}. The keys n and p step through the items in the
-/// order of their calls. An item is the index of a bar, or ~op for an operation that only has a
-/// call.
+/// order of their calls. An item is the index of a bar, or ~op for an operation that has a call but
+/// no bar.
 function matchesOf(model, sites, nodes) {
     const {opSite, opBar, opCallLane, barOp, barNode} = model;
     const nodeBars = new Map();

@@ -6,7 +6,7 @@
 const laneHeights = {stream: 26, thread: 16};
 const rowGap = 10, headHeight = 30;
 
-/// Makes the rows, the headings of their groups, and the places of both.
+/// Makes the rows and the headings of their groups, and places both.
 function placeRows(model) {
     const {head} = model;
     let top = 0, device = null;
@@ -130,8 +130,8 @@ function addRows(model) {
     model.firstGap = groupStarts(model.gapStream, model.head.streams.length);
 }
 
-/// Returns {row, lane} for an operation's bar. Without a bar, returns those of the operation's
-/// call. Returns null if there is neither.
+/// Returns {row, lane} of an operation's bar. Without a bar, returns {row, lane} of the operation's
+/// call. Without a call, returns null.
 function placeOfOp(model, op, bar = model.opBar[op]) {
     if (op < 0) return null;
     if (bar >= 0) return {row: model.rowOfStream[model.barStream[bar]], lane: model.barLane[bar]};

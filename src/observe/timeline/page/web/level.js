@@ -6,7 +6,7 @@
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 
 /// For tests: the number of bars, gaps, arrows and blocks examined for drawing since the page was
-/// opened. Each frame examines a few for each pixel, however long the recording is.
+/// opened. A frame examines a few of them for each pixel, however long the recording is.
 const looked = {at: 0};
 
 /// Returns the class that takes up most of the time of bars [first, last). Estimates it from a
@@ -34,8 +34,8 @@ function addBlock(out, first, block) {
     before.last = block.last;
 }
 
-/// Appends a block {x0, x1, first, last, look, share} for each drawn part of a lane. It stands for
-/// bars [first, last) in pixels [x0, x1).
+/// Appends a block {x0, x1, first, last, look, share} for each drawn part of a lane. The block
+/// stands for bars [first, last) in pixels [x0, x1).
 function planLane(lane, view, step, out) {
     const {start, end} = lane, count = start.length, begin = out.length;
     const scale = view.width / (view.to - view.from);

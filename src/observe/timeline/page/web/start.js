@@ -22,7 +22,7 @@ function whyOf(model, selection) {
     return whyOp(model, selection);
 }
 
-/// Returns the texts in the header, one for each fact.
+/// Returns the texts of the header: one text for each fact.
 function headerFacts(model) {
     const {head} = model, streams = head.rows.filter((row) => !row.isThread).length;
     const held = model.arrowFlags.reduce((sum, flags) => sum + (flags & 1), 0);

@@ -1,8 +1,8 @@
 'use strict';
 
 // The visible stretch of time, and the axis. A view is {begin, end, from, to, width}. `begin` and
-// `end` are those of the recording, `from` and `to` those of the visible stretch, and `width` is in
-// pixels.
+// `end` are the bounds of the recording, `from` and `to` the bounds of the visible stretch, and
+// `width` is in pixels.
 
 const leastSpan = 20;  // ns
 

@@ -109,7 +109,7 @@ function timeFacts(model, op, bar) {
     return pairs;
 }
 
-/// Returns the names of a node's direct predecessors.
+/// Returns the names of the direct predecessors of a node.
 function nodesBefore(model, node) {
     const graph = model.nodeGraph[node], first = model.firstNode[graph];
     return model.head.graphs[graph].after[node - first]
@@ -161,7 +161,7 @@ function modeWords(model, op) {
     return mode === 'batched' ? `Recorded by batch ${number}: it runs as a part of the batch.` : '';
 }
 
-/// Returns a remark if no gap precedes the bar, because it began when the previous bar ended.
+/// If no gap precedes the bar because it began when the previous bar ended, returns a remark.
 /// Otherwise returns ''.
 function noGap(model, op, bar) {
     const before = bar - 1;

@@ -70,9 +70,9 @@ function opPlace(model, op) {
     return file ? [placeWords(file, line), `${file}:${line}`] : null;
 }
 
-/// Returns the label of an operation's row. An operation of the host alone is on the row of its
-/// thread, any other on the row of its stream. If the stream is not on `device` and another stream
-/// has the same name, the label includes the device.
+/// Returns the label of an operation's row: the thread's row for an operation of the host alone,
+/// otherwise the stream's row. If the stream is not on `device` and another stream has the same
+/// name, the label includes the device.
 function opRowLabel(model, op, device = -1) {
     const site = model.opSite[op], stream = model.siteStream[site];
     if (stream < 0) return model.head.threads[model.siteThread[site]] ?? 'host';
@@ -92,7 +92,7 @@ function gapWords(model, gap) {
     return `${words}${link}${opLabel(model, cause)} on ${opRowLabel(model, cause, device)}`;
 }
 
-/// Explains a gap's reason in a sentence. The keys are those of gap_looks() in C++.
+/// Explains a gap's reason in a sentence. The keys are the keys of gap_looks() in C++.
 function gapSentence(model, gap) {
     const op = model.gapOp[gap];
     const name = op < 0 ? 'the next operation' : opLabel(model, op);
