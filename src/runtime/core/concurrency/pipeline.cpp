@@ -2,6 +2,7 @@
 #include <heddle/concurrency/pipeline.hpp>
 #include <heddle/memory/make_array.hpp>
 #include <heddle/operation/host_access.hpp>
+#include <heddle/stream/scope.hpp>
 
 #include <algorithm>
 #include <array>

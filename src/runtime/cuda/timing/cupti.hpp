@@ -1,7 +1,7 @@
 // Obtains start and end times of work on CUDA devices from CUPTI, NVIDIA's library for profilers.
 // The device measures the times, including those of graph nodes. The library is loaded when a
-// recording requests it. Implemented in src/runtime/cuda/cupti, or in src/runtime/cuda/no_cupti in a build without
-// CUPTI's headers.
+// recording requests it. Implemented in src/runtime/cuda/cupti, or in src/runtime/cuda/no_cupti in
+// a build without CUPTI's headers.
 #pragma once
 
 #include <atomic>
