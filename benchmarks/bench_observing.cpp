@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include <heddle/check.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "devices.hpp"
 #include "measure.hpp"

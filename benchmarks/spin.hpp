@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 
 namespace bench {
 

@@ -3,8 +3,8 @@
 # In:  HEDDLE_CUDA                AUTO (where there is a toolkit), ON (it must be there) or OFF
 #      HEDDLE_PROGRAMS_ON_CUDA    AUTO (where there is a GPU, or GPUs are chosen), ON or OFF
 #      CMAKE_CUDA_ARCHITECTURES   or the environment's CUDAARCHS: the user's choice of GPUs, if any
-# Out: HEDDLE_WITH_CUDA           whether src/cuda is built; then the language CUDA is enabled, and
-#                                 CUDA::* exist
+# Out: HEDDLE_WITH_CUDA           whether src/runtime/cuda is built; then the language CUDA is
+#                                 enabled, and CUDA::* exist
 #      HEDDLE_WITH_CUDA_PROGRAMS  whether nvcc compiles the kernels of tests, examples and
 #                                 benchmarks, too
 

@@ -5,6 +5,7 @@
 
 #include <heddle/launch/launch.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/view_2d.hpp>
 
 namespace bench::checked {  // compiled with HEDDLE_BOUNDS=1
 /// Computes y += 2 x for the first `n` elements.

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/memory/view.hpp>
 
 namespace heat {

@@ -116,7 +116,7 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
 }  // namespace detail
 
 /// Loads the code of `__global__` functions onto a device, like the preload() of
-/// heddle/launch/preload.hpp. Throws UsageError for a CPU device.
+/// heddle/code/preload.hpp. Throws UsageError for a CPU device.
 template <class... F>
     requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
 void preload(Device device, F*... kernels) {

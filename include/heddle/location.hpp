@@ -38,6 +38,8 @@ struct SourceLocation {
 /// caller's line. Your own functions can have such a parameter too, and pass it on. Errors and
 /// traces then show the lines of its callers.
 ///
+///     void clear(Array<float>& x, Where where = {}) { fill(x, 0.0f, where); }
+///
 /// clang 14 has no std::source_location. As an aggregate, with the builtins in default member
 /// initialisers, this class crashes nvcc 13.0.
 struct Where : SourceLocation {

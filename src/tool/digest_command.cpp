@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 #include <heddle/heddle.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "choose_device.hpp"
 #include "digest_pipeline.hpp"

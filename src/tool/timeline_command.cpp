@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 #include <heddle/error.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include "text.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <heddle/check.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "support.hpp"
 

@@ -1,6 +1,6 @@
 // Kernels that are long enough to use several threads. These tests must pass on CUDA devices, too.
 #include "kernels.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 namespace heddle_test {

@@ -1,7 +1,7 @@
 // CUPTI's records are matched to operations and nodes. Uses a fake CUPTI.
 #include "begun_cupti.hpp"
 
-#include "cuda/observe/native_nodes.hpp"
+#include "cuda/timing/native_nodes.hpp"
 
 using namespace heddle_test;
 using heddle::detail::cu::NativeNodes;

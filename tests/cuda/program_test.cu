@@ -216,7 +216,7 @@ TEST_CASE("a node of a module's kernel is refused what its launch is refused", "
     const ScopedDevice on{gpu()};
     const ModuleKernel scale = loaded().kernel("scale");
     Array<float> x = full<float>(100, 1.0f);
-    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "takes 3 arguments"));
+    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "has 3 parameters"));
     CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0, 100); }), "argument 2"));
     CHECK_THROWS_AS(kernel_node(scale, grid(0, 32), x, 2.0f, 100), UsageError);
     CHECK_THROWS_AS(kernel_node(scale, grid(1, 4096), x, 2.0f, 100), UsageError);

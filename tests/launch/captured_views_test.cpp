@@ -1,6 +1,6 @@
 // Views that a lambda, class or host function holds count like views passed as arguments.
 #include "check/checked_streams.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "random.hpp"
 
 #include <array>

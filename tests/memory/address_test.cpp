@@ -3,7 +3,7 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/block_records.hpp"
 #include "kernel_launches.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // Memory that is known by its address alone, as in containers of other libraries. Its reuse follows
 // the order of the streams that allocate and deallocate it.
-#include <heddle/detail/raw_memory.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
 
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Decisions about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp). Tests each rule, and each
+// Decisions about waits (core/stream/wait_rules.hpp, wait_plan.hpp). Tests each rule, and each
 // pair of stream states.
 #include "core/stream/wait_plan.hpp"
 

@@ -2,8 +2,8 @@
 // soon.
 #include "virtual_case.hpp"
 
-#include <heddle/timeline.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <atomic>
 #include <csignal>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <heddle/error.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <chrono>
 #include <csignal>

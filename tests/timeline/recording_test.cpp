@@ -3,8 +3,8 @@
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
-#include <heddle/timeline.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <csignal>
 #include <cstdio>

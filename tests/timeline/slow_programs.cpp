@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "gpu_clock.hpp"
 #include "support.hpp"

@@ -31,7 +31,8 @@ struct ModuleKernelData {
 }  // namespace detail
 
 /// A handle to a kernel of a module, returned by Module::kernel(). It has the size of a pointer,
-/// and is valid until the process ends.
+/// and is valid until the process ends. Module has an example, and the errors of a launch. Members
+/// throw nothing and are thread-safe.
 class ModuleKernel {
 public:
     /// Returns the readable name, "my::scale<float>".

@@ -42,12 +42,16 @@ struct ProgramState;
 }
 
 /// A handle to CUDA C++ source that a background thread compiles. Made by compile(). Copies refer
-/// to the same program. Thread-safe.
+/// to the same program.
 ///
 ///     Program program = compile(source, {.names = {"scale<float>"}});
 ///     Module code = program.load_when_idle();            // does not block
 ///     ModuleKernel scale = code.kernel("scale<float>");  // blocks until the code is loaded
 ///     launch(stream, scale, dim(1000), x, 2.0f, 1000);
+///
+/// Lifetime: destroying a handle never blocks. Compiling continues without it, and modules outlive
+/// it. Errors: members that need the code throw CompileError if the source does not compile, and
+/// ForkedError in a child of fork() if the parent was still compiling. Thread-safe.
 class Program {
 public:
     /// Returns whether compilation has ended, in success or failure. Never blocks.

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/graph/prepared_launch.hpp>
 #include <heddle/launch/launch.hpp>
-#include <heddle/launch/prepared_launch.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/fill.hpp>
 
 namespace heddle {
 

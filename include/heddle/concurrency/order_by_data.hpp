@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

@@ -21,8 +21,13 @@ struct StreamPoolOptions {
 ///     fill(mine, x, 1);
 ///     StreamRef anyone = pool.shared();       // others may use it too
 ///
-/// Lifetime: leases may outlive the pool; streams of shared() may not. Errors: the constructor
-/// throws UsageError for options below 1. Thread-safe.
+/// Order: like a new Stream, a stream of the pool is not ordered with other streams.
+///
+/// Lifetime: leases may outlive the pool; streams of shared() may not. The destructor does not
+/// block, and pending work still completes.
+///
+/// Errors: the constructor throws UsageError for options below 1. lease() throws UsageError if no
+/// stream is left. Thread-safe.
 class StreamPool {
 public:
     /// Makes an empty pool of `device`, by default the current one.
@@ -31,7 +36,9 @@ public:
     StreamPool(const StreamPool&) = delete;
     StreamPool& operator=(const StreamPool&) = delete;
 
-    /// Exclusive use of a stream until the lease ends. Move-only.
+    /// Exclusive use of a stream until the lease ends. Move-only. A lease that is
+    /// default-constructed or moved from is an empty StreamRef. Example and errors: see StreamPool.
+    /// Threads: as for a Stream.
     ///
     /// The stream's work may still be pending when the lease ends. The next lease prefers an idle
     /// stream. It reuses a busy stream only at max_streams; if the earlier work fails, the new

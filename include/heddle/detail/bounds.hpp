@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <heddle/detail/bounds_report.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #if defined(__CUDACC__) && HEDDLE_BOUNDS
 #include <heddle/detail/bounds_nvcc.hpp>
 #endif

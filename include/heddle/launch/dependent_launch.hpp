@@ -32,8 +32,12 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 ///
 /// In a capture or a batch, a record and its wait become an edge between two kernels of one device,
 /// as KernelNode::dependent_on() makes it. Elsewhere the event marks the kernel's end, because
-/// CUDA's own programmatic events save no time there (docs/adr/0018). Move-only. May be destroyed
-/// while waits are pending. Thread-safety: as Event.
+/// CUDA's own programmatic events save no time there (docs/adr/0018). An event without a record
+/// orders no work.
+///
+/// Lifetime: move-only. May be destroyed while waits are pending. Errors: recording throws
+/// UsageError on a stream of another device; members throw UsageError for an event that was moved
+/// from. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
     /// Makes an event for `device`, by default the current one. It has no record yet.

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <heddle/detail/adopted_memory.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/detail/adopted_memory.hpp>
 
 namespace heddle {
 

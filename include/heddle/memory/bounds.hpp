@@ -22,6 +22,9 @@ namespace heddle {
 ///         } catch (...) {
 ///         }
 ///     }
+///
+/// Lifetime: data() may be the address of memory that was freed meanwhile. Members throw nothing
+/// and do not change it, so threads may share it.
 class IndexOutOfRange : public std::out_of_range {
 public:
     /// For the library.

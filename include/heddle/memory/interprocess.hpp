@@ -94,6 +94,10 @@ template <class T>
 }
 
 /// Lets another process of this host import an interprocess event. Send its bytes unchanged.
+///
+///     Event mine(Device{}, {.interprocess = true});
+///     EventHandle handle = export_event(mine);  // send this
+///     Event theirs = import_event(handle);      // in the other process
 struct EventHandle {
     /// CUDA's handle, or the name of shared memory, which the other process opens.
     std::array<std::byte, 64> bytes{};

@@ -20,9 +20,7 @@ concept Lendable = std::ranges::contiguous_range<M> && std::ranges::sized_range<
                    ArrayElement<std::remove_reference_t<std::ranges::range_reference_t<M>>>;
 }  // namespace detail
 
-/// Lends memory of its caller to heddle, until the loan ends. Ending the loan blocks until all work
-/// on the memory that heddle knows of has completed, so that the memory's owner may change or free
-/// it:
+/// Lends memory of its caller to heddle, until the loan ends.
 ///
 ///     std::vector<float> values(n), results(n);
 ///     {
@@ -34,13 +32,16 @@ concept Lendable = std::ranges::contiguous_range<M> && std::ranges::sized_range<
 ///     }                                       // blocks until both are done
 ///     use(values, results);
 ///
-/// The arrays are like others. Destroying an array does not end its loan. An array that outlives
-/// its loan is dead: a use of it, or of a view of it, throws UsageError. Declare the loan after the
-/// owner of the memory, and before the variables that hold its arrays, so that they are destroyed
-/// in the right order.
+/// Lifetime: ending the loan blocks until all work on the memory that heddle knows of has
+/// completed. Then the memory's owner may change or free it. Destroying an array does not end its
+/// loan. Declare the loan after the owner of the memory, and before the variables that hold its
+/// arrays, so that they are destroyed in the right order.
 ///
 /// Lending the same range again, from the same loan, makes another array of the same memory. Other
-/// ranges must not overlap memory of an array. A loan is for one thread at a time.
+/// ranges must not overlap memory of an array.
+///
+/// Errors: an array that outlives its loan is dead: a use of it, or of a view of it, throws
+/// UsageError. Failures of work are not thrown by the loan. Thread-safety: one thread at a time.
 class Loan {
 public:
     [[nodiscard]] Loan() noexcept = default;

@@ -7,13 +7,13 @@
 #include <type_traits>
 
 #include <heddle/detail/access.hpp>
-#include <heddle/detail/block.hpp>
 #include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
+#include <heddle/memory/detail/block.hpp>
 
 namespace heddle {
 
@@ -76,8 +76,8 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// A view is a std::ranges::view of its elements, and converts to and from std::span. For an array
 /// on a GPU, loops and conversions throw UsageError on the host, which cannot read it: see begin().
 ///
-/// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array, at
-/// least until 32 more arrays were freed. Const members are thread-safe.
+/// Lifetime: the memory must outlive the view. Errors: calls throw UsageError for a view that
+/// outlived its Array, at least until 32 more arrays were freed. Const members are thread-safe.
 template <class T> class View {
 public:
     /// The element type without const.

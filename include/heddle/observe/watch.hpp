@@ -10,7 +10,7 @@
 
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
-#include <heddle/observe/observer.hpp>
+#include <heddle/operation/observer.hpp>
 
 namespace heddle {
 
@@ -92,7 +92,10 @@ struct PendingCause {
     std::string thread;  ///< the name of the thread that runs the operation
 };
 
-/// The pending work of the process, and the causes.
+/// The pending work of the process, and the causes. A plain value, which does not change later.
+///
+///     const PendingWork work = what_is_pending();
+///     if (!work.is_empty()) std::cerr << work;
 struct PendingWork {
     std::vector<PendingStream> streams;  ///< streams with pending work
     std::vector<PendingThread> threads;  ///< threads that wait

@@ -95,6 +95,12 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
 /// it. At the end of the scope, also by an exception, the work is launched as one graph.
 ///
+///     {
+///         ScopedBatch in(step, side);  // step: a Batch
+///         launch(side, Saxpy{}, dim(1000), 2.0f, x, y);
+///         fill(side, x, 0.0f);
+///     }  // launches a graph of both
+///
 /// Order: everything runs in the same order as without the scope. Work enqueued after the scope on
 /// a participant (a stream that was recorded) is ordered after the whole graph. Work for streams
 /// that have not waited for `stream` is enqueued at once. If a Batch has recorded no work although
@@ -118,7 +124,8 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// failed work in a batch also poisons all other streams whose work in the batch is connected to
 /// the failed work by waits.
 ///
-/// Thread-safety: other threads may enqueue on the participants, wait for them and query them.
+/// Lifetime: keep the Batch until the scope ends. Thread-safety: one thread at a time uses the
+/// scope. Other threads may enqueue on the participants, wait for them and query them.
 class ScopedBatch {
 public:
     /// Begins to record. Throws as the class comment describes.

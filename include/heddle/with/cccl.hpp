@@ -27,7 +27,7 @@
 #endif
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/raw_memory.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
 #include <heddle/with/resource.hpp>
 
 namespace heddle {
@@ -95,17 +95,19 @@ Event wrap_event(const E& event, Device device, Where where = {}) {
 ///     heddle::MemoryResource memory{Device("cuda:0")};
 ///     cuda::mr::resource_ref<cuda::mr::device_accessible> any = memory;
 ///
-/// Memory may be used by all work enqueued later on the stream that allocates it. It is freed after
-/// all work enqueued earlier on the stream that deallocates it, and after uses by heddle's own
-/// calls. Order that stream after all other uses. The resource has no state: all resources of a
-/// device are equal, and memory may outlive them.
+/// Order: memory may be used by all work enqueued later on the stream that allocates it. It is
+/// freed after all work enqueued earlier on the stream that deallocates it, and after uses by
+/// heddle's own calls. Order that stream after all other uses.
+///
+/// Lifetime: the resource has no state. All resources of a device are equal, and memory may outlive
+/// them.
 ///
 /// Each call with a stream unknown to heddle wraps it until the call returns. While containers use
 /// such a stream, keep the object that wrap_stream() returns for it, so that the stream caches
 /// memory as heddle's streams do.
 ///
-/// Allocating throws OutOfMemory, and UsageError for a stream of another device or an alignment
-/// above 256 bytes. Deallocating passes errors to the report hook. Thread-safe.
+/// Errors: allocating throws OutOfMemory, and UsageError for a stream of another device or an
+/// alignment above 256 bytes. Deallocating passes errors to the report hook. Thread-safe.
 class MemoryResource {
 public:
     /// Makes a resource of `device`, by default the current one. Throws UsageError for a CPU

@@ -24,7 +24,7 @@
 #endif
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/temporaries.hpp>
+#include <heddle/memory/detail/temporaries.hpp>
 
 namespace heddle {
 
@@ -85,8 +85,9 @@ struct CubLoan : BorrowedStream {
 };
 }  // namespace detail
 
-/// An environment of CUB. Made by environment(). CUB copies environments: a copy refers to the
-/// original's loan, which lasts until the end of the full expression.
+/// An environment of CUB. Made by environment(), which describes order, errors and threads. The top
+/// of this file has an example. CUB copies environments: a copy refers to the original's loan,
+/// which lasts until the end of the full expression.
 class CubEnvironment {
 public:
     /// Called by environment().

@@ -20,14 +20,15 @@
 
 namespace heddle {
 
-/// Calls a tensor's deleter.
+/// Calls a tensor's deleter. For DlpackPtr.
 struct DlpackDeleter {
     /// Calls the deleter of `tensor`, unless that is null.
     template <detail::DlpackTensor M> void operator()(M* tensor) const noexcept {
         detail::end_tensor(tensor);
     }
 };
-/// Owns a tensor. release() passes it on: to a PyCapsule, or to a C function that takes it.
+/// Owns a tensor. release() passes it on: to a PyCapsule, or to a C function that takes it. May be
+/// destroyed on any thread.
 using DlpackPtr = std::unique_ptr<DLManagedTensorVersioned, DlpackDeleter>;
 
 /// Returns a tensor of the memory of `x`, an array or a view of one, without a copy. The tensor
@@ -96,6 +97,12 @@ template <detail::ArrayElement T, detail::DlpackTensor M>
 
 /// The memory of another library's tensor as equally spaced rows, with or without padding between
 /// them. T is const for a read-only tensor. Move-only; made by rows_from_dlpack().
+///
+///     DlpackRows<const float> image = rows_from_dlpack<const float>(stream, tensor);
+///     copy_2d(stream, View2D<float>(x, rows, columns), image.view());
+///
+/// Lifetime: it must outlive its views. The destructor does not block. The tensor's deleter is
+/// called as for from_dlpack(). Errors: see rows_from_dlpack(). Const members are thread-safe.
 template <class T> class DlpackRows {
 public:
     /// Returns the rows. If the tensor has more than two dimensions, rows are along the last one.

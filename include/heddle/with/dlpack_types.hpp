@@ -56,8 +56,9 @@ template <class T> struct DlpackType {
     static constexpr DlpackElement value = detail::dlpack_element<T>;
 };
 
-/// The sizes of a tensor's dimensions, the slowest first: `{rows, columns}`. If empty, the tensor
-/// has one dimension with all elements. Copies up to 8 sizes; sizes in a span are not copied.
+/// The sizes of a tensor's dimensions, the slowest first: `to_dlpack(x, {rows, columns})`. If
+/// empty, the tensor has one dimension with all elements. Copies up to 8 sizes; sizes in a span are
+/// not copied, and must outlive it. Throws nothing: to_dlpack() checks the sizes.
 class DlpackShape {
 public:
     DlpackShape() = default;

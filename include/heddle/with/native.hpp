@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 
 namespace heddle {
 
@@ -111,7 +111,8 @@ template <class Why = mistake::the_function_returns_nothing_or_a_cudaError_t, cl
     requires(std::invocable<F&, cudaStream_t> && !detail::TakesHandle<F>)
 Why with_native(StreamRef, F&&, const A&...) = delete;
 
-/// A native handle, lent until the end of the full expression. Made by borrow().
+/// A native handle, lent until the end of the full expression. Made by borrow(), which has an
+/// example, and describes order, errors and threads.
 class BorrowedStream {
 public:
     /// Returns the handle. Works only on temporaries, because the loan of a named object would end

@@ -8,8 +8,8 @@
 #include <cuda/stream_ref>
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/raw_memory.hpp>
 #include <heddle/memory/adopt.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
 
 namespace heddle {
 

@@ -11,7 +11,7 @@
 #include <thrust/system/cuda/execution_policy.h>
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/temporaries.hpp>
+#include <heddle/memory/detail/temporaries.hpp>
 
 namespace heddle {
 
@@ -43,7 +43,8 @@ struct ThrustLoan : BorrowedStream {
 using ThrustBase = decltype(std::declval<ThrustLoan&>().policy());
 }  // namespace detail
 
-/// An execution policy of Thrust. Made by policy().
+/// An execution policy of Thrust. Made by policy(), which has an example, and describes lifetime,
+/// order, errors and threads.
 class ThrustPolicy : detail::ThrustLoan, public detail::ThrustBase {
 public:
     /// Called by policy().

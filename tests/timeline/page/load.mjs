@@ -1,7 +1,7 @@
 // Loads the page's scripts outside a page.
 import {readFileSync} from 'node:fs';
 
-const folder = new URL('../../../src/timeline/page/web/', import.meta.url);
+const folder = new URL('../../../src/observe/timeline/page/web/', import.meta.url);
 const files = ['columns', 'words', 'model', 'lanes', 'level', 'view', 'find', 'input'];
 
 /// Returns the functions and constants with these names.

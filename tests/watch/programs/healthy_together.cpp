@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <heddle/by_data.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "watch/programs/programs.hpp"
 
