@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -42,6 +43,18 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .opaque_parts = opaque_parts<K, P...>,
                                              .opaque = &PortableOp<K, N, P...>::opaque};
 
+/// The closure of a portable kernel that receives its arguments in these types.
+template <class K, int N, class Types> struct PortableCall;
+template <class K, int N, class... P> struct PortableCall<K, N, std::tuple<P...>> {
+    using Op = PortableOp<K, N, P...>;
+    static constexpr const WorkType* type = &portable_work_type<K, N, P...>;
+    // Inlined because of GCC 12: see heddle/memory/copy.hpp.
+    template <class... A>
+    [[gnu::always_inline]] static Op closure(const K& kernel, const Dim<N>& d, A&... args) {
+        return {kernel, d.extent, detail::pass_as<P>(kernel_argument(args))...};
+    }
+};
+
 /// Accepts braces in place of a shape, to reject them with a clear message.
 struct Braces {
     template <class... T> Braces(T&&...) noexcept;
@@ -70,14 +83,11 @@ template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class... A> static constexpr bool can_launch = detail::can_launch<K, N, A...>;
     template <class... A> static constexpr auto why() { return why_not_launched<K, N, A...>(); }
 
-    template <class... A> using Closure = PortableOp<K, N, KernelArg<A>...>;
+    template <class... A> using Call = PortableCall<K, N, PassedTo<K, N, A...>>;
+    template <class... A> static constexpr const WorkType* type = Call<A...>::type;
     template <class... A>
-    static constexpr const WorkType* type = &portable_work_type<K, N, KernelArg<A>...>;
-    // Inlined because of GCC 12: see heddle/memory/copy.hpp.
-    template <class... A>
-    [[gnu::always_inline]] static Closure<A...> closure(const K& kernel, const Dim<N>& d,
-                                                        A&... args) {
-        return {kernel, d.extent, kernel_argument(args)...};
+    [[gnu::always_inline]] static auto closure(const K& kernel, const Dim<N>& d, A&... args) {
+        return Call<A...>::closure(kernel, d, args...);
     }
     /// Returns whether the kernel can write through its argument i.
     template <class A> static constexpr bool writes(std::size_t i) noexcept {
@@ -120,6 +130,8 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
     void* addresses[gpus_check_bounds + 1 + 3 + sizeof...(A)];
     typename MemoryOf<decltype(closure)>::template Arguments<KernelArg<A>...> used;
     detail::add_memory<Traits>(used, closure, std::index_sequence_for<A...>(), args...);
+    if constexpr ((KnownByAddress<A> || ...))
+        detail::find_owners(used.memory.all, used.end, shape.where);
     use(LaunchCall{*Traits::template type<A...>, &closure, addresses + gpus_check_bounds,
                    Traits::count(shape), used.all(), shape.how, shape.where});
 }

@@ -1,6 +1,7 @@
 // View: a pointer to memory, its size, and the allocation that it belongs to.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,7 @@
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
+#include <heddle/detail/spans.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/detail/block.hpp>
@@ -126,6 +128,14 @@ public:
     }
     /// Returns the address after the last element.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
+
+    /// Converts a temporary view to a span that accepts only ranges that last: cuda::std::span of
+    /// elements that are not const. Does not check the memory.
+    template <detail::SpanOf<T> S>
+        requires(!std::is_const_v<typename S::element_type> && !std::same_as<S, std::span<T>>)
+    HEDDLE_FN constexpr operator S() const&& noexcept {
+        return S(data_, size_);
+    }
 
     /// Returns the first `count` elements. Host only. Throws UsageError if there are fewer.
     View first(std::size_t count, Where where = {}) const {
