@@ -1,5 +1,5 @@
 // Kernels with mdspans and spans of CCCL, and of the standard library if it has std::mdspan. The
-// program checks what an observer sees of their memory. It runs on CPU devices. Compiled by g++,
+// program checks the accesses that an observer sees. It runs on CPU devices. Compiled by g++,
 // clang++ and nvcc with every CCCL (scripts/check_cccl).
 #include "want.hpp"
 

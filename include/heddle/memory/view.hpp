@@ -16,6 +16,7 @@
 #include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/detail/block.hpp>
+#include <heddle/memory/detail/viewable.hpp>
 
 namespace heddle {
 
@@ -35,29 +36,6 @@ inline void check_host_reach(const Block* block, Where where) {
     if (!host_reaches(block)) [[unlikely]]
         throw_not_on_host(*block, where);
 }
-
-// Declared only, to test whether a type is one of heddle's own or derived from one.
-template <class T> void array_or_view(const View<T>&);
-template <class T> void array_or_view(const Array<T>&);
-template <class R>
-concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
-
-template <class R>
-concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
-template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
-
-/// Whether a View<T> can refer to elements U: U is T, or T is const U.
-template <class U, class T>
-concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
-
-/// A host range that converts to a View<T>.
-template <class R, class T>
-concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
-
-/// A temporary range that owns its elements. It would convert if it were not a temporary.
-template <class R, class T>
-concept EndingRangeOf =
-    HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
 /// Types of elements that can be copied between devices as bytes.
 template <class T>

@@ -2,19 +2,18 @@
 // of their headers.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/spans.hpp>
-#include <heddle/kernel.hpp>
+#include <heddle/launch/detail/kernel_args.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/view.hpp>
+#include <heddle/with/bounds_accessor.hpp>
 
 namespace heddle {
 
@@ -39,10 +38,7 @@ template <class T> struct SpannedMemory {
     template <class A>
         requires std::is_convertible_v<A, View<T>>
     SpannedMemory(A&& memory, Where at = {}) : view(memory), where(at) {  // NOLINT
-        if constexpr (requires {
-                          Access::block(memory);
-                          memory.reset();
-                      })
+        if constexpr (is_array<std::remove_cvref_t<A>>)
             is_missing = Access::block(memory) == nullptr;
     }
     View<T> view;
@@ -55,7 +51,7 @@ template <class M, class... E>
 concept ExtentsOf =
     MdspanLike<M> && (sizeof...(E) == M::rank() || sizeof...(E) == M::rank_dynamic()) &&
     std::is_constructible_v<typename M::mapping_type, typename M::extents_type> &&
-    (std::is_convertible_v<E, std::size_t> && ...);
+    ((std::is_convertible_v<E, std::size_t> && !std::is_floating_point_v<E>) && ...);
 template <class M, class... E>
 concept MappingOf =
     MdspanLike<M> && sizeof...(E) == 1 &&
@@ -200,51 +196,4 @@ template <class M, class Why = mistake::the_memory_is_not_a_View_of_the_elements
              !std::is_convertible_v<A, View<typename M::element_type>>)
 Why spanning(A&&, const E&...) = delete;
 
-inline namespace HEDDLE_COMPILED_BY {
-
-/// An accessor policy for mdspans of any library, which checks indices in files that are compiled
-/// with HEDDLE_BOUNDS=1, as a View does. Finds each element outside the memory of the mdspan. Does
-/// not find an index beyond its extent if the element is inside the memory.
-///
-///     using Matrix = cuda::std::mdspan<float, cuda::std::dextents<std::size_t, 2>,
-///                                      cuda::std::layout_right, bounds_accessor<float>>;
-///     launch(s, Scale{}, dim(columns, rows), spanning<Matrix>(x, rows, columns), 2.0f);
-///
-/// A default-constructed accessor knows no memory, and checks nothing. Const members are
-/// thread-safe.
-template <class T> class bounds_accessor {
-public:
-    using element_type = T;                 ///< the elements
-    using reference = T&;                   ///< the result of access()
-    using data_handle_type = T*;            ///< what the mdspan keeps
-    using offset_policy = bounds_accessor;  ///< the accessor of a part
-
-    constexpr bounds_accessor() noexcept = default;
-    /// Checks that elements are in this memory.
-    HEDDLE_FN explicit constexpr bounds_accessor(View<T> memory) noexcept : memory_(memory) {}
-    /// Converts to an accessor of const elements.
-    template <class U>
-        requires std::is_same_v<T, const U>
-    HEDDLE_FN constexpr bounds_accessor(const bounds_accessor<U>& other) noexcept
-        : memory_(other.memory()) {}
-
-    /// Returns the element `i` of the memory that begins at `data`.
-    HEDDLE_FN constexpr T& access(T* data, std::size_t i) const noexcept {
-        if constexpr (HEDDLE_BOUNDS) {
-            const std::size_t at = i + static_cast<std::size_t>(data - memory_.data());
-            if (memory_.data() != nullptr && at >= memory_.size()) [[unlikely]]
-                return detail::dummy_element<T>(memory_.data(), at, memory_.size());
-        }
-        return data[i];
-    }
-    /// Returns the address of the element `i`.
-    HEDDLE_FN constexpr T* offset(T* data, std::size_t i) const noexcept { return data + i; }
-    /// Returns the memory.
-    HEDDLE_FN constexpr View<T> memory() const noexcept { return memory_; }
-
-private:
-    View<T> memory_;
-};
-
-}  // namespace HEDDLE_COMPILED_BY
 }  // namespace heddle
