@@ -21,7 +21,7 @@ namespace detail {
 /// The call that makes an mdspan, for errors: spanning or as.
 struct SpanningCall {
     const char* name;
-    SourceLocation where;
+    const SourceLocation& where;
 };
 /// `needed` is 0 if the number of elements overflows the index_type.
 [[noreturn]] void throw_span_too_large(const std::size_t* extent, std::size_t rank,
@@ -85,7 +85,8 @@ typename M::mapping_type mapping_of(const SpanningCall&, const E& mapping) {
 /// Returns the number of elements from the first to the last one of an mdspan, gaps included.
 /// Throws UsageError if there are more than `size`.
 template <class Mapping>
-std::size_t check_span(const Mapping& mapping, std::size_t size, const SpanningCall& call) {
+[[gnu::always_inline]] inline std::size_t check_span(const Mapping& mapping, std::size_t size,
+                                                     const SpanningCall& call) {
     using Extents = typename Mapping::extents_type;
     constexpr std::size_t rank = Extents::rank();
     std::size_t extent[rank + 1] = {}, all = 1;
@@ -98,10 +99,9 @@ std::size_t check_span(const Mapping& mapping, std::size_t size, const SpanningC
     }
     if (is_empty) return 0;
     overflows |= all > std::numeric_limits<typename Extents::index_type>::max();
-    const std::size_t needed =
-        overflows ? all : static_cast<std::size_t>(mapping.required_span_size());
+    const auto needed = overflows ? 0 : static_cast<std::size_t>(mapping.required_span_size());
     if (overflows || needed > size) [[unlikely]]
-        throw_span_too_large(extent, rank, overflows ? 0 : needed, size, call);
+        throw_span_too_large(extent, rank, needed, size, call);
     return needed;
 }
 
@@ -115,7 +115,7 @@ public:
     using stands_for = M;                           ///< the type that the kernel receives
     using extents_type = typename M::extents_type;  ///< for dim()
 
-    /// Returns the mdspan, for work that heddle does not see. It is not tracked.
+    /// Returns the mdspan, for work outside heddle.
     M mdspan() const noexcept { return value_; }
     /// Returns the memory from the first element to the last one.
     View<typename M::element_type> memory() const noexcept { return memory_; }
@@ -134,8 +134,8 @@ private:
 
 namespace detail {
 template <class M, class... E>
-KernelMdspan<M> make_spanning(const char* name, SpannedMemory<typename M::element_type> memory,
-                              const E&... extents) {
+[[gnu::always_inline]] inline KernelMdspan<M> make_spanning(
+    const char* name, const SpannedMemory<typename M::element_type>& memory, const E&... extents) {
     if (memory.is_missing) [[unlikely]]
         throw_no_array(name, memory.where);
     const SpanningCall call{name, memory.where};
@@ -163,8 +163,8 @@ KernelMdspan<M> make_spanning(const char* name, SpannedMemory<typename M::elemen
 /// M::index_type or M cannot have, and for an array without an allocation. Thread-safe.
 template <class M, class... E>
     requires detail::ExtentsOf<M, E...> || detail::MappingOf<M, E...>
-[[nodiscard]] KernelMdspan<M> spanning(detail::SpannedMemory<typename M::element_type> memory,
-                                       const E&... extents) {
+[[nodiscard]] KernelMdspan<M> spanning(
+    const detail::SpannedMemory<typename M::element_type>& memory, const E&... extents) {
     return detail::make_spanning<M>("spanning", memory, extents...);
 }
 
@@ -176,7 +176,8 @@ template <class M, class... E>
 ///     const auto image = as<Matrix>(x, rows, columns);
 template <class M, class... E>
     requires detail::ExtentsOf<M, E...> || detail::MappingOf<M, E...>
-[[nodiscard]] M as(detail::SpannedMemory<typename M::element_type> memory, const E&... extents) {
+[[nodiscard]] M as(const detail::SpannedMemory<typename M::element_type>& memory,
+                   const E&... extents) {
     detail::check_host_reach(detail::Access::block(memory.view), memory.where);
     return detail::make_spanning<M>("as", memory, extents...).mdspan();
 }
