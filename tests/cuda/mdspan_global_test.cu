@@ -1,5 +1,5 @@
 // Mdspans and spans of CCCL as parameters of __global__ functions.
-#include "cuda/mdspans.hpp"
+#include "cuda/mdspans.cuh"
 
 #include <heddle/cuda.hpp>
 

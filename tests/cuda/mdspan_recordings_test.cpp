@@ -1,7 +1,7 @@
 // Mdspans in recordings, prepared launches, orders by data and the checker.
 #include "check/checked.hpp"
 #include "check/unseen.hpp"
-#include "cuda/mdspans.hpp"
+#include "cuda/mdspans.cuh"
 
 #include <heddle/by_data.hpp>
 

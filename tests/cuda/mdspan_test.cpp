@@ -1,5 +1,5 @@
 // Mdspans and spans of CCCL as kernels' parameters and arguments, on CPU devices and GPUs.
-#include "cuda/mdspans.hpp"
+#include "cuda/mdspans.cuh"
 
 #include <algorithm>
 
