@@ -101,7 +101,7 @@ DeviceReport examine_device(Device device, bool with_measurements) {
 DoctorReport examine(bool with_measurements) {
     DoctorReport report;
     report.facts = {{"heddle", HEDDLE_VERSION_TEXT},
-                    {"build", HEDDLE_BUILD_OPTIONS},
+                    {"build", build_options},
                     {"compiler", compiler()},
                     {"system", system_name()}};
     report.parts = runtime_parts();

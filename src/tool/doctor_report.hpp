@@ -40,6 +40,10 @@ struct DoctorReport {
     std::vector<EnvironmentVariable> variables;
 };
 
+/// How this library was built: the build type, the kind of library and options. (The build makes its
+/// source.)
+extern const char* const build_options;
+
 /// Collects the facts. Errors become parts of the report. `with_measurements`: also measures all
 /// devices.
 DoctorReport examine(bool with_measurements);
