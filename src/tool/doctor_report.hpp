@@ -40,8 +40,8 @@ struct DoctorReport {
     std::vector<EnvironmentVariable> variables;
 };
 
-/// How this library was built: the build type, the kind of library and options. (The build makes its
-/// source.)
+/// How this library was built: the build type, the kind of library and options.
+/// CMake writes the source.
 extern const char* const build_options;
 
 /// Collects the facts. Errors become parts of the report. `with_measurements`: also measures all
