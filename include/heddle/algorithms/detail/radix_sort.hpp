@@ -6,39 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 #include <utility>
 
-#include <heddle/algorithms/detail/functions.hpp>
 #include <heddle/algorithms/detail/merge_sort.hpp>
+#include <heddle/algorithms/detail/radix_order.hpp>
 #include <heddle/algorithms/detail/records.hpp>
 
 namespace heddle::detail {
-
-/// Whether the order of keys is the order of their bits, after a transformation.
-template <class K>
-inline constexpr bool has_radix = (std::is_integral_v<K> && sizeof(K) <= 8) ||
-                                  std::is_same_v<K, float> || std::is_same_v<K, double>;
-/// Whether `Less` orders keys from the smallest to the largest.
-template <class Less, class K>
-inline constexpr bool is_ascending = has_radix<K> && is_standard<Less, std::less, K>;
-template <class Less, class K>
-inline constexpr bool is_descending = has_radix<K> && is_standard<Less, std::greater, K>;
-
-template <std::size_t bytes> struct UnsignedOf;
-template <> struct UnsignedOf<1> {
-    using type = std::uint8_t;
-};
-template <> struct UnsignedOf<2> {
-    using type = std::uint16_t;
-};
-template <> struct UnsignedOf<4> {
-    using type = std::uint32_t;
-};
-template <> struct UnsignedOf<8> {
-    using type = std::uint64_t;
-};
 
 /// Maps keys to unsigned integers in the same order. Both zeros of a floating-point type are equal.
 template <class K, bool descending> struct RadixOf {

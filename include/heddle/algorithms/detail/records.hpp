@@ -6,12 +6,10 @@
 #include <type_traits>
 
 #include <heddle/algorithms/detail/chunks.hpp>
+#include <heddle/algorithms/detail/radix_order.hpp>
 #include <heddle/memory/view.hpp>
 
 namespace heddle::detail {
-
-/// The type of the values of a sort of keys alone.
-struct NoValue {};
 
 /// Keys, and the value of each key unless V is NoValue.
 template <class K, class V> struct Records {

@@ -2,17 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <type_traits>
 
 #include <heddle/algorithms/detail/chunks.hpp>
 #include <heddle/algorithms/detail/reduce_chunks.hpp>
+#include <heddle/algorithms/detail/scan_kind.hpp>
 
 namespace heddle::detail {
-
-/// Whether the result includes the element at its own index.
-enum class ScanKind : std::uint8_t { inclusive, exclusive };
 
 /// Computes the total of each chunk.
 template <class T, class Op> struct TotalChunks : KernelOf<Op> {
