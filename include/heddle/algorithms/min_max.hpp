@@ -54,13 +54,13 @@ inline namespace HEDDLE_COMPILED_BY {
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           detail::Orders<detail::ValueOf<In>> Less = std::less<>>
     requires std::same_as<detail::ValueOf<Out>, std::size_t>
-void min_element(On&& on, const In& in, Out&& out, const Less& less = {}, Where where = {}) {
+void min_element(On&& on, const In& in, Out&& out, Less less = {}, Where where = {}) {
     detail::first_element<detail::Algorithm::min_element>(on, in, out, less, where);
 }
 template <detail::ArrayOrView In, detail::Writable Out,
           detail::Orders<detail::ValueOf<In>> Less = std::less<>>
     requires std::same_as<detail::ValueOf<Out>, std::size_t>
-void min_element(const In& in, Out&& out, const Less& less = {}, Where where = {}) {
+void min_element(const In& in, Out&& out, Less less = {}, Where where = {}) {
     min_element(current_stream(), in, out, less, where);
 }
 
@@ -69,14 +69,14 @@ void min_element(const In& in, Out&& out, const Less& less = {}, Where where = {
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           detail::Orders<detail::ValueOf<In>> Less = std::less<>>
     requires std::same_as<detail::ValueOf<Out>, std::size_t>
-void max_element(On&& on, const In& in, Out&& out, const Less& less = {}, Where where = {}) {
+void max_element(On&& on, const In& in, Out&& out, Less less = {}, Where where = {}) {
     detail::first_element<detail::Algorithm::max_element>(on, in, out,
                                                           detail::Exchanged<Less>{less}, where);
 }
 template <detail::ArrayOrView In, detail::Writable Out,
           detail::Orders<detail::ValueOf<In>> Less = std::less<>>
     requires std::same_as<detail::ValueOf<Out>, std::size_t>
-void max_element(const In& in, Out&& out, const Less& less = {}, Where where = {}) {
+void max_element(const In& in, Out&& out, Less less = {}, Where where = {}) {
     max_element(current_stream(), in, out, less, where);
 }
 

@@ -68,8 +68,7 @@ void reduce(On&& on, const In& in, Out&& out, Where where = {}) {
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void reduce(On&& on, const In& in, Out&& out, const Init& init, const Op& op = {},
-            Where where = {}) {
+void reduce(On&& on, const In& in, Out&& out, const Init& init, Op op = {}, Where where = {}) {
     using T = detail::ValueOf<Out>;
     detail::transform_reduce<detail::Algorithm::reduce, T>(on, in, out, static_cast<T>(init), op,
                                                            detail::Identity(), where);
@@ -81,7 +80,7 @@ void reduce(const In& in, Out&& out, Where where = {}) {
 template <detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void reduce(const In& in, Out&& out, const Init& init, const Op& op = {}, Where where = {}) {
+void reduce(const In& in, Out&& out, const Init& init, Op op = {}, Where where = {}) {
     reduce(current_stream(), in, out, init, op, where);
 }
 
@@ -93,8 +92,8 @@ void reduce(const In& in, Out&& out, const Init& init, const Op& op = {}, Where 
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init, detail::Combines<detail::ValueOf<Out>> Op,
           detail::Transforms<detail::ValueOf<In>, detail::ValueOf<Out>> F>
-void transform_reduce(On&& on, const In& in, Out&& out, const Init& init, const Op& op,
-                      const F& transform, Where where = {}) {
+void transform_reduce(On&& on, const In& in, Out&& out, const Init& init, Op op, F transform,
+                      Where where = {}) {
     using T = detail::ValueOf<Out>;
     detail::transform_reduce<detail::Algorithm::transform_reduce, T>(
         on, in, out, static_cast<T>(init), op, transform, where);
@@ -102,7 +101,7 @@ void transform_reduce(On&& on, const In& in, Out&& out, const Init& init, const 
 template <detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init, detail::Combines<detail::ValueOf<Out>> Op,
           detail::Transforms<detail::ValueOf<In>, detail::ValueOf<Out>> F>
-void transform_reduce(const In& in, Out&& out, const Init& init, const Op& op, const F& transform,
+void transform_reduce(const In& in, Out&& out, const Init& init, Op op, F transform,
                       Where where = {}) {
     transform_reduce(current_stream(), in, out, init, op, transform, where);
 }
@@ -112,7 +111,7 @@ void transform_reduce(const In& in, Out&& out, const Init& init, const Op& op, c
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           detail::Transforms<detail::ValueOf<In>, bool> Predicate>
     requires std::integral<detail::ValueOf<Out>>
-void count_if(On&& on, const In& in, Out&& out, const Predicate& predicate, Where where = {}) {
+void count_if(On&& on, const In& in, Out&& out, Predicate predicate, Where where = {}) {
     using T = detail::ValueOf<Out>;
     detail::transform_reduce<detail::Algorithm::count_if, T>(
         on, in, out, T{}, std::plus<>(), detail::CountsIf<T, Predicate>{predicate}, where);
@@ -120,7 +119,7 @@ void count_if(On&& on, const In& in, Out&& out, const Predicate& predicate, Wher
 template <detail::ArrayOrView In, detail::Writable Out,
           detail::Transforms<detail::ValueOf<In>, bool> Predicate>
     requires std::integral<detail::ValueOf<Out>>
-void count_if(const In& in, Out&& out, const Predicate& predicate, Where where = {}) {
+void count_if(const In& in, Out&& out, Predicate predicate, Where where = {}) {
     count_if(current_stream(), in, out, predicate, where);
 }
 

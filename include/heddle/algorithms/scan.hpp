@@ -52,14 +52,14 @@ inline namespace HEDDLE_COMPILED_BY {
 /// else is as for reduce().
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void inclusive_scan(On&& on, const In& in, Out&& out, const Op& op = {}, Where where = {}) {
+void inclusive_scan(On&& on, const In& in, Out&& out, Op op = {}, Where where = {}) {
     using T = detail::ValueOf<Out>;
     detail::scan<detail::Algorithm::inclusive_scan, detail::ScanKind::inclusive, T>(on, in, out,
                                                                                     T{}, op, where);
 }
 template <detail::ArrayOrView In, detail::Writable Out,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void inclusive_scan(const In& in, Out&& out, const Op& op = {}, Where where = {}) {
+void inclusive_scan(const In& in, Out&& out, Op op = {}, Where where = {}) {
     inclusive_scan(current_stream(), in, out, op, where);
 }
 
@@ -76,7 +76,7 @@ void exclusive_scan(On&& on, const In& in, Out&& out, Where where = {}) {
 template <detail::StreamOrOrder On, detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void exclusive_scan(On&& on, const In& in, Out&& out, const Init& init, const Op& op = {},
+void exclusive_scan(On&& on, const In& in, Out&& out, const Init& init, Op op = {},
                     Where where = {}) {
     using T = detail::ValueOf<Out>;
     detail::scan<detail::Algorithm::exclusive_scan, detail::ScanKind::exclusive, T>(
@@ -89,8 +89,7 @@ void exclusive_scan(const In& in, Out&& out, Where where = {}) {
 template <detail::ArrayOrView In, detail::Writable Out,
           std::convertible_to<detail::ValueOf<Out>> Init,
           detail::Combines<detail::ValueOf<Out>> Op = std::plus<>>
-void exclusive_scan(const In& in, Out&& out, const Init& init, const Op& op = {},
-                    Where where = {}) {
+void exclusive_scan(const In& in, Out&& out, const Init& init, Op op = {}, Where where = {}) {
     exclusive_scan(current_stream(), in, out, init, op, where);
 }
 

@@ -64,13 +64,13 @@ inline namespace HEDDLE_COMPILED_BY {
 /// Temporary memory for as many elements belongs to the stream. Everything else is as for reduce().
 template <detail::StreamOrOrder On, detail::Writable Keys,
           detail::Orders<detail::ValueOf<Keys>> Less = std::less<>>
-void sort(On&& on, Keys&& keys, const Less& less = {}, Where where = {}) {
+void sort(On&& on, Keys&& keys, Less less = {}, Where where = {}) {
     using detail::Algorithm;
     detail::sort<Algorithm::sort>(on, detail::as_destination(keys, "sort", where),
                                   View<detail::NoValue>(), less, where);
 }
 template <detail::Writable Keys, detail::Orders<detail::ValueOf<Keys>> Less = std::less<>>
-void sort(Keys&& keys, const Less& less = {}, Where where = {}) {
+void sort(Keys&& keys, Less less = {}, Where where = {}) {
     heddle::sort(current_stream(), keys, less, where);
 }
 
@@ -78,7 +78,7 @@ void sort(Keys&& keys, const Less& less = {}, Where where = {}) {
 /// if the memory overlaps. Otherwise the same as sort().
 template <detail::StreamOrOrder On, detail::Writable Keys, detail::Writable Values,
           detail::Orders<detail::ValueOf<Keys>> Less = std::less<>>
-void sort_by_key(On&& on, Keys&& keys, Values&& values, const Less& less = {}, Where where = {}) {
+void sort_by_key(On&& on, Keys&& keys, Values&& values, Less less = {}, Where where = {}) {
     using detail::Algorithm;
     const auto k = detail::as_destination(keys, "sort_by_key", where);
     const auto v = detail::as_destination(values, "sort_by_key", where);
@@ -90,7 +90,7 @@ void sort_by_key(On&& on, Keys&& keys, Values&& values, const Less& less = {}, W
 }
 template <detail::Writable Keys, detail::Writable Values,
           detail::Orders<detail::ValueOf<Keys>> Less = std::less<>>
-void sort_by_key(Keys&& keys, Values&& values, const Less& less = {}, Where where = {}) {
+void sort_by_key(Keys&& keys, Values&& values, Less less = {}, Where where = {}) {
     heddle::sort_by_key(current_stream(), keys, values, less, where);
 }
 

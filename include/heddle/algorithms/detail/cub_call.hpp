@@ -23,7 +23,7 @@ template <Algorithm algorithm, class F>
 void lend_stream(const CallOnStream<algorithm>& call, std::span<const MemoryArgument> memory,
                  F& function) {
     const auto lend = [&](cudaStream_t native) { return function(call.stream, native); };
-    detail::lend_to(call.stream, lend, memory, call.where);
+    detail::lend_to(call.stream, lend, memory, call.where, name_of(algorithm));
 }
 template <Algorithm algorithm, class F>
 void lend_stream(const CallByData<algorithm>& call, std::span<const MemoryArgument> memory,

@@ -33,16 +33,16 @@ cudaError_t radix_sort_by_cub(void* memory, std::size_t& bytes, Key* keys, V* va
     cub::DoubleBuffer<V> v(values, temporary_values);
     cudaError_t code = cudaSuccess;
     if constexpr (std::same_as<V, NoValue>)
-        code = descending ? Sort::SortKeysDescending(memory, bytes, k, size, 0, 8 * sizeof(Key),
-                                                     native)
-                          : Sort::SortKeys(memory, bytes, k, size, 0, 8 * sizeof(Key), native);
-    else
         code = descending
-                   ? Sort::SortPairsDescending(memory, bytes, k, v, size, 0, 8 * sizeof(Key), native)
-                   : Sort::SortPairs(memory, bytes, k, v, size, 0, 8 * sizeof(Key), native);
+                   ? Sort::SortKeysDescending(memory, bytes, k, size, 0, 8 * sizeof(Key), native)
+                   : Sort::SortKeys(memory, bytes, k, size, 0, 8 * sizeof(Key), native);
+    else
+        code = descending ? Sort::SortPairsDescending(memory, bytes, k, v, size, 0, 8 * sizeof(Key),
+                                                      native)
+                          : Sort::SortPairs(memory, bytes, k, v, size, 0, 8 * sizeof(Key), native);
     if (code != cudaSuccess || memory == nullptr || k.selector == 0) return code;
-    code = cudaMemcpyAsync(keys, temporary_keys, size * sizeof(Key), cudaMemcpyDeviceToDevice,
-                           native);
+    code =
+        cudaMemcpyAsync(keys, temporary_keys, size * sizeof(Key), cudaMemcpyDeviceToDevice, native);
     if constexpr (!std::same_as<V, NoValue>)
         if (code == cudaSuccess)
             code = cudaMemcpyAsync(values, temporary_values, size * sizeof(V),
