@@ -91,8 +91,8 @@ TEST_CASE("floating-point sums have the same bits with any number of workers") {
     const Array<float> x = from_host(s, values);
     Array<float> sum(s, 1);
     reduce(s, x, sum);
-    CHECK(std::bit_cast<std::uint32_t>(value_of(s, sum)) == 0x0);
+    CHECK(std::bit_cast<std::uint32_t>(value_of(s, sum)) == 0x45eec59a);
     Array<float> sums = empty<float>(s, values.size());
     inclusive_scan(s, x, sums);
-    CHECK(std::bit_cast<std::uint32_t>(to_host(s, sums).back()) == 0x0);
+    CHECK(std::bit_cast<std::uint32_t>(to_host(s, sums).back()) == 0x45eec59b);
 }
