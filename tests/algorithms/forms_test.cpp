@@ -164,6 +164,8 @@ TEST_CASE("wrong sizes and overlaps are errors, which name the algorithm") {
 TEST_CASE("observers see an algorithm's name, and how its arguments are used") {
     const Stream s(cpu_device());
     Arrays a(s);
+    s.synchronize();
+    const void *const x = a.x.data(), *const sum = a.sum.data();
     Watch watch;
     reduce(s, a.x, a.sum);
     const std::vector<Seen> seen = watch.take(OpKind::launch);
@@ -174,11 +176,11 @@ TEST_CASE("observers see an algorithm's name, and how its arguments are used") {
         CHECK_FALSE(one.op.holds_pointers);
         CHECK_FALSE(one.op.may_signal);
     }
-    CHECK(seen[0].accesses[0].data == a.x.data());
+    CHECK(seen[0].accesses[0].data == x);
     CHECK(seen[0].accesses[0].bytes == a.x.size_bytes());
     CHECK(seen[0].accesses[0].mode == AccessMode::read);
     CHECK(seen[0].accesses[0].argument == 0);
-    CHECK(seen[1].accesses[1].data == a.sum.data());
+    CHECK(seen[1].accesses[1].data == sum);
     CHECK(seen[1].accesses[1].argument == 1);
     sort_by_key(s, a.sums, a.x.view());
     for (const Seen& one : watch.take(OpKind::launch)) CHECK(one.name == "sort_by_key");

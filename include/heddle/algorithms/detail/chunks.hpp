@@ -4,12 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <heddle/algorithms/detail/call.hpp>
+#include <heddle/algorithms/detail/functions.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch/launch.hpp>
 
@@ -34,11 +36,23 @@ struct Chunks {
     }
 };
 
+/// Whether a member of a kernel holds no address of data.
+template <class T>
+inline constexpr bool holds_no_data =
+    holds_no_pointer<T>() || std::is_function_v<std::remove_pointer_t<T>>;
+template <class T, template <class> class Of>
+    requires(std::same_as<Of<T>, Indexed<T>> || std::same_as<Of<T>, Exchanged<T>>)
+inline constexpr bool holds_no_data<Of<T>> = holds_no_data<T>;
+template <class T, class F, template <class, class> class Of>
+    requires(std::same_as<Of<T, F>, FirstOf<T, F>> || std::same_as<Of<T, F>, CountsIf<T, F>> ||
+             std::same_as<Of<T, F>, Transformed<T, F>>)
+inline constexpr bool holds_no_data<Of<T, F>> = holds_no_data<F>;
+
 /// Base class of a kernel with members of these types. Tells heddle that the kernel holds no views
 /// and no addresses, if its members cannot hold any.
 template <class... Members> struct KernelOf {};
 template <class... Members>
-    requires(holds_no_pointer<Members>() && ...)
+    requires(holds_no_data<Members> && ...)
 struct KernelOf<Members...> {
     std::tuple<> views() const noexcept { return {}; }
 };

@@ -31,6 +31,14 @@ struct Identity {
     }
 };
 
+/// Reads the element i of an input: `transform` of it, converted to T.
+template <class T, class F> struct Transformed {
+    F transform;
+    template <class In> T operator()(const In* in, std::size_t i) const {
+        return static_cast<T>(transform(in[i]));
+    }
+};
+
 /// Returns 1 if the predicate is true, else 0.
 template <class T, class Predicate> struct CountsIf {
     Predicate predicate;

@@ -9,13 +9,6 @@
 
 namespace heddle::detail {
 
-/// Returns the element i of an input: `transform` of it, converted to T.
-template <class T, class F> struct Transformed {
-    F transform;
-    template <class In> T operator()(const In* in, std::size_t i) const {
-        return static_cast<T>(transform(in[i]));
-    }
-};
 /// The number of independent results that a chunk keeps, so that the compiler can vectorise. Fixed
 /// for a type, because floating-point results depend on it.
 template <class T> inline constexpr std::size_t lanes = sizeof(T) <= 4 ? 16 : 8;
