@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// What is computed from numbers. `sort_by_function` orders them by a function of the program.
+/// A computation from numbers. `sort_by_function` orders them by a function of the program.
 enum class Job { sort, sort_by_function, reduce, scan };
 
 /// Memory of a device: the numbers, and as many results. Sorts restore the numbers first, which is

@@ -1,4 +1,4 @@
-// What all algorithms share: streams, orders by data, recordings, failures, errors and names.
+// The common part of all algorithms: streams, orders by data, recordings, failures, errors, names.
 #include "algorithms/inputs.hpp"
 #include "check/checked.hpp"
 #include "operation/watch.hpp"
@@ -23,7 +23,7 @@ struct Arrays {
     Array<std::size_t> least;
     Array<unsigned> counts;
 };
-/// What all algorithms compute from the elements.
+/// The results of all algorithms.
 struct Results {
     std::vector<long> sums;
     long sum, count;

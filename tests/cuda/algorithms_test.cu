@@ -1,5 +1,5 @@
-// Algorithms in code that nvcc compiles: on a GPU by CUB, and on a CPU device. Both give the same
-// results. tests/algorithms has the cases for CPU devices.
+// Algorithms in code that nvcc compiles: on a GPU by CUB, and on a CPU device. The results are
+// the same. tests/algorithms has the cases for CPU devices.
 #include "../algorithms/inputs.hpp"
 #include "../operation/watch.hpp"
 

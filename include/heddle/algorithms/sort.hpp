@@ -59,7 +59,8 @@ inline namespace HEDDLE_COMPILED_BY {
 ///
 /// less(a, b) returns whether `a` is ordered before `b`, and must be a strict weak order. Integers,
 /// float and double are sorted fastest with std::less or std::greater. The order then also includes
-/// NaN: those with a sign come before all numbers, the others after them. Both zeros are equal.
+/// NaN: a NaN with a sign is ordered before all numbers, another NaN after them. Both zeros are
+/// equal.
 ///
 /// Temporary memory for as many elements belongs to the stream. Everything else is as for reduce().
 template <detail::StreamOrOrder On, detail::Writable Keys,

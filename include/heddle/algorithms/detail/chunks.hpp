@@ -48,8 +48,8 @@ template <class T, class F, template <class, class> class Of>
              std::same_as<Of<T, F>, Transformed<T, F>>)
 inline constexpr bool holds_no_data<Of<T, F>> = holds_no_data<F>;
 
-/// Base class of a kernel with members of these types. Tells heddle that the kernel holds no views
-/// and no addresses, if its members cannot hold any.
+/// Base class of a kernel with members of these types. Declares that the kernel holds no
+/// views and no addresses, if its members cannot hold any.
 template <class... Members> struct KernelOf {};
 template <class... Members>
     requires(holds_no_data<Members> && ...)

@@ -10,7 +10,7 @@
 namespace heddle::detail {
 
 /// Merges the sorted runs `a` and `b` of `from`, and writes the first `count` records to `to`, from
-/// `at` on. Of equal keys, those of `a` come first.
+/// `at` on. Equal keys of `a` precede those of `b`.
 template <class K, class V, class Less>
 void merge(const Records<K, V>& from, Chunk a, Chunk b, const Records<K, V>& to, std::size_t at,
            std::size_t count, const Less& less) {
