@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <version>
 #if defined(__cpp_lib_execution)
 #include <execution>
@@ -22,20 +23,21 @@ bool is_less(float a, float b) { return a < b; }
 
 Side by_tbb(Job job, const HostNumbers& numbers) {
     using Range = tbb::blocked_range<std::size_t>;
-    const auto [in, out] = numbers;
-    const auto restore = [in = in, out = out] { std::copy(in.begin(), in.end(), out.begin()); };
+    const std::span<const float> in = numbers.in;
+    const std::span<float> out = numbers.out;
+    const auto restore = [in, out] { std::copy(in.begin(), in.end(), out.begin()); };
     switch (job) {
     case Job::sort:
-        return {.run = repeat([out = out] { tbb::parallel_sort(out.begin(), out.end()); }),
+        return {.run = repeat([out] { tbb::parallel_sort(out.begin(), out.end()); }),
                 .prepare = restore};
     case Job::sort_by_function:
-        return {.run = repeat([out = out] {
+        return {.run = repeat([out] {
                     tbb::parallel_sort(out.begin(), out.end(),
                                        [](float a, float b) { return is_less(a, b); });
                 }),
                 .prepare = restore};
     case Job::reduce:
-        return {.run = repeat([in = in, out = out] {
+        return {.run = repeat([in, out] {
                     const auto add = [&](const Range& range, float sum) {
                         for (std::size_t i = range.begin(); i < range.end(); ++i) sum += in[i];
                         return sum;
@@ -43,7 +45,7 @@ Side by_tbb(Job job, const HostNumbers& numbers) {
                     out[0] = tbb::parallel_reduce(Range(0, in.size()), 0.0f, add, std::plus<>());
                 })};
     default:
-        return {.run = repeat([in = in, out = out] {
+        return {.run = repeat([in, out] {
                     const auto add = [&](const Range& range, float sum, bool is_final) {
                         for (std::size_t i = range.begin(); i < range.end(); ++i) {
                             sum += in[i];
@@ -58,26 +60,25 @@ Side by_tbb(Job job, const HostNumbers& numbers) {
 
 #if defined(__cpp_lib_execution)
 Side by_standard(Job job, const HostNumbers& numbers) {
-    const auto [in, out] = numbers;
-    const auto restore = [in = in, out = out] { std::copy(in.begin(), in.end(), out.begin()); };
+    const std::span<const float> in = numbers.in;
+    const std::span<float> out = numbers.out;
+    const auto restore = [in, out] { std::copy(in.begin(), in.end(), out.begin()); };
     constexpr auto& par = std::execution::par;
     switch (job) {
     case Job::sort:
-        return {.run = repeat([out = out] { std::sort(par, out.begin(), out.end()); }),
+        return {.run = repeat([out] { std::sort(par, out.begin(), out.end()); }),
                 .prepare = restore};
     case Job::sort_by_function:
-        return {.run = repeat([out = out] {
+        return {.run = repeat([out] {
                     std::stable_sort(par, out.begin(), out.end(),
                                      [](float a, float b) { return is_less(a, b); });
                 }),
                 .prepare = restore};
     case Job::reduce:
-        return {.run = repeat(
-                    [in = in, out = out] { out[0] = std::reduce(par, in.begin(), in.end()); })};
+        return {.run = repeat([in, out] { out[0] = std::reduce(par, in.begin(), in.end()); })};
     default:
-        return {.run = repeat([in = in, out = out] {
-                    std::inclusive_scan(par, in.begin(), in.end(), out.begin());
-                })};
+        return {.run = repeat(
+                    [in, out] { std::inclusive_scan(par, in.begin(), in.end(), out.begin()); })};
     }
 }
 #endif

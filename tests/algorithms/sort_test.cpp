@@ -62,7 +62,7 @@ TEST_CASE("zeros of both signs are equal, and NaN is ordered by its sign") {
     const Stream s(cpu_device());
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();
-    for (const std::size_t repeated : {1, 100, 3000}) {
+    for (const std::size_t repeated : {1u, 100u, 3000u}) {
         std::vector<float> keys, expected;
         for (std::size_t i = 0; i < repeated; ++i)
             keys.insert(keys.end(), {0.0f, nan, -0.0f, infinity, -nan, -infinity});
