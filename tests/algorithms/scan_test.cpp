@@ -49,16 +49,14 @@ TEST_CASE("a scan applies an operator in the order of the elements") {
 TEST_CASE("a scan may write to its own input") {
     const Stream s(cpu_device());
     for (const std::size_t size : sizes) {
+        if (size > 65536) continue;  // the sums would exceed an int
         INFO(size << " elements");
         Array<int> x = full<int>(s, size, 1);
         inclusive_scan(s, x, x);
         exclusive_scan(s, x, x);
         std::vector<int> expected(size, 1);
         std::inclusive_scan(expected.begin(), expected.end(), expected.begin());
-        std::exclusive_scan(
-            expected.begin(), expected.end(), expected.begin(), 0, [](int a, int b) {
-                return static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
-            });
-        if (size <= 65535) CHECK(to_host(s, x) == expected);
+        std::exclusive_scan(expected.begin(), expected.end(), expected.begin(), 0);
+        CHECK(to_host(s, x) == expected);
     }
 }
