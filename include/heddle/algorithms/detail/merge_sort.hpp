@@ -9,24 +9,6 @@
 
 namespace heddle::detail {
 
-/// Merges the sorted runs `a` and `b` of `from`, and writes the first `count` records to `to`, from
-/// `at` on. Equal keys of `a` precede those of `b`.
-template <class K, class V, class Less>
-void merge(const Records<K, V>& from, Chunk a, Chunk b, const Records<K, V>& to, std::size_t at,
-           std::size_t count, const Less& less) {
-    const std::size_t end = at + count;
-    while (at < end && a.begin < a.end && b.begin < b.end) {
-        // Arithmetic, because a branch would often be predicted wrongly.
-        const std::size_t takes_b = less(from.keys[b.begin], from.keys[a.begin]) ? 1 : 0;
-        to.set(at++, from, a.begin + takes_b * (b.begin - a.begin));
-        a.begin += 1 - takes_b;
-        b.begin += takes_b;
-    }
-    const std::size_t rest = std::min(end - at, a.size());
-    to.copy(at, from, {a.begin, a.begin + rest});
-    to.copy(at + rest, from, {b.begin, b.begin + (end - at - rest)});
-}
-
 /// Returns how many of the first `count` merged records are in `a`.
 template <class K, class Less>
 std::size_t merged_from_first(const K* keys, Chunk a, Chunk b, std::size_t count,
@@ -39,6 +21,58 @@ std::size_t merged_from_first(const K* keys, Chunk a, Chunk b, std::size_t count
         else low = middle + 1;
     }
     return low;
+}
+
+/// A merge of the sorted runs `a` and `b`, whose result has the places [at, end). Equal keys of `a`
+/// precede those of `b`.
+template <class K, class V, class Less> struct Merge {
+    const Records<K, V>& from;
+    const Records<K, V>& to;
+    const Less& less;
+    Chunk a, b;
+    std::size_t at, end;
+
+    bool has_both() const noexcept { return at < end && a.begin < a.end && b.begin < b.end; }
+    void step() {
+        // Arithmetic, because a branch would often be predicted wrongly.
+        const std::size_t takes_b = less(from.keys[b.begin], from.keys[a.begin]) ? 1 : 0;
+        to.set(at++, from, a.begin + takes_b * (b.begin - a.begin));
+        a.begin += 1 - takes_b;
+        b.begin += takes_b;
+    }
+    void finish() {
+        while (has_both()) step();
+        const std::size_t rest = std::min(end - at, a.size());
+        to.copy(at, from, {a.begin, a.begin + rest});
+        to.copy(at + rest, from, {b.begin, b.begin + (end - at - rest)});
+    }
+    /// Keeps the first `count` records of the result, and returns a merge for the others.
+    Merge split(std::size_t count) {
+        const std::size_t from_a = detail::merged_from_first(from.keys, a, b, count, less);
+        Merge others = *this;
+        others.a.begin += from_a;
+        others.b.begin += count - from_a;
+        others.at += count;
+        end = at + count;
+        return others;
+    }
+};
+
+/// Merges the sorted runs `a` and `b` of `from`, and writes the first `count` records to `to`, from
+/// `at` on.
+template <class K, class V, class Less>
+void merge(const Records<K, V>& from, Chunk a, Chunk b, const Records<K, V>& to, std::size_t at,
+           std::size_t count, const Less& less) {
+    Merge<K, V, Less> first{from, to, less, a, b, at, at + count};
+    if (count >= 128) {  // two merges at the same time, because each step waits for the previous
+        Merge<K, V, Less> second = first.split(count / 2);
+        while (first.has_both() && second.has_both()) {
+            first.step();
+            second.step();
+        }
+        second.finish();
+    }
+    first.finish();
 }
 
 /// Sorts a short run by insertion.
