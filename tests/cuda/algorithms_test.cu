@@ -137,17 +137,18 @@ TEST_CASE("on a failed stream of a GPU, algorithms are dropped", "[cuda]") {
     (void)s.clear_error();
 }
 
-TEST_CASE("algorithms on a GPU count more than 2^32 elements", "[cuda][.large]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
-    const Stream s(Device("cuda:0"));
-    const std::size_t size = (std::size_t{1} << 32) + 5;
-    Array<unsigned char> x = full<unsigned char>(s, size, 1);
-    Array<std::size_t> sum(s, 1), last(s, 1);
-    reduce(s, x, sum);
-    CHECK(value_of(s, sum) == size);
-    fill(s, x.last(1), 2);
-    max_element(s, x, last);
-    CHECK(value_of(s, last) == size - 1);
-    sort(s, x, std::greater<>());
-    CHECK(to_host(s, x.first(2)) == std::vector<unsigned char>{2, 1});
+TEST_CASE("algorithms count more than 2^32 elements", "[cuda][.large]") {
+    for (const Device device : both_kinds()) {
+        const Stream s(device);
+        const std::size_t size = (std::size_t{1} << 32) + 5;
+        Array<unsigned char> x = full<unsigned char>(s, size, 1);
+        Array<std::size_t> sum(s, 1), last(s, 1);
+        reduce(s, x, sum);
+        CHECK(value_of(s, sum) == size);
+        fill(s, x.last(1), 2);
+        max_element(s, x, last);
+        CHECK(value_of(s, last) == size - 1);
+        sort(s, x, std::greater<>());
+        CHECK(to_host(s, x.first(2)) == std::vector<unsigned char>{2, 1});
+    }
 }
