@@ -176,10 +176,10 @@ TEST_CASE("observers see an algorithm's name, and how its arguments are used") {
         CHECK_FALSE(one.op.holds_pointers);
         CHECK_FALSE(one.op.may_signal);
     }
-    CHECK(seen[0].accesses[0].data == x);
-    CHECK(seen[0].accesses[0].bytes == a.x.size_bytes());
-    CHECK(seen[0].accesses[0].mode == AccessMode::read);
-    CHECK(seen[0].accesses[0].argument == 0);
+    CHECK(seen[0].accesses[1].data == x);
+    CHECK(seen[0].accesses[1].bytes == a.x.size_bytes());
+    CHECK(seen[0].accesses[1].mode == AccessMode::read);
+    CHECK(seen[0].accesses[1].argument == 0);
     CHECK(seen[1].accesses[1].data == sum);
     CHECK(seen[1].accesses[1].argument == 1);
     sort_by_key(s, a.sums, a.x.view());

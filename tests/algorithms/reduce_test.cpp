@@ -54,6 +54,33 @@ TEST_CASE("reduce and its transformation work with classes of the program") {
     }
 }
 
+TEST_CASE("transform_reduce of two inputs is a dot product, unless functions are passed") {
+    const Stream s(cpu_device());
+    for (const std::size_t size : sizes) {
+        INFO(size << " elements");
+        const Ints values = numbers(size);
+        std::vector<short> factors;
+        for (const int one : values) factors.push_back(static_cast<short>(one % 100));
+        const Array<int> x = from_host(s, values);
+        const Array<short> y = from_host(s, factors);
+        Array<long> result(s, 1);
+        transform_reduce(s, x, y, result, 5);
+        CHECK(value_of(s, result) ==
+              std::inner_product(values.begin(), values.end(), factors.begin(), 5L));
+        transform_reduce(s, x, y, result, 0, std::plus<>(),
+                         [](int a, short b) { return a % 100 == b ? 1 : 0; });
+        CHECK(value_of(s, result) == static_cast<long>(size));
+        const ScopedStream in(s);
+        transform_reduce(y, x, result, 0);
+        CHECK(value_of(s, result) ==
+              std::inner_product(values.begin(), values.end(), factors.begin(), 0L));
+        if (size > 0)
+            CHECK_THROWS_WITH(transform_reduce(s, x.first(size - 1), y, result, 0),
+                              Catch::Contains("in transform_reduce") &&
+                                  Catch::Contains("pass equal sizes"));
+    }
+}
+
 TEST_CASE("count_if counts") {
     const Stream s(cpu_device());
     for (const std::size_t size : sizes) {

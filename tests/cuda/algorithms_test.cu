@@ -41,7 +41,7 @@ template <class On> auto results_on(On& on, StreamRef s, std::size_t size) {
     const Ints values = numbers(size);
     std::vector<double> reals(values.begin(), values.end());
     Array<int> x = from_host(s, values), least(s, 1), sorted = from_host(s, values);
-    Array<long> sum(s, 1), odd(s, 1), before(s, size), after(s, size);
+    Array<long> sum(s, 1), odd(s, 1), dot(s, 1), before(s, size), after(s, size);
     Array<Point> point(s, 1);
     Array<std::size_t> first(s, 1), last(s, 1);
     Array<Card> some = from_host(s, cards(size));
@@ -52,6 +52,7 @@ template <class On> auto results_on(On& on, StreamRef s, std::size_t size) {
     reduce(on, x, sum, 3);
     reduce(on, x, least, std::numeric_limits<int>::max(), Least());
     transform_reduce(on, x, point, Point{}, AddPoints(), ToPoint());
+    transform_reduce(on, x, sorted, dot, 1);
     count_if(on, x, odd, IsOdd());
     min_element(on, some, first, ByRank());
     max_element(on, some, last, ByRank());
@@ -63,9 +64,9 @@ template <class On> auto results_on(On& on, StreamRef s, std::size_t size) {
     sort_by_key(on, keys, x, std::greater<>());
     sort(on, some, ByRank());
     return std::tuple(to_host(on, sum), to_host(on, least), to_host(on, point), to_host(on, odd),
-                      to_host(on, first), to_host(on, last), to_host(on, counts), to_host(on, few),
-                      to_host(on, after), to_host(on, before), to_host(on, sorted),
-                      to_host(on, keys), to_host(on, x), to_host(on, some));
+                      to_host(on, dot), to_host(on, first), to_host(on, last), to_host(on, counts),
+                      to_host(on, few), to_host(on, after), to_host(on, before),
+                      to_host(on, sorted), to_host(on, keys), to_host(on, x), to_host(on, some));
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ void first_element(On& on, const In& input, Out& output, const Before& before,
     const auto call = detail::call_on<algorithm>(on, where);
     const FirstOf<T, Before> op{before};
     if (call.device().is_cpu())
-        return detail::reduce_on_cpu<Indexed<T>>(call, in, out, Indexed<T>::nothing(),
-                                                 ReadIndexed<T>(), op, IndexOf());
+        return detail::reduce_on_cpu<Indexed<T>>(call, out, Indexed<T>::nothing(), ReadIndexed<T>(),
+                                                 op, IndexOf(), in);
 #ifdef __CUDACC__
     detail::first_on_gpu(call, in, out, op);
 #else

@@ -27,9 +27,33 @@ void transform_reduce(On& on, const In& input, Out& output, const T& init, const
     detail::check_functions<On, Op, F>();
     const auto call = detail::call_on<algorithm>(on, where);
     if (call.device().is_cpu())
-        return detail::reduce_on_cpu<T>(call, in, out, init, Transformed<T, F>{transform}, op);
+        return detail::reduce_on_cpu<T>(call, out, init, Transformed<T, F>{transform}, op,
+                                        Identity(), in);
 #ifdef __CUDACC__
     detail::reduce_on_gpu<T>(call, in, out, init, transform, op);
+#else
+    throw_algorithm_not_compiled(name, call.device(), where);
+#endif
+}
+
+template <class T, class On, class A, class B, class Out, class Op, class F>
+void transform_reduce_two(On& on, const A& first, const B& second, Out& output, const T& init,
+                          const Op& op, const F& transform, const SourceLocation& where) {
+    constexpr Algorithm algorithm = Algorithm::transform_reduce;
+    constexpr const char* name = name_of(algorithm);
+    const auto a = detail::as_source(first, name, where);
+    const auto b = detail::as_source(second, name, where);
+    const auto out = detail::as_destination(output, name, where);
+    detail::check_one_element(name, out, where);
+    if (a.size() != b.size()) [[unlikely]]
+        throw_unequal_sizes(name, "first inputs", a.size(), "second inputs", b.size(), where);
+    detail::check_functions<On, Op, F>();
+    const auto call = detail::call_on<algorithm>(on, where);
+    if (call.device().is_cpu())
+        return detail::reduce_on_cpu<T>(call, out, init, Transformed<T, F>{transform}, op,
+                                        Identity(), a, b);
+#ifdef __CUDACC__
+    detail::reduce_on_gpu<T>(call, a, b, out, init, transform, op);
 #else
     throw_algorithm_not_compiled(name, call.device(), where);
 #endif
@@ -104,6 +128,30 @@ template <detail::ArrayOrView In, detail::Writable Out,
 void transform_reduce(const In& in, Out&& out, const Init& init, Op op, F transform,
                       Where where = {}) {
     transform_reduce(current_stream(), in, out, init, op, transform, where);
+}
+
+/// Combines `init` and transform(a[i], b[i]) of all elements. Without functions, computes a dot
+/// product in the element type of `out`. Throws UsageError if `a` and `b` differ in size.
+///
+///     transform_reduce(s, x, y, product, 0.0);
+template <detail::StreamOrOrder On, detail::ArrayOrView A, detail::ArrayOrView B,
+          detail::Writable Out, std::convertible_to<detail::ValueOf<Out>> Init,
+          detail::Combines<detail::ValueOf<Out>> Op = std::plus<>,
+          detail::TransformsTwo<detail::ValueOf<A>, detail::ValueOf<B>, detail::ValueOf<Out>> F =
+              detail::MultiplyAs<detail::ValueOf<Out>>>
+void transform_reduce(On&& on, const A& a, const B& b, Out&& out, const Init& init, Op op = {},
+                      F transform = {}, Where where = {}) {
+    using T = detail::ValueOf<Out>;
+    detail::transform_reduce_two<T>(on, a, b, out, static_cast<T>(init), op, transform, where);
+}
+template <detail::ArrayOrView A, detail::ArrayOrView B, detail::Writable Out,
+          std::convertible_to<detail::ValueOf<Out>> Init,
+          detail::Combines<detail::ValueOf<Out>> Op = std::plus<>,
+          detail::TransformsTwo<detail::ValueOf<A>, detail::ValueOf<B>, detail::ValueOf<Out>> F =
+              detail::MultiplyAs<detail::ValueOf<Out>>>
+void transform_reduce(const A& a, const B& b, Out&& out, const Init& init, Op op = {},
+                      F transform = {}, Where where = {}) {
+    transform_reduce(current_stream(), a, b, out, init, op, transform, where);
 }
 
 /// Counts the elements for which predicate(element) is true, and writes their number to `out`, an

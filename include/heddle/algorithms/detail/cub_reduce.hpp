@@ -29,6 +29,27 @@ void reduce_on_gpu(const Call& call, View<const In> in, View<T> out, const T& in
     });
 }
 
+/// Reads the elements i of two inputs.
+template <class T, class A, class B, class F> struct CubPair {
+    const A* a;
+    const B* b;
+    Transformed<T, F> get;
+    HEDDLE_FN T operator()(std::size_t i) const { return get(i, a, b); }
+};
+
+template <class T, class Call, class A, class B, class F, class Op>
+void reduce_on_gpu(const Call& call, View<const A> a, View<const B> b, View<T> out, const T& init,
+                   const F& transform, const Op& op) {
+    CubMemoryUse<Op, F> use(op, transform);
+    use.add(a, 0).add(b, 1).add(out, 2);
+    const auto combine = detail::as_cub_op(op);
+    detail::call_cub(call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+        return cub::DeviceReduce::TransformReduce(
+            memory, bytes, thrust::counting_iterator<std::size_t>(0), out.data(), a.size(), combine,
+            CubPair<T, A, B, F>{a.data(), b.data(), {transform}}, init, native);
+    });
+}
+
 /// Reads the element i of an input together with its index.
 template <class T> struct CubIndexed {
     const T* in;

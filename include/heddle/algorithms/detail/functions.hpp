@@ -16,6 +16,9 @@ concept Combines = std::is_invocable_r_v<T, const Op&, const T&, const T&>;
 /// A function from elements of type In to values of type T.
 template <class F, class In, class T>
 concept Transforms = std::is_invocable_r_v<T, const F&, const In&>;
+/// A function of elements of two types to values of type T.
+template <class F, class A, class B, class T>
+concept TransformsTwo = std::is_invocable_r_v<T, const F&, const A&, const B&>;
 /// A function that returns whether the first of two elements is ordered before the second.
 template <class Less, class T>
 concept Orders = std::is_invocable_r_v<bool, const Less&, const T&, const T&>;
@@ -31,11 +34,18 @@ struct Identity {
     }
 };
 
-/// Reads the element i of an input: `transform` of it, converted to T.
+/// Reads the elements i of the inputs: `transform` of them, converted to T.
 template <class T, class F> struct Transformed {
     F transform;
-    template <class In> T operator()(const In* in, std::size_t i) const {
-        return static_cast<T>(transform(in[i]));
+    template <class... In> HEDDLE_FN T operator()(std::size_t i, const In*... in) const {
+        return static_cast<T>(transform(in[i]...));
+    }
+};
+
+/// Multiplies two elements, which it converts to T first.
+template <class T> struct MultiplyAs {
+    template <class A, class B> HEDDLE_FN constexpr T operator()(const A& a, const B& b) const {
+        return static_cast<T>(static_cast<T>(a) * static_cast<T>(b));
     }
 };
 
@@ -91,7 +101,7 @@ template <class F> struct Exchanged {
 
 /// Reads the element i of an input together with its index.
 template <class T> struct ReadIndexed {
-    Indexed<T> operator()(const T* in, std::size_t i) const { return Indexed<T>::of(in[i], i); }
+    Indexed<T> operator()(std::size_t i, const T* in) const { return Indexed<T>::of(in[i], i); }
 };
 /// Returns the index of an element; without an element, 0.
 struct IndexOf {

@@ -38,16 +38,21 @@ T fold(const Get& get, std::size_t begin, std::size_t end, const Op& op) {
     return result;
 }
 
-/// Computes the partial result of each chunk.
+/// Returns get(i, in...) op ... of the elements of a chunk.
+template <class T, class Get, class Op, class... In>
+T fold_chunk(const Get& get, const Op& op, Chunk part, const In*... in) {
+    return detail::fold<T>([&](std::size_t i) -> T { return get(i, in...); }, part.begin, part.end,
+                           op);
+}
+
+/// Computes the partial result of each chunk of one or more inputs.
 template <class Get, class Op> struct ReduceChunks : KernelOf<Get, Op> {
     Get get;
     Op op;
-    template <class In, class T>
-    void operator()(std::size_t chunk, View<const In> in, View<T> partial) const {
-        const Chunk part = Chunks{in.size()}[chunk];
-        const In* const data = in.data();
-        partial.data()[chunk] = detail::fold<T>([&](std::size_t i) -> T { return get(data, i); },
-                                                part.begin, part.end, op);
+    std::size_t size;
+    template <class T, class... In>
+    void operator()(std::size_t chunk, View<T> partial, View<const In>... in) const {
+        partial.data()[chunk] = detail::fold_chunk<T>(get, op, Chunks{size}[chunk], in.data()...);
     }
 };
 /// Combines `init` with partial results, and writes finish(result).
@@ -56,44 +61,52 @@ template <class T, class Op, class Finish> struct ReducePartials : KernelOf<T, O
     Op op;
     Finish finish;
     template <class Out> void operator()(std::size_t, View<const T> partial, View<Out> out) const {
-        const T* const data = partial.data();
-        const T all =
-            detail::fold<T>([data](std::size_t i) -> T { return data[i]; }, 0, partial.size(), op);
+        const auto get = [](std::size_t i, const T* data) { return data[i]; };
+        const T all = detail::fold_chunk<T>(get, op, {0, partial.size()}, partial.data());
         *out.data() = static_cast<Out>(finish(static_cast<T>(op(init, all))));
     }
 };
-/// Reduces an input of at most one chunk.
+/// Reduces inputs of at most one chunk.
 template <class T, class Get, class Op, class Finish>
 struct ReduceFew : KernelOf<T, Get, Op, Finish> {
     T init;
     Get get;
     Op op;
     Finish finish;
-    template <class In, class Out>
-    void operator()(std::size_t, View<const In> in, View<Out> out) const {
+    std::size_t size;
+    template <class Out, class... In>
+    void operator()(std::size_t, View<Out> out, View<const In>... in) const {
         T all = init;
-        const In* const data = in.data();
-        if (in.size() != 0)
-            all = static_cast<T>(
-                op(init, detail::fold<T>([&](std::size_t i) -> T { return get(data, i); }, 0,
-                                         in.size(), op)));
+        if (size != 0)
+            all = static_cast<T>(op(init, detail::fold_chunk<T>(get, op, {0, size}, in.data()...)));
         *out.data() = static_cast<Out>(finish(all));
     }
 };
 
-/// Writes finish(init op get(0) op get(1) ...) to `out`, on a CPU device.
-template <class T, class Call, class In, class Out, class Get, class Op, class Finish = Identity>
-void reduce_on_cpu(const Call& call, View<const In> in, View<Out> out, const T& init,
-                   const Get& get, const Op& op, const Finish& finish = {}) {
-    const std::size_t chunks = Chunks{in.size()}.count();
+template <class T, class Call, class Out, class Get, class Op, class Finish, int... i, class... In>
+void reduce_on_cpu(const Call& call, View<Out> out, const T& init, const Get& get, const Op& op,
+                   const Finish& finish, std::size_t size, std::integer_sequence<int, i...>,
+                   View<const In>... in) {
+    constexpr int count = sizeof...(In);
+    const std::size_t chunks = Chunks{size}.count();
     if (chunks <= 1)
-        return detail::launch_chunks<0, 1>(
-            call, 1, ReduceFew<T, Get, Op, Finish>{{}, init, get, op, finish}, in, out);
+        return detail::launch_chunks<count, i...>(
+            call, 1, ReduceFew<T, Get, Op, Finish>{{}, init, get, op, finish, size}, out, in...);
     Array<T> partial = call.template temporary<T>(chunks);
-    detail::launch_chunks<0, 2>(call, chunks, ReduceChunks<Get, Op>{{}, get, op}, in,
-                                partial.view());
-    detail::launch_chunks<2, 1>(call, 1, ReducePartials<T, Op, Finish>{{}, init, op, finish},
-                                View<const T>(partial.view()), out);
+    detail::launch_chunks<count + 1, i...>(call, chunks, ReduceChunks<Get, Op>{{}, get, op, size},
+                                           partial.view(), in...);
+    detail::launch_chunks<count + 1, count>(call, 1,
+                                            ReducePartials<T, Op, Finish>{{}, init, op, finish},
+                                            View<const T>(partial.view()), out);
+}
+/// Writes finish(init op get(0, in...) op get(1, in...) ...) to `out`, on a CPU device. The inputs
+/// have the same size.
+template <class T, class Call, class Out, class Get, class Op, class Finish, class In,
+          class... More>
+void reduce_on_cpu(const Call& call, View<Out> out, const T& init, const Get& get, const Op& op,
+                   const Finish& finish, View<const In> in, View<const More>... more) {
+    detail::reduce_on_cpu<T>(call, out, init, get, op, finish, in.size(),
+                             std::make_integer_sequence<int, 1 + sizeof...(More)>(), in, more...);
 }
 
 }  // namespace heddle::detail
