@@ -78,19 +78,6 @@ TEST_CASE("check: batch_abandoned_by_an_exception", "[check]") {
     CHECK(engine.findings()[0].allocation == sent.id);
 }
 
-TEST_CASE("check: peer_copy_both_sides", "[check]") {
-    Program p;
-    const auto a = p.stream(1), b = p.stream(2);
-    const Memory source = p.array(), target = p.array();
-    p.write(a, source);
-    p.wait_stream(b, a);
-    p.copy(b, target, source);
-    const Line wait = p.wait_stream(a, b);
-    const Line write = p.write(a, source);
-    CHECK(is_silent(p));
-    CHECK(races(p.without(wait)) == Races{{Kind::write_after_read, 3, write}});
-}
-
 TEST_CASE("check: all_reduce", "[check]") {
     Program p;
     const auto a = p.stream(1), b = p.stream(2);

@@ -7,16 +7,6 @@ using namespace heddle_test;
 
 using Kind = FindingKind;
 
-TEST_CASE("check: event_orders", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    p.wait(b, p.record(a));
-    p.write(b, x);
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: event_recorded_before_the_write", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -31,32 +21,6 @@ TEST_CASE("check: event_recorded_before_the_write", "[check]") {
     CHECK(found[0].order.record == 1);
     CHECK(found[0].order.wait == wait);
     CHECK(found[0].order.covered < found[0].first.position);
-}
-
-TEST_CASE("check: event_re_recorded_on_another_stream_before_the_wait", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream(), c = p.stream();
-    const Memory x = p.array();
-    const auto event = p.event();
-    const Line write = p.write(a, x);
-    p.record(a, event);
-    p.record(c, event);
-    p.wait(b, event);
-    const Line read = p.read(b, x);
-    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
-}
-
-TEST_CASE("check: event_re_recorded_after_the_wait_leaves_the_wait", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream(), c = p.stream();
-    const Memory x = p.array();
-    const auto event = p.event();
-    p.write(a, x);
-    p.record(a, event);
-    p.wait(b, event);
-    p.record(c, event);
-    p.read(b, x);
-    CHECK(is_silent(p));
 }
 
 TEST_CASE("check: a wait that is noted after the next record means the one before", "[check]") {
@@ -88,43 +52,6 @@ TEST_CASE("check: event_never_recorded_waits_for_nothing", "[check]") {
     CHECK(found[0].order.event == event.id);
 }
 
-TEST_CASE("check: wait_enqueued_before_the_record", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    const auto event = p.event();
-    p.wait(b, event);
-    p.write(a, x);
-    p.record(a, event);
-    p.read(b, x);
-    CHECK(races(p) == Races{{Kind::read_after_write, 2, 4}});
-}
-
-TEST_CASE("check: one_record_resolves_two_waits", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream(), c = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    const auto event = p.record(a);
-    p.wait(b, event);
-    p.wait(c, event);
-    p.read(b, x);
-    p.read(c, x);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: event_waited_for_twice", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    const auto event = p.record(a);
-    p.wait(b, event);
-    p.wait(b, event);
-    p.read(b, x);
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: event_destroyed_after_the_wait_was_enqueued", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -145,44 +72,6 @@ TEST_CASE("check: event_destroyed_and_another_made_in_its_place", "[check]") {
     p.wait(b, p.event());
     p.read(b, x);
     CHECK(races(p) == Races{{Kind::read_after_write, 1, 4}});
-}
-
-TEST_CASE("check: event_object_reused_from_the_pool_keeps_generations_apart", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    const auto first = p.event(), second = p.event();
-    p.write(a, x);
-    p.record(a, first);
-    p.record(b, second);
-    p.wait(b, first);
-    p.write(b, x);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: state_merges_through_two_events_of_one_stream", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream(), c = p.stream();
-    const Memory x = p.array(), y = p.array();
-    p.write(a, x);
-    const auto first = p.record(a);
-    p.write(b, y);
-    p.wait(b, first);
-    const auto second = p.record(b);
-    p.wait(c, second);
-    p.launch(c, {in(x), in(y)});
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: wait_on_own_event_is_nothing", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.write(b, x);
-    p.wait(a, p.record(a));
-    p.elided_wait(a, a);
-    const Line read = p.read(a, x);
-    CHECK(races(p) == Races{{Kind::read_after_write, 1, read}});
 }
 
 TEST_CASE("check: barrier_repeated_is_harmless", "[check]") {

@@ -10,25 +10,6 @@ namespace {
 Races possible(Kind kind, Line first, Line second) { return {{kind, first, second, false}}; }
 }  // namespace
 
-TEST_CASE("check: host_function_reads_declared_in_order", "[check]") {
-    Program p;
-    const auto a = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    p.host_function(a, {in(x)});
-    p.write(a, x);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: host_function_writes_what_another_stream_reads", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    const Line read = p.read(b, x);
-    const Line function = p.host_function(a, {out(x)});
-    CHECK(races(p) == Races{{Kind::write_after_read, read, function}});
-}
-
 TEST_CASE("check: host_function_fulfils_a_promise", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -71,29 +52,6 @@ TEST_CASE("check: check_synchronized_after_cudaDeviceSynchronize", "[check]") {
     p.read(c, x);
     engine.add(p.ops.back());
     CHECK(engine.findings().empty());
-}
-
-TEST_CASE("check: a host function before the access does not hide it", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.host_function(a);
-    const Line write = p.write(a, x);
-    const Line read = p.read(b, x);
-    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
-}
-
-TEST_CASE("check: host_function_enqueues_on_another_stream", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    const Line function = p.host_function(a);
-    p.parent = p.id_of(function);
-    p.read(b, x);
-    p.parent = 0;
-    p.write(b, x);
-    CHECK(is_silent(p));
 }
 
 TEST_CASE("check: a host function reads what its stream did", "[check]") {

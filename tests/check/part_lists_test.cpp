@@ -28,14 +28,6 @@ struct Alone {
 
 }  // namespace
 
-TEST_CASE("check: halves_on_two_streams", "[check]") {
-    Program p;
-    const Memory x = p.array(100);
-    p.write(p.stream(), x.part(0, 50));
-    p.write(p.stream(), x.part(50, 50));
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: halves_overlap_by_one_element", "[check]") {
     Program p;
     const Memory x = p.array(100);
@@ -137,23 +129,6 @@ TEST_CASE("check: very many rows of different pitch may overlap", "[check]") {
     CHECK_FALSE(races(p)[0].is_certain);
 }
 
-TEST_CASE("check: const_view_of_a_part_against_write_of_the_whole", "[check]") {
-    Program p;
-    const Memory x = p.array(100);
-    const Line read = p.read(p.stream(), x.part(10, 5));
-    const Line write = p.write(p.stream(), x);
-    CHECK(races(p) == Races{{Kind::write_after_read, read, write}});
-}
-
-TEST_CASE("check: same_array_twice_in_one_launch", "[check]") {
-    Program p;
-    const Memory x = p.array(100);
-    const Line first = p.launch(p.stream(), {in(x), out(x), in(x.part(3, 4))});
-    CHECK(is_silent(p));
-    const Line write = p.write(p.stream(), x);
-    CHECK(races(p) == Races{{Kind::write_after_write, first, write}});
-}
-
 TEST_CASE("check: struct_of_views_as_an_argument", "[check]") {
     Program p;
     const Memory x = p.array(), y = p.array();
@@ -165,24 +140,6 @@ TEST_CASE("check: struct_of_views_as_an_argument", "[check]") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].first.argument == 2);
     CHECK(found[0].allocation == y.id);
-}
-
-TEST_CASE("check: concurrent_views_do_not_conflict", "[check]") {
-    Program p;
-    const Memory x = p.array();
-    p.launch(p.stream(), {atomics(x)});
-    p.launch(p.stream(), {atomics(x)});
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: concurrent_against_plain", "[check]") {
-    Program p;
-    const Memory x = p.array();
-    const Line first = p.launch(p.stream(), {atomics(x)});
-    const Line second = p.launch(p.stream(), {atomics(x)});
-    const Line read = p.read(p.stream(), x);
-    CHECK(races(p) ==
-          Races{{Kind::read_after_write, first, read}, {Kind::read_after_write, second, read}});
 }
 
 TEST_CASE("check: ten_thousand_small_copies_stay_linear", "[check]") {
