@@ -1,7 +1,8 @@
-// The time that the calling thread needs to make and free arrays, compared with calls by hand.
-// These use the driver's pool on CUDA devices, and aligned_alloc() and free() on CPU devices. Rows:
-// the same size repeatedly, the recorded sequence of a training step, mixed sizes, two streams,
-// eight threads, and scarce memory. Also how much memory heddle allocates, compared with the pool.
+// The time that the calling thread needs to make and free arrays, compared with code without
+// heddle. That uses the driver's pool on CUDA devices, and aligned_alloc() and free() on CPU
+// devices. Rows: the same size repeatedly, the recorded sequence of a training step, mixed sizes,
+// two streams, eight threads, and scarce memory. Also compares how much memory heddle and the
+// driver's pool allocate.
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,7 @@ using namespace heddle;
 
 namespace {
 
-/// The way with heddle.
+/// Implements the replay's Memory interface with heddle::Array.
 class Arrays {
 public:
     using Piece = Array<std::byte>;
@@ -40,8 +41,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// Memory for the same calls on a CPU device. It is freed immediately, possibly before the streams
-/// would have used it. So the streams fill other memory instead.
+/// Implements the Memory interface with aligned_alloc() and free(), for CPU devices. Memory is
+/// freed immediately, possibly before the streams run, so the streams fill other memory instead.
 class HostMemory {
 public:
     using Piece = void*;
@@ -66,7 +67,7 @@ private:
 };
 
 constexpr bench::Batches each{.calls = 200, .pairs = 2000, .seconds = 1.0};
-/// So many calls that the time to wake the threads is small, compared with their work.
+/// Has so many calls that the time to wake the threads is small compared with their work.
 constexpr bench::Batches by_team{.calls = 4000, .pairs = 200, .seconds = 1.0, .quick_calls = 200};
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches whole{.calls = 4, .pairs = 1000, .seconds = 2.0, .quick_calls = 1};
@@ -99,7 +100,8 @@ private:
             report_.compare(name, device_.name(), ours_[name].side, theirs_[name], batches, unit);
     }
 
-    /// Both ways begin without memory, so that both allocate from the device in each batch.
+    /// heddle and its peer both begin without cached memory, so both allocate from the device in
+    /// each batch.
     void add_pressure() {
         const std::size_t peak = bench::peak_of(bench::training_step());
         ours_[bench::row::pressure] = ours_[bench::row::training];
@@ -130,7 +132,8 @@ private:
     bench::Peers ours_, theirs_;
 };
 
-/// Adds a row for a training step: how much memory is allocated, and the peak of its use.
+/// Adds a row for a training step: how much memory is allocated, and how much of it is in use at
+/// the peak.
 void add_memory(bench::Report& report, Device device) {
     const char* const name = "memory had for a training step, and used by it";
     if (!report.wants(name)) return;

@@ -1,7 +1,7 @@
 // Memory bandwidth, compared with raw calls. Rows: copies between host and device with pinned and
 // pageable memory, copies between devices, and a triad (z = x + 3 y) on the device. A GB is 10^9
-// bytes. A triad moves three floats for each element. Both ways use the same memory, except between
-// GPUs: there, access depends on the allocator.
+// bytes. A triad moves three floats for each element. heddle and the raw calls use the same memory,
+// except between GPUs, where access depends on the allocator.
 
 #include <algorithm>
 #include <string>
@@ -61,7 +61,7 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     Array<float> on_device = zeros<float>(s, most);
     Array<float> host = is_pinned ? pinned<float>(most) : pageable<float>(most);
     s.synchronize();
-    std::fill_n(host.data(), most, 1.0f);  // so that its pages are mapped
+    std::fill_n(host.data(), most, 1.0f);  // maps the array's pages
     const char* const memory = is_pinned ? "pinned" : "pageable";
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
@@ -82,7 +82,8 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     }
 }
 
-/// Adds rows for copies of a std::vector. heddle did not allocate it, as in programs of users.
+/// Adds rows for copies of a std::vector, because users often copy memory that heddle did not
+/// allocate.
 void vector_copies(bench::Report& report, Device device, const std::vector<std::size_t>& all) {
     const Stream s{device};
     const std::size_t most = all.back() / sizeof(float);
@@ -162,7 +163,8 @@ int main(int argc, char** argv) {
     constexpr std::size_t kb = 1 << 10, mb = 1 << 20;
     const bool quick = report.quick();
     for (const Device device : bench::chosen_devices(report)) {
-        // On a CPU device, device memory is host memory. A few sizes suffice to show a copy's cost.
+        // On a CPU device, device memory is host memory, so a few sizes suffice to show a copy's
+        // cost.
         const std::size_t last = device.is_cuda() ? 512 * mb : 64 * mb;
         report.attempt("pinned", [&] {
             host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb)));

@@ -1,11 +1,11 @@
-// Work ordered by data, compared with task graphs. These are the six patterns of Task Bench, 16
-// tasks wide. A task is empty or takes 1, 10 or 100 µs. There are one or two threads. The time for
-// each task includes building the graph. The peers, Taskflow and oneTBB's flow graph, receive the
-// patterns' edges. heddle receives calls and arrays, and finds the edges. It has two arrays for
-// each point, used in turn, so it also orders writers after readers.
+// Work ordered by data, compared with task graphs. The programs are six patterns of Task Bench, 16
+// tasks wide. A task is empty or takes 1, 10 or 100 µs. They run on one or two threads. The time
+// for each task includes building the graph. The peers, Taskflow and oneTBB's flow graph, receive
+// the patterns' edges. heddle receives calls and arrays, and finds the edges. Each point has two
+// arrays, used in turn, so heddle must also order writers after readers.
 //
-// On a GPU, kernels with one thread do the same. Rows: different numbers of streams and both kinds
-// of waits, compared with a single stream.
+// On a GPU, each task is a kernel with one thread. Rows: different numbers of streams and both
+// kinds of waits (DataWaits), compared with a single stream.
 
 #include <cstdio>
 #include <set>
@@ -49,7 +49,7 @@ struct Task3 {
     }
 };
 
-/// Makes the program's calls, one after the other, on any object that can launch.
+/// Makes the program's calls, one after the other. `On` is any type with launch().
 template <class On>
 void run(On& on, const bench::PatternProgram& program, std::vector<Array<long>>& values,
          std::uint64_t ns) {
@@ -149,7 +149,8 @@ void gpu_rows(bench::Report& report, Device device) {
         for (const bench::Pattern pattern : bench::all_patterns)
             for (const int streams : {1, 2, 4, 8, 16})
                 for (const DataWaits waits : {DataWaits::newest, DataWaits::exact}) {
-                    if (streams == 1 && waits == DataWaits::newest) continue;  // the same
+                    // On one stream, the two kinds of waits do not differ.
+                    if (streams == 1 && waits == DataWaits::newest) continue;
                     const std::string name =
                         std::string(name_of(pattern)) + ", kernels of " +
                         std::to_string(ns / 1'000) + " µs, " + std::to_string(streams) +
@@ -206,7 +207,8 @@ int main(int argc, char** argv) {
     bench::Report report("bench_by_data", argc, argv);
     const bool on_cpu = report.device().empty() || report.device().starts_with("cpu");
     const bool on_cuda = report.device().empty() || report.device().starts_with("cuda");
-    // Must precede any use of heddle, as each row needs a process with its own number of threads.
+    // Must precede any use of heddle: each row is measured in a child process with its own number
+    // of threads.
     for (const int threads : {1, 2})
         for (const std::uint64_t ns : {0u, 1'000u, 10'000u, 100'000u})
             for (const bench::Pattern pattern : bench::all_patterns) {

@@ -1,5 +1,5 @@
-// Code that is compiled or loaded while its device is busy: how long it blocks the calling thread,
-// with heddle and by hand. A kernel can be launched first only once, so rows have few samples.
+// How long compiling or loading code blocks the calling thread while the device is busy, with
+// heddle and with raw calls. Each kernel has only one first launch, so rows have few samples.
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -41,7 +41,7 @@ template <class F> double us_of(F&& f) {
     return us(bench::now_ns() - begin);
 }
 
-/// A device's streams: one of heddle, a raw one, and one that is kept busy.
+/// A device's streams: a stream of heddle, a raw stream, and a stream that is kept busy.
 struct Bench {
     explicit Bench(Device d) : device(d) {}
 
@@ -50,7 +50,8 @@ struct Bench {
     bench::Raw theirs{};
     Array<float> x = zeros<float>(ours, n);
 
-    /// Launches `launches` kernels of `ns` each. Returns when the first runs or is about to run.
+    /// Launches `launches` kernels that take `ns` each. Returns when the first one runs or is about
+    /// to run.
     void keep_busy(int launches, std::uint64_t ns) {
         launch(busy, bench::Spin{}, dim(1), 1000u);
         const Event begun = busy.record_event();

@@ -1,7 +1,7 @@
-// Collectives of all devices of one kind, by heddle's copies and kernels. They are compared with
-// NCCL if it is found, otherwise with copies without peer access. GB/s are those of one rank's
-// array (10^9 bytes), for any number of ranks. For small arrays, two times are measured: that of
-// the call, and that until the end. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
+// Collectives of all devices of one kind, by heddle's copies and kernels. Compares them with NCCL
+// if NCCL is found, otherwise with copies without peer access. Rates in GB/s (10^9 bytes) refer to
+// one rank's array, for any number of ranks. For small arrays, measures two durations: until the
+// call returns, and until the work ends. Set HEDDLE_CPU_DEVICES=4 for several CPU devices.
 
 #include <string>
 #include <vector>

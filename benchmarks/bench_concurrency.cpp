@@ -1,9 +1,9 @@
-// What streams gain, and the cost of waits between devices of different kinds:
+// The gain of streams, and the cost of waits between devices of different kinds:
 //   - small kernels on one stream, and on many by fork_join_n and fork_join_each;
 //   - an urgent kernel during a flood of other work, with and without a priority;
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
-//   - many CPU streams that wait for one held device stream; checks that no call blocks its
+//   - many CPU streams that wait for one stalled device stream, to check that no call blocks its
 //     caller.
 // bench_graphs measures dependent launches, and compares batches with single launches.
 
@@ -74,8 +74,8 @@ void small_kernels(bench::Report& report, Device device) {
     }
 }
 
-/// Enqueues about 4 ms of work for the whole device. Its pieces are thread blocks of 20 µs on CUDA,
-/// and operations of 50 µs on a CPU.
+/// Enqueues about 4 ms of work that occupies the whole device, in pieces: thread blocks of 20 µs on
+/// CUDA, and operations of 50 µs on a CPU.
 class Flood {
 public:
     explicit Flood(Device device) : device_(device) {
@@ -108,8 +108,9 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// Launches a small piece of work. Returns the time until the host sees its end, in µs. On CPU
-/// devices, returns the time until the work runs: a host wait would run it at any priority.
+/// Launches a small piece of work. Returns the time until the host notices its end, in µs. On CPU
+/// devices, returns the time until the work runs instead, because a thread that waited would itself
+/// run the work, even if other work is more urgent.
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();
@@ -167,7 +168,7 @@ void priorities(bench::Report& report, Device device) {
     if (raw) add(by_hand, "the same by hand, with priority");
 }
 
-/// Returns the CPU device with which `device` exchanges work. If possible, it is another device.
+/// Returns the CPU device with which `device` exchanges work: if possible, not `device` itself.
 Device partner_of(Device device) {
     const int last = device_count(DeviceKind::cpu) - 1;
     return Device(DeviceKind::cpu, device == Device(DeviceKind::cpu, last) ? 0 : last);
@@ -204,7 +205,7 @@ void round_trips(bench::Report& report, Device device) {
                    batches, bench::in_us);
 }
 
-/// Holds a stream until the gate is opened, but at most for two seconds. So a call that waits for
+/// Stalls a stream until the gate is opened, but for at most two seconds. So a call that waits for
 /// the stream is detected, and does not make the program hang.
 class Gate {
 public:

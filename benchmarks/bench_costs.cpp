@@ -1,10 +1,10 @@
-// The time of heddle's calls for the calling thread, compared with raw calls that do the same, on
-// each kind of device. Figures are for one call. On CPU devices, worker threads run the work
-// meanwhile. bench_cpu measures whole runs including that work. bench_graphs measures graphs,
+// How long heddle's calls take on the calling thread, compared with raw calls that do the same, on
+// each kind of device. Figures are for one call. On CPU devices, worker threads run the work at the
+// same time. bench_cpu measures whole runs including the work. bench_graphs measures graphs,
 // prepared launches and batches. bench_concurrency measures launches by several threads.
 //
 // On a GPU, a batch enqueues at most 200 operations, followed by a wait that is not timed. So the
-// launch queue is never full, and launches do not block.
+// launch queue is never full, and no launch blocks.
 
 #include <cstdio>
 #include <memory>
@@ -58,6 +58,7 @@ public:
         report_.attempt("makers", [this] { add_makers(); });
         report_.attempt("memory", [this] { add_memory(); });
         report_.attempt("loans", [this] { bench::add_loan_rows(report_, device_); });
+        report_.attempt("adopted memory", [this] { bench::add_adopted_rows(report_, device_); });
     }
 
 private:
@@ -97,7 +98,7 @@ private:
         add(row::record, {repeat([&] { a.record_event(event); })}, enqueuing);
         add(row::record_new, {repeat([&] { keep(a.record_event()); })}, enqueuing);
 
-        // Each event's record is newer than that of the previous event, so no wait is redundant.
+        // Each event is recorded after newer work than the previous event, so no wait is redundant.
         std::vector<Event> events;
         for (int i = 0; i < enqueuing.calls; ++i) events.emplace_back(device_);
         const auto record_all = [&] {
@@ -115,8 +116,8 @@ private:
         add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })},
             host_only);
 
-        // Two streams wait for each other in turn. A wait is work, too, so none of these is elided.
-        // One call is one wait.
+        // Two streams wait for each other in turn. Each wait counts as work of its stream, so none
+        // of the waits is elided. One call is one wait.
         add(row::wait_stream, {[&](int calls) {
                 for (int i = 0; i < calls; i += 2) {
                     a.wait_stream(b);
@@ -140,13 +141,14 @@ private:
     void add_scopes() {
         const Stream outer{device_}, inner{device_};
         const ScopedStream in_outer{outer};
-        // Counts as work on `outer`, but takes no time, so that only the scope is measured.
+        // Counts a submission on `outer` without enqueuing work, so that only the scope is
+        // measured.
         add(row::scope, {repeat([&] {
                 detail::count_submission(detail::Access::state(outer));
                 const ScopedStream in{inner};
             })},
             enqueuing);
-        // The wait on exit is work on `outer`. So the next wait on entry is necessary.
+        // The wait on exit counts as work on `outer`, so the next wait on entry cannot be elided.
         add(row::scope_both,
             {repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
@@ -193,7 +195,7 @@ private:
 
     template <class T> static void keep(T&& made) {
         bench::keep(made);
-    }  // if the event is a temporary, also destroys it
+    }  // if the event is a temporary, this also destroys it
 
     bench::Report& report_;
     Device device_;
@@ -212,7 +214,7 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
         };
         report.compare(name, near.name(), {std::move(run), settle}, peers[name], batches);
     };
-    launch(a, Empty{}, dim(1));  // so that the other stream's wait has work to wait for
+    launch(a, Empty{}, dim(1));  // work that the other stream's wait is for
     add(row::far_wait, [&](int calls) {
         for (int i = 0; i < calls; i += 2) {
             a.wait_stream(b);

@@ -1,4 +1,4 @@
-// CPU devices, compared with alternatives to heddle: a queue with its own thread, oneTBB, and
+// CPU devices, compared with alternatives to heddle: a queue that has its own thread, oneTBB, and
 // OpenMP. Measures whole runs including the work (bench_costs measures single calls):
 //   - the triad z = x + 3 y, by one thread and more, up to one for each processor;
 //   - operations one after the other on one stream, in a graph, and on two streams in turn;
@@ -69,7 +69,7 @@ void chains(bench::Report& report, Device device) {
                 {.calls = 10'000, .pairs = 500, .seconds = 2.0, .quick_calls = 1'000});
 }
 
-/// The same operations, as nodes of a graph that already exists.
+/// Measures the operations of chains() as nodes of a graph that already exists.
 void graph_chains(bench::Report& report, Device device) {
     const std::string name =
         "graph of a chain of 10000 host functions, made before, run to the end, each";
@@ -89,7 +89,8 @@ void graph_chains(bench::Report& report, Device device) {
                 {bench::tbb_graphs()}, {.calls = length, .pairs = 500, .seconds = 2.0});
 }
 
-/// One call is an operation, and the wait that orders the other stream after it.
+/// Measures operations that alternate between two streams. One call enqueues an operation, and
+/// makes the other stream wait for it.
 void in_turn(bench::Report& report, Device device) {
     const Stream a{device}, b{device};
     Counter counter;
@@ -154,7 +155,8 @@ void fork_joins(bench::Report& report, Device device) {
         }
 }
 
-/// Measures how long a caller needs to wake a worker, and a worker to wake a caller.
+/// Measures the time to wake a sleeping worker from the calling thread, and the calling thread from
+/// a worker.
 void wakes(bench::Report& report, Device device) {
     const Stream s{device};
     Counter counter;
@@ -194,7 +196,7 @@ void wakes(bench::Report& report, Device device) {
 
 int main(int argc, char** argv) {
     bench::Report report("bench_cpu", argc, argv);
-    bench::add_triads(report);  // must be first: starts processes with other numbers of threads
+    bench::add_triads(report);  // must be first: starts processes with different numbers of threads
     for (const Device device : bench::chosen_devices(report)) {
         if (!device.is_cpu()) continue;
         report.attempt("chains", [&] { chains(report, device); });

@@ -1,7 +1,7 @@
 // Costs and gains of graphs (building from nodes, launching, changing) and of prepared launches. On
-// CUDA, they are compared with CUDA's own graphs, made by hand. Whole graphs and batches are
-// compared with the same kernels launched one by one. Dependent launches, in graphs and outside,
-// are compared with CUDA's.
+// CUDA, compares them with native graphs, used by hand. Compares whole graphs and batches with the
+// same kernels launched one by one, and dependent launches, in graphs and outside, with native
+// ones.
 
 #include <atomic>
 #include <string>
@@ -21,7 +21,7 @@ struct Nothing {
     HEDDLE_FN void operator()(std::size_t, int) const {}
 };
 
-/// The kernel for batches. It has two arrays and two numbers.
+/// The kernel for batches. Its arguments are two arrays and two numbers.
 struct Small {
     HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float a,
                               int b) const {
@@ -29,7 +29,7 @@ struct Small {
     }
 };
 
-/// A layer in a chain. It reads its weights before the previous kernel has finished.
+/// A layer in a chain. It may read its weights before the previous kernel has finished.
 struct Layer {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
@@ -144,8 +144,8 @@ void runs(bench::Report& report, Device device) {
                    {run(apart)}, one_by_one, batches, each);
 }
 
-/// Compares small kernels in a batch with the same kernels launched one by one. On CUDA, these are
-/// launched by hand; on CPU devices, by heddle.
+/// Compares small kernels in a batch with the same kernels launched one by one: on CUDA by hand, on
+/// CPU devices by heddle.
 void batches(bench::Report& report, Device device) {
     const Stream s{device};
     const ScopedStream in{s};
@@ -190,8 +190,7 @@ void batches(bench::Report& report, Device device) {
     }
 }
 
-/// The same with empty kernels, so that the device does not limit the rate. This shows the cost of
-/// the launches alone.
+/// Like batches(), but with empty kernels, so that the launches and not the device limit the rate.
 void empty_batches(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -213,7 +212,8 @@ void empty_batches(bench::Report& report, Device device) {
 }
 
 /// Compares kernels launched one by one, and in a graph, with two peers: the same calls by hand,
-/// and the older way that heddle improves on. peer(improved, in_graph) returns one of them.
+/// and the older, slower method. peer(improved, in_graph) returns the peer; `improved` selects the
+/// former.
 template <class Launch, class PeerOf>
 void both_ways(bench::Report& report, const std::string& what, const std::string& plain,
                Graph& graph, const Launch& launch_all, StreamRef s, int kernels,
@@ -233,8 +233,8 @@ void both_ways(bench::Report& report, const std::string& what, const std::string
     }
 }
 
-/// Compares dependent launches, one by one and in a graph, with those made by hand. Also compares
-/// them with a chain of ordinary launches made by hand.
+/// Compares dependent launches, one by one and in a graph, with two chains launched by hand: one of
+/// dependent launches, and one of ordinary launches.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -254,8 +254,8 @@ void dependent(bench::Report& report, Device device) {
               });
 }
 
-/// Compares pairs of kernels on two streams, ordered by programmatic events, with those made by
-/// hand. Also compares them with pairs ordered by ordinary events, made by hand.
+/// Compares pairs of kernels on two streams, ordered by programmatic events, with pairs launched by
+/// hand: once ordered by programmatic events, and once by ordinary events.
 void triggered_pairs(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream a{device}, b{device};

@@ -1,13 +1,13 @@
-// How much observers cost the calling thread. Compares calls with and without an observer that
-// does nothing, a recording for a timeline, a check, or a watch. Figures are for one call. Also
-// compares host loops over arrays that report accesses to a check; there, figures are for one
-// loop.
+// How much observers cost the calling thread. Compares calls without observers with calls under an
+// observer that does nothing, a recording for a timeline, a check, or a watch. Figures are for one
+// call. Also measures host loops over arrays that report accesses to a check; these figures are for
+// one loop.
 
 #include <optional>
 #include <vector>
 
-#include <heddle/check.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "devices.hpp"
 #include "measure.hpp"
@@ -57,7 +57,7 @@ public:
         check("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         check("record_event", repeat([&] { s.record_event(event); }), enqueuing);
         check_among_64_streams();
-        // If a record of an event is needed, the wait is needed, too.
+        // If the watch needs a record of an event, it needs the wait, too.
         watch_calls("launch of three views", start, enqueuing);
         watch_calls("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         watch_calls("record_event", repeat([&] { s.record_event(event); }), enqueuing);
@@ -80,13 +80,13 @@ public:
         Array<float> x = pinned<float>(size), y = pinned<float>(size);
         for (std::size_t i = 0; i < size; ++i) x[i] = y[i] = 1;
         const bench::Batches loops{.calls = 100, .pairs = 2000, .seconds = 0.5};
-        compare_loops("1000 x[i], read", repeat([&] { keep(bench::told::sum_by_index(x)); }),
-                      repeat([&] { keep(bench::untold::sum_by_index(x)); }), loops);
-        compare_loops("1000 x[i] += y[i]", repeat([&] { bench::told::add_by_index(x, y); }),
-                      repeat([&] { bench::untold::add_by_index(x, y); }), loops);
+        compare_loops("1000 x[i], read", repeat([&] { keep(bench::reported::sum_by_index(x)); }),
+                      repeat([&] { keep(bench::unreported::sum_by_index(x)); }), loops);
+        compare_loops("1000 x[i] += y[i]", repeat([&] { bench::reported::add_by_index(x, y); }),
+                      repeat([&] { bench::unreported::add_by_index(x, y); }), loops);
         compare_loops("a loop over 1000 elements",
-                      repeat([&] { keep(bench::told::sum_by_range(x)); }),
-                      repeat([&] { keep(bench::untold::sum_by_range(x)); }), loops);
+                      repeat([&] { keep(bench::reported::sum_by_range(x)); }),
+                      repeat([&] { keep(bench::unreported::sum_by_range(x)); }), loops);
     }
 
     /// Adds the costs of both clocks for a CUDA device: timing events, and CUPTI if it can be used.
@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    /// Measures the same calls between begin() and end(), as described by `how`, and also alone.
+    /// Measures the same calls twice: between begin() and end(), as described by `how`, and alone.
     template <class Begin, class End>
     void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
                  Begin begin, End end, const bench::Batches& batches) {
@@ -146,7 +146,8 @@ private:
             released, batches);
     }
 
-    /// Like record(), but with a new recording for each batch: to begin one by CUPTI takes long.
+    /// Like record(), but fills no recording before the measurement. Each batch begins after the
+    /// first work of its recording has completed.
     void record_by_clock(const std::string& name, const std::function<void(int)>& run,
                          const timeline::RecordingOptions& options, const bench::Batches& batches) {
         std::optional<timeline::Recording> recording;
@@ -195,7 +196,7 @@ private:
     /// Measures the same calls with and without a recording for a timeline.
     void record(const char* name, const std::function<void(int)>& run,
                 timeline::RecordingOptions options, const bench::Batches& batches) {
-        options.limit = 10'000;  // is full at once, so it reuses its memory
+        options.limit = 10'000;  // is soon full, so it reuses its memory
         std::optional<timeline::Recording> recording(options);
         run(50'000);
         settle();
@@ -234,8 +235,8 @@ private:
         check(name, run, first, batches);
     }
 
-    /// Measures a stream that has waited for 63 others, and then records and waits. No host wait
-    /// follows, so the check cannot discard its information about them.
+    /// Measures records and waits on a stream that has waited for 63 other streams. No host wait
+    /// follows, so the check cannot discard its data about these streams.
     void check_among_64_streams() {
         std::vector<Stream> streams;
         for (int k = 0; k < 64; ++k) streams.emplace_back(device_);
@@ -252,7 +253,7 @@ private:
         Event event{device_};
         check("record_event among 64 streams", repeat([&] { streams[0].record_event(event); }),
               all_in_turn, enqueuing);
-        const auto all_but_one = [&] {  // so that each wait inherits the order of the others
+        const auto all_but_one = [&] {  // so that each wait inherits the order of the other streams
             all_in_turn();
             streams[0].record_event(event);
         };

@@ -1,11 +1,11 @@
-// What a pipeline gains. An overlapped Pipeline (copy in, work, copy out) is compared with:
-//   - the slowest of the three stages alone, or both copies at once: the ratio is the share of its
-//     rate that the pipeline reaches;
+// The gain of a pipeline. An overlapped Pipeline (copy in, work, copy out) is compared with:
+//   - the slowest single stage, where both copies at the same time also count as a stage: the ratio
+//     is the pipeline's rate divided by the rate of that stage;
 //   - the same stages, one after the other on one stream;
-//   - pipelines by hand, from pinned memory, and from pageable memory without staging;
+//   - pipelines written by hand, with pinned memory, and with pageable memory without staging;
 // for several sizes, depths, and lengths of the work (multiples of the time that a copy takes).
-// Also input alone, from pinned and pageable memory. It is compared with input through the
-// pipeline's own buffers, and with plain copies.
+// Also measures input alone, from pinned and pageable memory, and compares it with input through
+// the pipeline's own buffers, and with plain copies.
 
 #include <algorithm>
 #include <string>
@@ -31,7 +31,7 @@ bench::Batches batches_of(std::size_t bytes) {
     return {.calls = static_cast<int>(calls), .pairs = 50, .seconds = 1.0, .quick_calls = 16};
 }
 
-/// Adds two rows for one pipeline. `work` describes the work.
+/// Adds two rows for one pipeline. `work` is the text for its work.
 void stages(bench::Report& report, Device device, const bench::StageSizes& sizes,
             const std::string& work) {
     bench::Stages by_itself(device, sizes);
@@ -58,8 +58,8 @@ bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth,
     return sizes;
 }
 
-/// Compares whole pipelines with the same by hand. The memory is pinned, or pageable; heddle stages
-/// pageable memory.
+/// Compares heddle's pipelines, from end to end, with hand-written ones, from pinned and from
+/// pageable memory. heddle stages pageable memory.
 void sources(bench::Report& report, Device device, std::size_t bytes) {
     const bench::StageSizes sizes = with_work(device, bytes, 6, 1);
     for (const bool is_pinned : {true, false}) {
@@ -76,8 +76,8 @@ void sources(bench::Report& report, Device device, std::size_t bytes) {
     }
 }
 
-/// Compares two kinds of input without output. In one, an array is sent directly. In the other,
-/// this thread copies it to the slots' memory.
+/// Compares two kinds of input without output: sends an array directly, or copies it to the slots'
+/// memory on this thread.
 void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t bytes) {
     Array<std::byte> source = is_pinned ? pinned<std::byte>(bytes) : pageable<std::byte>(bytes);
     std::fill(source.begin(), source.end(), std::byte{1});
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
             device.is_cuda()
                 ? std::vector<std::size_t>{64 * kb, 256 * kb, mb, 4 * mb, 8 * mb, 32 * mb}
                 : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
-        std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // all lengths of work use the last one
+        std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // each length of work uses the last
         std::vector<int> factors{0, 1, 3};
         if (report.quick()) sizes = {256 * kb}, depths = {3}, factors = {1};
         const auto row = [&](std::size_t bytes, std::size_t depth, int factor) {
@@ -133,8 +133,8 @@ int main(int argc, char** argv) {
             for (const std::size_t depth : depths) row(bytes, depth, 1);
         for (const std::size_t bytes : sizes)
             report.attempt("sources", [&] { sources(report, device, bytes); });
-        // On CPU devices, work and copies share the processors. If the work only sleeps, the
-        // remaining time is the pipeline's own cost.
+        // On CPU devices, work and copies share the processors. So here the work only sleeps: the
+        // rest of the time is the cost of the pipeline itself.
         for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))
                 report.attempt("rest", [&] {

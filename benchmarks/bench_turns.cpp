@@ -1,6 +1,6 @@
 // The latency of a request on CPU devices, while streams of the same priority always have work. Run
-// it on as many cores as there are workers, so that the peers' threads share these cores, too:
-// taskset -c 0,1 build/release/bin/bench_turns.
+// it on as many cores as there are workers, because the threads of the peers must share the same
+// cores: taskset -c 0,1 build/release/bin/bench_turns.
 
 #include <atomic>
 #include <deque>
@@ -27,7 +27,7 @@ public:
     void begin() override {
         stop_ = false;
         begun_ = 0;
-        // Four operations are enqueued at any time.
+        // At any time, each stream has four pending operations.
         for (const Stream& stream : streams_)
             for (int i = 0; i < 4; ++i) go_on(stream);
         begun_.wait(0);
@@ -39,7 +39,7 @@ public:
             served_.fetch_add(1);
             served_.notify_all();
         });
-        served_.wait(before);  // synchronize() would run the work on this thread
+        served_.wait(before);  // not by synchronize(), which would run the work on this thread
     }
     void end() override {
         stop_ = true;

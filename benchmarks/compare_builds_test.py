@@ -17,7 +17,7 @@ COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_buil
 PURE = runpy.run_path(COMPARE)
 PAIRS, ALONE = PURE["PAIRS"], PURE["PAIRS_ALONE"]
 
-# In its Nth run, prints whole.N of the folder FIGURES, or alone.N with --only.
+# In its Nth run, prints the file whole.N in the folder FIGURES. With --only, prints alone.N.
 PROGRAM = """#!/bin/sh
 figures=FIGURES kind=whole run=0
 while [ $# -gt 0 ]; do
@@ -38,7 +38,7 @@ read -r status <"$figures/status"
 exit "$status"
 """
 
-# Reports when it has begun. Then it waits forever, and so does a process that it has started.
+# Reports that it has begun, and starts a second process. Both processes then wait forever.
 ENDLESS = """#!/bin/sh
 exec 3>"$ALIVE_OF_TEST"
 cat "$NEVER_OF_TEST" &

@@ -12,12 +12,13 @@
 
 namespace bench {
 
-/// Returns the device in --device, by default the first of each kind, CUDA first. Prints them, and
-/// why there is no GPU. Exits with status 2 if --device or HEDDLE_DEVICE names no device.
+/// Returns the device of --device. By default, returns the first device of each kind, beginning
+/// with CUDA. Prints the devices, and the reason if there is no GPU. Exits with status 2 if
+/// --device or HEDDLE_DEVICE names no device.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     try {
-        heddle::default_device();  // checks it, since rows may use it
+        heddle::default_device();  // checks HEDDLE_DEVICE, because rows may use the default device
         if (!report.device().empty()) chosen.push_back(heddle::Device(report.device()));
     } catch (const heddle::Error& error) {
         std::fprintf(stderr, "%s\n", error.what());

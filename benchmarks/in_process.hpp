@@ -1,4 +1,5 @@
-// Starts a process for each number of worker threads. heddle reads that number once, at its start.
+// Starts a process for each number of worker threads, because heddle reads that number only once,
+// at its start.
 #pragma once
 
 #include <signal.h>
@@ -22,7 +23,7 @@ namespace detail {
 struct Message {
     double heddle, raw, ratio, ratio_p10, ratio_p90;
     char peer[100];
-    char error[200];  ///< if empty, the rest of the message is a row
+    char error[200];  ///< if empty, the other members describe a row
 };
 static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096,
               "a pipe takes it at once");

@@ -1,5 +1,6 @@
-// Compares two ways to do the same work, in one process. Their batches alternate, so that
-// disturbances of the machine affect both. This header does not use heddle.
+// Compares two ways to do the same work, in one process: with heddle, and with a peer. Batches of
+// the two ways alternate, so that disturbances of the machine affect both. This header does not use
+// heddle.
 //
 // The two figures of a row are medians over all batches. The row's ratio is the median of the
 // ratios of adjacent batches. Its spread is the 10th and 90th percentile of these ratios.
@@ -41,9 +42,9 @@ inline double percentile(std::vector<double> values, double p) {
 }
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` runs before each
-/// batch, and `settle` after it. If `settle` waits for the device, a launch queue (about 1000
-/// entries on a GPU) is never full.
+/// One of the two ways to do the work. Only `run` is timed; it makes `calls` calls. `prepare` runs
+/// before each batch, and `settle` after it. If `settle` waits for the device, the launch queue
+/// (about 1000 entries on a GPU) is never full.
 struct Side {
     std::function<void(int calls)> run;
     std::function<void()> settle = {};
@@ -60,7 +61,8 @@ template <class F> std::function<void(int)> repeat(F call) {
     };
 }
 
-/// The way with which heddle is compared, and its name. `side` is empty if there is no peer.
+/// A peer: the way with which heddle is compared, and its name. `side` is empty if there is no
+/// peer.
 struct Peer {
     std::string name;
     Side side;
@@ -88,7 +90,7 @@ struct Batches {
     int calls = 100;   ///< number of calls in a batch
     int pairs = 1000;  ///< number of batches of each way, if time allows
     double seconds =
-        1.0;  ///< time after which no pair begins (--quick: 0.05), except the first 5 (--quick: 2)
+        1.0;  ///< no pair begins after this time (--quick: 0.05), except the first 5 (--quick: 2)
     int quick_calls = 0;  ///< replaces `calls` with --quick, unless 0
 };
 
@@ -100,7 +102,7 @@ struct Result {
     std::string peer = {};                                             ///< name of the peer
 };
 
-/// Returns a row for figures that were measured in pairs.
+/// Returns a row for figures that were measured in pairs of batches.
 inline Result of_pairs(const std::string& name, const std::string& device,
                        const std::vector<double>& ours, const std::vector<double>& theirs,
                        const std::string& unit, const std::string& peer) {

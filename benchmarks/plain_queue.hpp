@@ -1,4 +1,4 @@
-// A queue such as CPU programs have without a library.
+// A queue as CPU programs write it without a library.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// Raw CUDA as written by a careful user. heddle is compared with it.
+// Raw CUDA as a careful user writes it, for comparison with heddle.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,14 +14,14 @@ namespace bench {
                              cudaGetErrorString(code));
 }
 
-/// Checks the result of a native call in the same way as heddle.
+/// Checks the result of a native call as heddle does.
 inline void ok(cudaError_t code) {
     if (code != cudaSuccess) [[unlikely]]
         raw_failed(code);
 }
 
-/// The objects of one raw way. Functions share them; they are destroyed with the last function. The
-/// device must be current when they are made.
+/// The objects of one raw implementation. Its functions share them: they are destroyed with the
+/// last function. Construct while the device is current.
 struct Raw {
     cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking streams
     cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< events without timing

@@ -20,7 +20,7 @@ namespace bench {
 /// writes a JSON file, which is complete after each row.
 class Report {
 public:
-    /// Has the options that --help lists. Exits on --help, and with status 2 on wrong usage.
+    /// Parses the command line. Exits on --help, and with status 2 on wrong usage.
     Report(const char* program, int argc, char** argv);
     ~Report();
     Report(const Report&) = delete;
@@ -53,7 +53,7 @@ public:
     /// Adds a row to the JSON file, but not to the table.
     void keep(Result result);
 
-    /// Returns the exit status of the program. If --only has left out every row, prints a message.
+    /// Returns the exit status of the program. If --only excluded every row, prints a message.
     int finish() const;
 
 private:

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 
 namespace bench {
 
-/// Returns the time of a clock that the calling processor reads, in ns. On a GPU, this is the
-/// global timer (in steps of 32 ns to 1 µs); on the host, it is the host's clock.
+/// Returns the time of the calling processor's clock, in ns. On a GPU, the clock is the global
+/// timer, in steps of 32 ns to 1 µs.
 HEDDLE_FN inline std::uint64_t clock_ns() {
 #ifdef __CUDA_ARCH__
     std::uint64_t ns;

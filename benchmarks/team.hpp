@@ -1,4 +1,4 @@
-// Threads that each work on a share.
+// Threads that each run a share of the work.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace bench {
 
-/// A team of threads. run() calls a function for each share; the caller runs the first share. If
-/// the function throws, run() throws one of the exceptions.
+/// A team of threads. run() calls a function for each share, and runs the first share on the
+/// calling thread. If calls throw, run() throws one of the exceptions.
 class Team {
 public:
-    /// Starts the threads. 0 stands for one thread on each processor.
+    /// Starts the threads. 0 means one thread for each processor.
     explicit Team(unsigned threads = 0)
         : size_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
           begin_(size_), end_(size_) {

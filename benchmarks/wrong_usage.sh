@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# wrong_usage.sh PROGRAM: an error in a benchmark's command line or environment must be named. If
-# --only leaves out every row, a message must say so. PROGRAM is bench_graphs.
+# wrong_usage.sh PROGRAM: a message must name each error in a benchmark's command line or
+# environment. If --only excludes every row, a message must say so. PROGRAM is bench_graphs.
 set -eu
 program=$1
 

@@ -1,5 +1,5 @@
-# heddle_choice(NAME VARIABLE WHAT): the cache entry NAME, which is AUTO (by default), ON or OFF,
-# and says WHAT it is about; in VARIABLE in capitals. Anything else is an error.
+# heddle_choice(NAME VARIABLE TEXT): the cache entry NAME, which is AUTO (by default), ON or OFF.
+# TEXT is its description. Sets VARIABLE to its value in capitals. Other values are errors.
 macro(heddle_choice name variable what)
     set(${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
     set_property(CACHE ${name} PROPERTY STRINGS AUTO ON OFF)

@@ -3,8 +3,8 @@
 # In:  HEDDLE_CUDA                AUTO (where there is a toolkit), ON (it must be there) or OFF
 #      HEDDLE_PROGRAMS_ON_CUDA    AUTO (where there is a GPU, or GPUs are chosen), ON or OFF
 #      CMAKE_CUDA_ARCHITECTURES   or the environment's CUDAARCHS: the user's choice of GPUs, if any
-# Out: HEDDLE_WITH_CUDA           whether src/cuda is built; then the language CUDA is enabled, and
-#                                 CUDA::* exist
+# Out: HEDDLE_WITH_CUDA           whether src/runtime/cuda is built; then the language CUDA is
+#                                 enabled, and CUDA::* exist
 #      HEDDLE_WITH_CUDA_PROGRAMS  whether nvcc compiles the kernels of tests, examples and
 #                                 benchmarks, too
 
@@ -46,7 +46,7 @@ if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
 endif()
 
 # Architectures have to be settled before CMake fills in its own default. Portable means code for
-# sm_80 and sm_90, and PTX of 90 for what comes after.
+# sm_80 and sm_90, and PTX of 90 for newer ones.
 set(heddle_portable_architectures "80-real;90")
 set(heddle_gpus_known ON)
 if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})

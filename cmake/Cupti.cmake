@@ -2,8 +2,9 @@
 # needed: the library is looked for when a recording asks for it.
 #
 # In:  HEDDLE_CUPTI          AUTO (where there is CUDA and cupti.h), ON (they must be there) or OFF
-# Out: HEDDLE_WITH_CUPTI     whether src/cuda/cupti is built; then HEDDLE_CUPTI_INCLUDE has the
-#                            headers, and HEDDLE_CUPTI_FOLDER the toolkit's library, if it has one
+# Out: HEDDLE_WITH_CUPTI     whether src/runtime/cuda/cupti is built; then HEDDLE_CUPTI_INCLUDE has
+#                            the headers, and HEDDLE_CUPTI_FOLDER the toolkit's library, if it has
+#                            one
 
 heddle_choice(HEDDLE_CUPTI heddle_cupti_choice "CUPTI for the times of GPUs")
 

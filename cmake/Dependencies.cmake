@@ -3,7 +3,7 @@
 
 include(FetchContent)
 
-# Marks targets that were downloaded as other people's: their headers give no warnings. (SYSTEM as
+# Marks targets that were downloaded as other people's: their headers cause no warnings. (SYSTEM as
 # an argument of FetchContent_Declare does the same, but CMake 3.25 takes it for a part of the
 # hash.)
 macro(heddle_foreign)
@@ -15,8 +15,9 @@ macro(heddle_foreign)
 endmacro()
 
 # Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11,
-# heddle_xxhash, OpenSSL::Crypto. The last is never downloaded: without it, its target is missing.
-# A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
+# nlohmann_json::nlohmann_json, heddle_xxhash, OpenSSL::Crypto. The last is never downloaded: without
+# it, its target is missing. A macro, because find_package leaves variables that its caller needs
+# (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
         set(FMT_INSTALL OFF)
@@ -39,6 +40,14 @@ macro(heddle_need name)
             message(FATAL_ERROR
                 "heddle: the tests need Catch2 2.13 or newer, and this is ${Catch2_VERSION}")
         endif()
+    elseif("${name}" STREQUAL "nlohmann_json" AND NOT TARGET nlohmann_json::nlohmann_json)
+        FetchContent_Declare(nlohmann_json
+            URL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
+            URL_HASH SHA256=d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF
+            FIND_PACKAGE_ARGS 3.11)
+        FetchContent_MakeAvailable(nlohmann_json)
+        heddle_foreign(nlohmann_json)
     elseif("${name}" STREQUAL "CLI11" AND NOT TARGET CLI11::CLI11)
         FetchContent_Declare(CLI11
             URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.5.0.tar.gz

@@ -4,18 +4,32 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(heddle_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
-# A library under ThreadSanitizer goes beside another one, as the component `tsan`.
+set(heddle_libraries heddle heddle_all)
+set(heddle_pc_observe "")
+if(HEDDLE_OBSERVE)
+    list(APPEND heddle_libraries heddle_observe)
+    set(heddle_pc_observe " -Xlinker -u -Xlinker heddle_observers -lheddle_observe")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+else()
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "heddle/observe" EXCLUDE)
+endif()
+# A library under ThreadSanitizer is installed beside another one, as the component `tsan`.
 set(heddle_is_tsan FALSE)
 if("thread" IN_LIST HEDDLE_SANITIZE)
     set(heddle_is_tsan TRUE)
-    set_target_properties(heddle PROPERTIES OUTPUT_NAME heddle_tsan EXPORT_NAME tsan)
+    set_target_properties(heddle PROPERTIES OUTPUT_NAME heddle_tsan EXPORT_NAME tsan_runtime)
+    set_target_properties(heddle_all PROPERTIES EXPORT_NAME tsan)
+    if(HEDDLE_OBSERVE)
+        set_target_properties(heddle_observe PROPERTIES
+            OUTPUT_NAME heddle_observe_tsan EXPORT_NAME tsan_observe)
+    endif()
     target_compile_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
     target_link_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
-    install(TARGETS heddle EXPORT heddleTsanTargets)
+    install(TARGETS ${heddle_libraries} EXPORT heddleTsanTargets)
     install(EXPORT heddleTsanTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 else()
-    install(TARGETS heddle EXPORT heddleTargets)
+    install(TARGETS ${heddle_libraries} EXPORT heddleTargets)
     install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 endif()
 if(TARGET heddle_tool)
@@ -26,7 +40,7 @@ if(TARGET heddle_tool)
 endif()
 
 # gdb's pretty-printers: for `source`, and for a shared libheddle also where gdb looks for them.
-set(heddle_gdb_printers "${PROJECT_SOURCE_DIR}/src/gdb/heddle_gdb.py")
+set(heddle_gdb_printers "${PROJECT_SOURCE_DIR}/src/tool/gdb/heddle_gdb.py")
 install(FILES "${heddle_gdb_printers}" DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle")
 get_target_property(heddle_type heddle TYPE)
 if(heddle_type STREQUAL "SHARED_LIBRARY")
@@ -35,8 +49,8 @@ if(heddle_type STREQUAL "SHARED_LIBRARY")
         RENAME "$<TARGET_FILE_NAME:heddle>-gdb.py")
 endif()
 
-# The static CUDA runtime goes with the library, for projects on machines without a toolkit (NVIDIA
-# lists it among the files that may be redistributed).
+# The static CUDA runtime is installed with the library, for projects on machines without a toolkit
+# (NVIDIA lists it among the files that may be redistributed).
 set(heddle_cudart_dir "${CMAKE_INSTALL_LIBDIR}/heddle")
 set(heddle_cuda_version "")
 if(HEDDLE_WITH_CUDA)

@@ -2,7 +2,8 @@
 # when a program asks for it.
 #
 # In:  HEDDLE_NCCL           AUTO (where there is CUDA and nccl.h), ON (they must be there) or OFF
-# Out: HEDDLE_WITH_NCCL      whether src/nccl is built; then HEDDLE_NCCL_INCLUDE has the header
+# Out: HEDDLE_WITH_NCCL      whether src/runtime/nccl is built; then HEDDLE_NCCL_INCLUDE has the
+#                            header
 
 heddle_choice(HEDDLE_NCCL heddle_nccl_choice "NCCL for collectives")
 

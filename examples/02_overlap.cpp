@@ -1,6 +1,7 @@
-// Overlap: one stream copies chunks of pinned memory to the device. Another computes on the
-// previous chunk, and copies its result back. Events record when a chunk has arrived, and when its
-// buffer is free again. The host waits only once, at the end. Usage: example_02_overlap [DEVICE]
+// Overlap: one stream copies chunks of pinned memory to the device, while another stream computes
+// on the previous chunk, and copies the result back. Events mark when a chunk has arrived, and when
+// its buffer is free again. The host waits only once, at the end. Usage: example_02_overlap
+// [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>

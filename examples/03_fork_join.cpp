@@ -32,12 +32,12 @@ int main(int argc, char** argv) {
     fork_join(
         [&] {
             launch(Sequence{}, dim(n), 0.0f, x);
-            launch(Square{}, dim(n), x);  // follows the launch above: both are on one stream
+            launch(Square{}, dim(n), x);  // follows the launch above on the same stream
         },
         [&] { launch(Sequence{}, dim(n), 5.0f, y); });
     launch(Sum{}, dim(n), x, y, z);  // follows both branches
 
-    // Small kernels that run one after the other leave most of a GPU idle. So these are launched on
+    // One small kernel at a time would leave most of a GPU idle, so these are launched on
     // concurrent branches.
     std::vector<Array<float>> pieces;
     for (std::size_t p = 0; p < parts; ++p) pieces.push_back(empty<float>(n));

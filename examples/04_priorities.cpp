@@ -1,6 +1,6 @@
 // Priorities: short urgent kernels during a flood of bulk work. A smaller number is more urgent. A
-// thread block that runs on a GPU, or a chunk of a kernel that runs on a CPU, is not interrupted.
-// The urgent stream gets the next free slot. Usage: example_04_priorities [DEVICE]
+// running thread block on a GPU, or a running chunk of a kernel on a CPU, is not interrupted:
+// urgent work starts when one of them ends. Usage: example_04_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 using namespace heddle;
 using Clock = std::chrono::steady_clock;
 
-struct Iterate {  // does some work for each element
+struct Iterate {  // computes for some time on each element
     HEDDLE_FN void operator()(std::size_t i, int rounds, View<unsigned> x) const {
         unsigned value = x[i];
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
@@ -34,8 +34,8 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
         stream.synchronize();
         return us_between(begin, Clock::now());
     }
-    // If this thread waited for a CPU stream, it would run the stream's work itself. That would
-    // hide the effect of priorities.
+    // If this thread waited for a CPU stream, it would run the stream's work itself, and hide the
+    // effect of priorities.
     Clock::time_point end;
     launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -55,9 +55,9 @@ public:
         stream_.synchronize();
     }
     void begin() { begin_ = Clock::now(), done_ = 0, add(), add(); }
-    /// Waits until the next piece has begun, and enqueues another one.
+    /// Waits until the next piece begins, and enqueues another piece.
     void go_on() { now_.synchronize(), ++done_, add(); }
-    /// Returns the time of a piece, in ms.
+    /// Ends the flood. Returns the mean time of a piece, in ms.
     double end() {
         stream_.synchronize();
         return us_between(begin_, Clock::now()) / (done_ + 2) * 1e-3;
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     const PriorityRange range = device.priorities();
     const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
     const Stream usual{device, {.priority = range.least, .name = "usual"}};
-    preload(device, Iterate{});  // or the first launch loads code, and waits for the flood
+    preload(device, Iterate{});  // else the first launch loads code, and waits for the flood
     Array<unsigned> small = full<unsigned>(urgent, 256, 1);
     urgent.synchronize();
     Flood flood(device);

@@ -1,6 +1,6 @@
 // Host functions: several CPU streams read a file at once, into pinned buffers for a device.
-// Streams of the device wait for CPU streams, and CPU streams for the device. This thread waits
-// only at the end. Usage: example_05_host_functions [DEVICE [FILE]]
+// Streams of the device wait for CPU streams, and CPU streams wait for the device. The main thread
+// waits only at the end. Usage: example_05_host_functions [DEVICE [FILE]]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct SumBlock {
 
 struct Reader {  // a CPU stream and its buffers
     Stream stream;
-    Array<unsigned char> here, there;  // on the host (pinned), and on the device
+    Array<unsigned char> here, there;  // `here` is on the host (pinned), `there` on the device
     Event copied;                      // completes when `here` may be overwritten
 };
 
@@ -37,7 +37,7 @@ void read_piece(const std::string& path, std::size_t offset, unsigned char* to, 
     file.seekg(static_cast<std::streamoff>(offset));
     if (!file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count)))
         throw std::runtime_error("cannot read " +
-                                 path);  // a failure poisons this stream and all that wait for it
+                                 path);  // a failure poisons this and all waiting streams
 }
 
 int main(int argc, char** argv) {

@@ -13,7 +13,7 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const { ++x[i]; }
 };
 
-/// Runs `f`, which must throw an E, and prints the message. Returns whether it did.
+/// Runs `f`, which must throw an E, and prints the message. Returns whether `f` threw an E.
 template <class E, class F> bool throws(const char* what, F&& f) {
     try {
         f();

@@ -21,7 +21,7 @@ __global__ void negate(std::size_t n, float* y) {
     if (i < n) y[i] = -y[i];
 }
 
-/// Represents a function of another library, which uses a native stream.
+/// Represents a function of another library that uses a native stream.
 void negate_all(cudaStream_t stream, float* y, std::size_t n) {
     negate<<<static_cast<unsigned>((n + 127) / 128), 128, 0, stream>>>(n, y);
     check_cuda(cudaGetLastError(), "negate");  // throws an exception if the code is an error
@@ -30,7 +30,7 @@ void negate_all(cudaStream_t stream, float* y, std::size_t n) {
 int main(int argc, char** argv) {
     if (device_count(DeviceKind::cuda) == 0) {
         std::printf("no CUDA device: %s\n", cuda_unavailable_reason().c_str());
-        return 77;  // the test counts as skipped
+        return 77;  // tests count this status as skipped
     }
     constexpr std::size_t n = 1 << 16, block = 256;
     const Device device = argc > 1 ? device_argument(argc, argv) : Device("cuda");
@@ -41,13 +41,13 @@ int main(int argc, char** argv) {
     // checked at compile time.
     launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
 
-    // A stream of heddle lent to other code for a call. Declare the use of y, so that y is freed
-    // after that code's work.
+    // Lends a stream of heddle to other code for a call. Declares the use of y, so that y is not
+    // freed before the other code's work.
     const Stream side{device};
     side.wait_stream(current_stream());
     negate_all(borrow(side, writes(y)), y.data(), n);
 
-    // Uses a stream of another library through heddle.
+    // Uses another library's stream through heddle.
     cudaStream_t native = nullptr;
     check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking),
                "cudaStreamCreateWithFlags");

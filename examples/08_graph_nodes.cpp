@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     auto start_x = fill_node(x, 1);  // these nodes belong to no graph yet
     auto start_y = fill_node(y, 2);
     auto scale =
-        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments follow below
+        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments are set below
     auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
     scale.args(10.0f, x);
 

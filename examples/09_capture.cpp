@@ -1,5 +1,5 @@
-// A graph captured from streams: the code uses streams and scopes, and is launched as one unit.
-// Usage: example_09_capture [DEVICE]
+// A graph captured from streams: work that code enqueues by streams and scopes is launched as one
+// graph. Usage: example_09_capture [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     Graph step = capture([&] {  // this work is captured and does not run yet
         fill(y, 0.0f);
         {
-            const ScopedStream aside{side};  // waits for the captured stream, and so joins it
+            const ScopedStream aside{side};  // waits for the captured stream, so `side` joins
             launch(Add{}, dim(n), x, sum);
         }
         launch(Blur{}, dim(n), x, y);  // may run during the addition

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         const auto start = clock::now();
         for (int s = 0; s < steps; ++s)
             step([&] {
-                for (int k = 0; k < kernels; ++k)  // each launch has another weight
+                for (int k = 0; k < kernels; ++k)  // each launch has a different weight
                     launch(Relax{}, dim(n), k % 2 == 0 ? x : y, k % 2 == 0 ? y : x,
                            0.1f + 0.001f * static_cast<float>(s));
             });

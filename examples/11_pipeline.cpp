@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     const Device device = device_argument(argc, argv);
     const auto work = [](StreamRef stream, View<const int> in, View<float> out) {
         launch(stream, Halve{}, dim(in.size()), in,
-               out);  // returns no count, as it has as many outputs as inputs
+               out);  // returns no count, because there are as many outputs as inputs
     };
 
     int next = 0, written = 0, wrong = 0;

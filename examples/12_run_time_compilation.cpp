@@ -1,5 +1,6 @@
-// A kernel with source generated at run time. It is compiled while the device works, and loaded
-// when it is idle. CPU devices print a reason. Usage: example_12_run_time_compilation [DEVICE]
+// A kernel whose source is generated at run time. It is compiled while the device works, and loaded
+// when the device is idle. On CPU devices, prints why that is impossible. Usage:
+// example_12_run_time_compilation [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -28,7 +29,7 @@ int main(int argc, char** argv) {
     Array<float> x = full<float>(n, 2.0f);
     try {
         const Program program = compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
-        const Module code = program.load_when_idle();  // meanwhile, this thread enqueues work
+        const Module code = program.load_when_idle();  // returns before the code is loaded
         launch(code.kernel("evaluate<float>"), dim(n), x, n);
         std::printf("%s: %s\n", current_device().name().c_str(),
                     program.was_cached() ? "it was on disk" : "compiled");

@@ -12,7 +12,7 @@ using namespace heddle;
 
 struct Layer {
     static constexpr bool waits_for_primary =
-        true;  // it calls wait_for_primary(), so it may be launched as dependent
+        true;  // the kernel calls wait_for_primary(), so dependent launches are allowed
     HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
         const float weight =
             weights[i];      // may overlap the previous kernel: no kernel writes the weights

@@ -1,4 +1,4 @@
-// Heat on a plate: Jacobi iterations on a grid, which is divided into strips on all devices.
+// Heat on a plate: Jacobi iterations on a grid that is divided into strips, one for each device.
 // High-priority streams send halo rows to the neighbours while the inside is computed. Norms reach
 // the host without blocking it. Whole iterations can be graphs on several devices. The parts are in
 // heat/; begin with solver.cpp. Usage: example_14_heat --help
@@ -54,7 +54,7 @@ void print(const Options& o, const Solver& solver, const Outcome& result,
 }
 
 int run(Options o) {
-    if (!o.output.empty()) check_folder_of(o.output);  // checked now, not after a long run
+    if (!o.output.empty()) check_folder_of(o.output);  // checked before the long run
     std::vector<float> start;
     if (!o.input.empty()) start = read_image(o.input, o.problem);
 

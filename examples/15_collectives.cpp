@@ -1,7 +1,7 @@
 // Several devices at once: each processes its part of the data, and a collective returns the sum to
-// all of them. The whole step is captured once, and launched as one graph. Set HEDDLE_CPU_DEVICES=4
-// to have several devices without a GPU. Usage: example_15_collectives [DEVICE]. All devices of the
-// same kind take part.
+// all of them. The whole step is captured once, and then launched as one graph. Set
+// HEDDLE_CPU_DEVICES=4 to have several CPU devices. Usage: example_15_collectives [DEVICE]. All
+// devices of the same kind take part.
 #include <heddle/heddle.hpp>
 
 #include <cmath>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 
     Graph step = capture(streams[0], [&] {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            streams[i].wait_stream(streams[0]);  // so this stream joins the capture
+            streams[i].wait_stream(streams[0]);  // with this wait, the stream joins the capture
             launch(streams[i], Slopes{}, dim(places), places, a[i], x[i], y[i], sums[i]);
         }
         group.all_reduce(streams, ReduceOp::average,

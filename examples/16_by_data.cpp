@@ -1,6 +1,6 @@
 // The same program in three forms: on one stream, by hand with streams and events, and ordered by
-// data. It cleans frames, computes their edges and tones concurrently, and combines these. Ordered
-// by data, the code reads like the first form and overlaps like the second. If FOLDER is passed,
+// data. The program cleans frames, computes their edges and tones concurrently, and combines them.
+// Ordered by data, it reads like the first form and overlaps like the second. If FOLDER is passed,
 // writes timelines of the last two forms. Usage: example_16_by_data [DEVICE [FOLDER]]
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
@@ -86,7 +86,7 @@ void by_hand(Device device, Work& work) {
         b.wait_event(a.record_event());  // needed because b reads the clean frame
         launch(a, Edges{}, dim(size), f.clean, f.edges);
         launch(b, Tones{}, dim(size), f.clean, f.tones);
-        a.wait_event(b.record_event());  // a needs the tones, and must not clean a frame too early
+        a.wait_event(b.record_event());  // orders Mix, and the next Clean, after Tones
         launch(a, Mix{}, dim(size), f.edges, f.tones, f.mixed);
         copy(a, work.out(i), f.mixed);
     }
@@ -98,7 +98,7 @@ ByDataStats by_data(Device device, Work& work) {
     return order.stats();  // afterwards, the current stream follows all of the work
 }
 
-/// Runs `f` once to warm up, and once to measure. If a timeline was requested, runs it once more.
+/// Runs `f` once to warm up, and once to measure. If a timeline was requested, runs `f` once more.
 template <class F>
 double milliseconds_of(Device device, const std::string& folder, const char* name, F&& run) {
     run();

@@ -1,4 +1,4 @@
-// The command line of the examples: [DEVICE]. Without it, the default device is used.
+// The command line of the examples: [DEVICE]. Without an argument, examples use the default device.
 #pragma once
 
 #include <cstdio>
@@ -7,8 +7,8 @@
 
 #include <heddle/heddle.hpp>
 
-/// Returns the device in the first argument. Exits on --help. Exits with status 2 if there is no
-/// such device.
+/// Returns the device that the first argument names. Exits on --help. Exits with status 2 if there
+/// is no such device.
 inline heddle::Device device_argument(int argc, char** argv, const char* usage = "[DEVICE]",
                                       heddle::Where where = {}) {
     if (argc > 1 && std::string_view(argv[1]) == "--help") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# heat_image.sh PROGRAM: an image that 14_heat has written must be read back unchanged.
+# heat_image.sh PROGRAM: 14_heat must read back unchanged an image that it has written.
 set -eu
 heat=$1
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heat_wrong_usage.sh PROGRAM: if its command line is wrong, 14_heat must exit with status 2. It
-# must also print how to have more CPU devices.
+# heat_wrong_usage.sh PROGRAM: if the command line is wrong, 14_heat must exit with status 2. If
+# there are too few CPU devices, it must print how to have more.
 set -u
 heat=$1
 

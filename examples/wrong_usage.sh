@@ -5,8 +5,8 @@ program=$1
 message=$(mktemp)
 trap 'rm -f "$message"' EXIT
 
-# told ARGUMENT...: the program must reject these arguments.
-told() {
+# rejects ARGUMENT...: the program must reject these arguments.
+rejects() {
     local status=0
     "$program" "$@" 2>"$message" || status=$?
     [ $status -eq 2 ]
@@ -14,7 +14,7 @@ told() {
 }
 
 for word in gpu7 cpu:63 --frob; do
-    told $word
+    rejects $word
 done
-HEDDLE_DEVICE=gpu7 told
+HEDDLE_DEVICE=gpu7 rejects
 "$program" --help | grep -q '^usage: '

@@ -7,8 +7,8 @@ import re
 CPP = {".cpp", ".cu", ".hpp", ".cuh"}
 JS = {".js", ".mjs", ".css"}
 
-# Comments, literals and everything else of C++ and JavaScript that can hide a brace. Numbers come
-# before characters: 1'000 has no character in it.
+# Comments, literals and everything else of C++ and JavaScript that can hide a brace. Numbers
+# precede characters: 1'000 contains no character.
 TOKEN = re.compile(
     r"""
       (?P<comment> //[^\n]* | /\*.*?\*/ )

@@ -48,9 +48,10 @@ ChildResult run_test_case(const std::string& name,
     if (HEDDLE_TEST_SANITIZED)                                                                     \
     HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
 
-/// Forks. The child runs `body` and exits with its result, with 98 if `body` throws a
-/// heddle::Error, with 99 for other exceptions. Does not work with sanitizers: another thread may
-/// have locked their allocator (LLVM 14). Begin tests with HEDDLE_SKIP_WITHOUT_FORK().
+/// Forks. The child runs `body` and exits with its result, or with 98 if `body` throws a
+/// heddle::Error, or with 99 if it throws another exception. Does not work with sanitizers: another
+/// thread may have locked the sanitizer's allocator (LLVM 14). Begin tests with
+/// HEDDLE_SKIP_WITHOUT_FORK().
 ChildResult run_forked(const std::function<int()>& body);
 
 /// Ends this process by SIGALRM if it runs for too long.

@@ -1,4 +1,4 @@
-// Loans of CPU streams. Their handle is their queue; with_native() lends only CUDA streams'.
+// Lends CPU streams, whose native handle is their queue. with_native() can only lend CUDA streams.
 #pragma once
 
 #include "core/stream/lend.hpp"
@@ -12,8 +12,8 @@
 
 namespace heddle_test {
 
-/// Calls function() while the stream is lent. Returns false, and does not call it, if the stream
-/// has failed.
+/// Calls function() while the stream is lent. If the stream has failed, returns false and calls
+/// nothing.
 template <class F>
 bool lend_with(StreamRef stream, F&& function, std::span<const detail::MemoryArgument> memory,
                const SourceLocation& where) {
@@ -37,7 +37,8 @@ bool lend(StreamRef stream, F&& function, const DeclaredAccess& first, const A&.
     return lend_with(stream, function, memory, first.where());
 }
 
-/// Enqueues a host function on a CPU stream as code outside heddle would: it is not counted.
+/// Enqueues a host function on a CPU stream as code outside heddle would, so heddle does not count
+/// it.
 template <class F> void enqueue_natively(StreamRef stream, F&& function) {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     Operation operation{std::forward<F>(function)};

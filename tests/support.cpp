@@ -19,11 +19,11 @@ namespace heddle_test {
 namespace {
 
 // By default, CUDA loads a kernel when it is first launched, and loading waits for running kernels.
-// If a gate holds a stream, that could take forever.
+// If a gate holds a stream, loading could take forever.
 [[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 
-// Streams share hardware queues, by default 8. If a stream shares a queue with a held stream, it
-// may wait for the gate, too.
+// Streams share hardware queues, by default 8. A stream that shares a queue with a held stream may
+// wait for the gate, too.
 [[maybe_unused]] const int many_queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 
 DeviceKind test_kind() {

@@ -5,8 +5,8 @@
 #include "catch.hpp"
 #include "core/seam/completion.hpp"
 
-#include <heddle/check.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/observe/check.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -93,7 +93,7 @@ private:
 };
 
 /// A flag that one thread sets once, and that others wait for. Copies share the flag. Waits have a
-/// time limit, so that a fault in the library makes a test fail instead of hang.
+/// time limit, so that a fault in the library makes a test fail rather than hang.
 class Flag {
 public:
     void set() const;
@@ -130,14 +130,14 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-/// Makes a new stream of the device under test current, and also the device.
+/// Makes the device under test current, and also a new stream of that device.
 struct Here {
     Stream stream{test_device()};
     ScopedStream in{stream};
 };
 
-/// Blocks until all work that is able to run on `device` has run. To do so, waits for less urgent
-/// work that it enqueues last.
+/// Blocks until all work that is able to run on `device` has run. To do so, enqueues less urgent
+/// work, and waits for it.
 void settle(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions
@@ -151,8 +151,8 @@ template <class P> bool eventually(P&& predicate) {
     return true;
 }
 
-/// Waits for all devices when a test ends, in any state. So no work outlives the objects that it
-/// uses. Declare it after the objects that host functions use, and before gates.
+/// Waits for all devices when a test ends, even by an exception. So no work outlives the objects
+/// that it uses. Declare a Drained after the objects that host functions use, and before gates.
 class Drained {
 public:
     Drained() = default;

@@ -69,7 +69,8 @@ bool is_wait_for_a_thread(const std::string& call) { return std::atol(call.c_str
 
 class Clock final : public heddle::detail::DecisionClock {
 public:
-    /// Starts a thread first: with it, a sanitizer may start its own thread, which must be ignored.
+    /// First starts a thread, because a sanitizer may then start a thread of its own, which must be
+    /// ignored.
     void begin() {
         std::thread([] {}).join();
         const std::lock_guard lock(mutex_);
@@ -152,7 +153,7 @@ private:
     /// Returns whether there was a moment at which every thread slept, and only another thread
     /// could wake it.
     bool are_all_at_rest() const {
-        // If a thread sleeps at both looks and has not left its core in between, it slept all the
+        // A thread that sleeps at both looks, and has not left its core in between, slept all the
         // time. If this is true of all threads, they all slept at the same moment.
         const std::optional<std::string> before = look();
         return before && before == look();
@@ -174,8 +175,8 @@ private:
         return thread == this_thread() || std::ranges::find(ignored_, thread) != ignored_.end();
     }
 
-    /// Advances time to the first end of a wait, and wakes the waiting threads. Also wakes threads
-    /// whose waits ended before, because they may only now have begun to wait.
+    /// Advances time to the earliest end of a wait, and wakes the threads whose waits end then.
+    /// Also wakes threads whose waits ended before, because they may have begun to wait only now.
     void advance() {
         const std::lock_guard lock(mutex_);
         std::int64_t first = INT64_MAX;

@@ -20,7 +20,7 @@ template <class F> Waits waits_of(F&& call) {
 inline constexpr Waits inserted{1, 0}, elided{0, 1};
 
 /// Returns the expected wait for a stream that has only new memory. On CPU devices, new memory can
-/// be used at once. On GPUs, the stream must have reached the allocation.
+/// be used immediately. On GPUs, the stream must have reached the allocation.
 inline Waits wait_for_new_memory() { return test_device().is_cuda() ? inserted : elided; }
 
 }  // namespace heddle_test

@@ -27,7 +27,8 @@ unsigned limit_s() {
     return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
 }
 
-/// Waits until workers have released completed work. Otherwise, the next test would get its errors.
+/// Waits until workers have released completed work. Otherwise, the next test would receive errors
+/// of that work.
 void await_workers() {
     static bool is_stuck = false;  // true after a test has failed
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();

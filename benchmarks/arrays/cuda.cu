@@ -1,4 +1,4 @@
-// bench_arrays on CUDA devices: uses the driver's memory pool in the way of a careful user.
+// bench_arrays on CUDA devices: uses the driver's memory pool as a careful user does.
 #include <cstdint>
 
 #include "arrays/parts.hpp"

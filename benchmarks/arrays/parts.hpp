@@ -11,7 +11,7 @@
 namespace bench {
 
 /// Returns peers that call cudaMallocFromPoolAsync and cudaFreeAsync on a CUDA device, by row name.
-/// Their pool caches freed memory.
+/// The peers' pool caches freed memory.
 Peers cuda_pool(heddle::Device device);
 /// Returns the high-water mark of the peers' pool since the last call of this function, in bytes.
 std::size_t cuda_pool_high(heddle::Device device);

@@ -1,4 +1,4 @@
-// bench_arrays: the sequence of allocations. It is the same for heddle and for the raw calls.
+// bench_arrays: the sequence of allocations, which is the same for heddle and for the raw calls.
 //
 // A Memory must have a type Piece and these functions. Streams have numbers from 0 to 7:
 //     Piece make(std::size_t bytes, int stream);    void free(Piece& piece, int stream);
@@ -29,9 +29,10 @@ struct Step {
     std::size_t bytes;  ///< 0 to free
 };
 
-/// The allocations in a training step of a network with 12 equal layers. Each layer keeps its
-/// activations for the backward pass, and needs temporary memory in both directions. PyTorch
-/// allocates so for a transformer with 12 heads and batches of 8 x 512 tokens of 768 floats.
+/// Returns the allocations in a training step of a network with 12 equal layers. Each layer keeps
+/// its activations for the backward pass, and needs temporary memory in both directions. PyTorch
+/// makes these allocations for a transformer with 12 heads and batches of 8 x 512 tokens of 768
+/// floats.
 inline std::vector<Step> training_step(std::size_t scale = 1) {
     const std::size_t tokens = 8 * 512 / scale, token = 768 * 4, scores = tokens * 512 * 12 * 4;
     const std::array<std::size_t, 6> kept{tokens * token, 3 * tokens * token, scores,
@@ -44,7 +45,7 @@ inline std::vector<Step> training_step(std::size_t scale = 1) {
     const auto temporaries = [&](bool backward) {
         for (std::size_t i = 0; i < temporary.size(); ++i) {
             steps.push_back({spare + i, temporary[backward ? temporary.size() - 1 - i : i]});
-            if (i != 0) steps.push_back({spare + i - 1, 0});  // still needed to make the next one
+            if (i != 0) steps.push_back({spare + i - 1, 0});  // freed now: the next one needed it
         }
         steps.push_back({spare + temporary.size() - 1, 0});
     };
@@ -77,7 +78,7 @@ inline std::vector<Step> mixed_sizes() {
     return steps;
 }
 
-/// Returns how many bytes are in use at the peak.
+/// Returns the largest number of bytes that are in use at the same time.
 inline std::size_t peak_of(const std::vector<Step>& steps) {
     std::map<std::size_t, std::size_t> sizes;
     std::size_t now = 0, most = 0;
@@ -118,7 +119,7 @@ inline constexpr const char* threads = "array of 4 KB made and freed, 8 threads 
 inline constexpr const char* pressure = "the training step where memory is 5 % more than it needs";
 }  // namespace row
 
-/// Returns the ways in which a Memory is used, by the names of their rows.
+/// Returns the different uses of a Memory, by row name.
 template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std::string& name) {
     Peers sides;
     const auto settle = [memory] { memory->settle(); };

@@ -73,7 +73,7 @@ void add_copies_between(Report& report, DeviceKind kind) {
     const std::string tail = ", " + std::to_string(megabytes) + " MB";
     const auto one_way = [](Device a, Device b) { return "from " + a.name() + " to " + b.name(); };
 
-    // Must be measured before any row enables access.
+    // Measured first, before any row enables access.
     if (kind == DeviceKind::cuda)
         add(report, one_way(all[0], all[1]) + tail + ", without access", {{all[0], all[1]}}, bytes,
             false);

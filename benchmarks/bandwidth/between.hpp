@@ -7,8 +7,9 @@
 
 namespace bench {
 
-/// Adds rows for copies from every device to every other, both ways at once for every pair, and
-/// around a ring of all (3 or more). Pool access is enabled, except in one row.
+/// Adds rows for three kinds of copies: from each device to each other device; in both directions
+/// at the same time, for each pair; and around a ring of all devices, if there are at least 3. Pool
+/// access is enabled, except in one row.
 void add_copies_between(Report& report, heddle::DeviceKind kind);
 
 }  // namespace bench

@@ -23,7 +23,7 @@ bool enable_access(int device, int peer) {
     if (possible == 0) return false;
     const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
     if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
-    else (void)cudaGetLastError();  // so that the next call does not see this error
+    else (void)cudaGetLastError();  // clears the error, so that the next call does not report it
     return true;
 }
 
@@ -105,7 +105,7 @@ Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bo
     const auto links = std::make_shared<std::vector<std::unique_ptr<RawLink>>>();
     for (const Transfer& transfer : transfers) {
         links->push_back(
-            std::make_unique<RawLink>(transfer, bytes));  // the source's device is current here
+            std::make_unique<RawLink>(transfer, bytes));  // the source's device is current now
         if (!access) continue;
         reached = enable_access(transfer.from_device, transfer.to_device) && reached;
         ok(cudaSetDevice(transfer.to_device));

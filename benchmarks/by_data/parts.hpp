@@ -1,4 +1,4 @@
-// bench_by_data: the patterns of Task Bench, and the peers of heddle that run them.
+// bench_by_data: the patterns of Task Bench, and implementations without heddle that run them.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@
 
 namespace bench {
 
-/// Steps of up to `width` tasks. Each task reads the results of some tasks in the previous step.
-/// The patterns and their names are from Task Bench (Slaughter et al., SC20).
+/// How tasks depend on each other. A program has steps of up to `width` tasks, and each task reads
+/// the results of some tasks in the previous step. The patterns and their names are from Task Bench
+/// (Slaughter et al., SC20).
 enum class Pattern { trivial, stencil, fft, tree, random, sweep };
 inline constexpr Pattern all_patterns[] = {Pattern::trivial, Pattern::stencil, Pattern::fft,
                                            Pattern::tree,    Pattern::random,  Pattern::sweep};
@@ -67,7 +68,7 @@ struct PatternProgram {
     }
 };
 
-/// The data of a task. The task increases its value, and takes `ns`.
+/// The data of a task. The task increases the value, and takes `ns`.
 struct alignas(64) PatternValue {
     long value = 0;
 };
@@ -81,7 +82,7 @@ HEDDLE_FN inline void run_task(long& to, long a, long b, long c, std::uint64_t n
 /// missing, and prints why.
 std::vector<Peer> taskflow_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
 std::vector<Peer> tbb_patterns(const PatternProgram& program, int threads, std::uint64_t ns);
-/// Return why a peer is missing, or an empty string if it is not.
+/// Return why a peer is missing, or an empty string if the peer is available.
 std::string why_no_taskflow();
 std::string why_no_tbb();
 

@@ -1,4 +1,4 @@
-// bench_concurrency on CPU devices: queues that have a thread each.
+// bench_concurrency on CPU devices: queues, each with its own thread.
 #include <memory>
 #include <vector>
 

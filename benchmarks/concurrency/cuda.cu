@@ -1,4 +1,4 @@
-// bench_concurrency on CUDA devices: the rows, implemented by hand with raw CUDA calls.
+// bench_concurrency on CUDA devices: implements the rows by raw CUDA calls.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 __global__ void empty_kernel(std::size_t) {}
 
-/// Streams, each with an event. All are forked from the first one.
+/// Streams, each with an event. All other streams are forked from the first one.
 struct Streams {
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
@@ -101,8 +101,8 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
             {.run =
                  [=](int calls) {
                      team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
-                         // At first, a thread's current device is 0. Setting it in each batch costs
-                         // only 60 ns.
+                         // A new thread's current device is 0. Setting the device in each batch
+                         // costs only 60 ns.
                          ok(cudaSetDevice(index_of_device));
                          const cudaStream_t stream =
                              all->streams[static_cast<std::size_t>(index) % all->streams.size()];
@@ -138,8 +138,7 @@ std::function<double()> raw_urgent(heddle::Device device) {
         Pair& operator=(const Pair&) = delete;
     };
     const auto pair = std::make_shared<Pair>();
-    // As many threads as in heddle's flood, in blocks of 256 threads, which is the size that heddle
-    // chooses.
+    // Has as many threads as heddle's flood, in blocks of 256 threads, as heddle chooses.
     const auto blocks = static_cast<unsigned>(20 * device.info().processors * 2048 / 256);
     return [pair, blocks] {
         for (int i = 0; i < 10; ++i) {

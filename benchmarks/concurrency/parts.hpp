@@ -1,5 +1,5 @@
-// bench_concurrency: the peers of heddle on CUDA devices (cuda.cu), and on CPU devices (cpu.cpp)
-// for rows that have one.
+// bench_concurrency: implementations without heddle, for comparison. cuda.cu is for CUDA devices.
+// cpu.cpp is for CPU devices, and implements only some of the rows.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,29 @@
 
 namespace bench {
 
-/// One call runs `kernels` kernels with one block, each for `ns`, and waits. They are on `streams`
-/// streams, which are forked from a stream and joined into it. A single stream is not forked.
+/// One call runs `kernels` kernels, and waits. Each kernel has one block and takes `ns`. The
+/// kernels are on `streams` streams, which are forked from one stream and joined into it again. A
+/// single stream is not forked.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// The same, but the streams receive one kernel each in turn, instead of all their kernels at once.
+/// Like raw_fork_join(), but launches one kernel on each stream in turn. raw_fork_join() launches
+/// all kernels of one stream before those of the next.
 Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// In one call, each thread of the team launches an empty kernel, on `streams` streams in turn.
-/// `settle` waits for the kernels.
+/// In one call, each thread of the team launches an empty kernel. The threads use `streams` streams
+/// in turn. Side::settle waits for the kernels.
 Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, int streams);
-/// The same with queues. Each queue has its own thread.
+/// Like raw_throughput(), but with queues. Each queue has its own thread.
 Peer plain_throughput(const std::shared_ptr<Team>& team, int streams);
 
-/// Launches an empty kernel with the highest priority. Returns the time until the host sees its
-/// end, in µs. Meanwhile, 10 kernels run with the lowest priority: 20 blocks of 2048 threads for
-/// each multiprocessor, 20 µs for each block. On CPU devices, returns an empty function.
+/// Returns a function that launches an empty kernel with the highest priority, and returns the time
+/// until the host notices its end, in µs. At the same time, 10 kernels run with the lowest
+/// priority: 20 blocks of 2048 threads for each multiprocessor, 20 µs for each block. For CPU
+/// devices, returns an empty function.
 std::function<double()> raw_urgent(heddle::Device device);
 
-/// One call is a kernel and then a host function. All calls are on one stream; then the host waits.
+/// One call enqueues a kernel and then a host function. All calls are on one stream; then the host
+/// waits.
 Peer raw_round_trips(heddle::Device device);
 
 }  // namespace bench

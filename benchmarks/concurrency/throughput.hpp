@@ -17,9 +17,9 @@ struct Tiny {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// Adds rows with the launch rate of 1 to 16 threads together, in millions per second. Each thread
-/// has its own stream, or all share one. In one call, each thread launches once. Between batches,
-/// the host waits for the work; this is not timed.
+/// Adds rows with the total launch rate of 1 to 16 threads, in millions per second. Each thread has
+/// its own stream, or all threads share one stream. In one call, each thread launches once. Between
+/// batches, the host waits for the work; this wait is not timed.
 inline void add_throughput(Report& report, heddle::Device device) {
     for (const bool shared : {false, true})
         for (const unsigned threads : {1u, 2u, 4u, 8u, 16u}) {

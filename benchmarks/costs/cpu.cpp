@@ -1,4 +1,4 @@
-// bench_costs on CPU devices: the peers of heddle.
+// bench_costs on CPU devices: implementations without heddle, for comparison.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,13 +10,15 @@ namespace bench {
 
 Peers cpu_peers() {
     Peers peers;
-    // A single thread serves all rows. It ends with the last function that owns the queue.
+    // The queue's single thread serves all rows. It stops when the last function that owns the
+    // queue is destroyed.
     const auto queue = std::make_shared<PlainQueue>();
     const auto settle = [queue] { queue->synchronize(); };
     const auto push = repeat([queue] { queue->push([] {}); });
     for (const char* name : {row::launch_empty, row::host_function})
         peers[name] = {PlainQueue::name, {push, settle}};
-    // Users push one function that loops over the indices, and not one for each index.
+    // Pushes one function that loops over the indices, as users do, and not one function for each
+    // index.
     const auto numbers = std::make_shared<std::vector<float>>(64);
     float *const x = numbers->data(), *const y = x + 32;
     peers[row::launch_saxpy] = {PlainQueue::name,

@@ -1,4 +1,4 @@
-// bench_costs on CUDA devices: raw calls by hand. Also adds heddle's rows for __global__ functions.
+// bench_costs on CUDA devices: raw CUDA calls. Also adds heddle's rows for __global__ functions.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -80,7 +80,8 @@ struct Buffers {
     }
 };
 
-/// Events. The record of each is newer than that of the previous one.
+/// Events. A kernel is launched before each one is recorded, so each marks later work than the
+/// previous event.
 struct Events {
     std::vector<cudaEvent_t> events{most_calls};
     Events() {
@@ -111,7 +112,8 @@ Peers cuda_peers(Device device) {
     Peers peers;
     const auto add = [&](const char* name, const char* what, std::function<void(int)> run,
                          std::function<void()> prepare = {}) {
-        // The functions below share `raw`, `memory` and `events`. The last function destroys these.
+        // The functions below share `raw`, `memory` and `events`, which are destroyed with the last
+        // function.
         peers[name] = {what,
                        {.run = std::move(run),
                         .settle = [raw, memory, events, device] { synchronize_device_of(device); },
@@ -274,7 +276,7 @@ void add_global_rows(Report& report, Device device) {
     }
 }
 
-/// Loans of a stream's handle, with a launch in each and without.
+/// Adds rows for loans of a stream's handle: with a launch in each loan, and without launches.
 void add_native_rows(Report& report, Device device) {
     const Stream s{device};
     const auto raw = std::make_shared<Raw>();
@@ -346,6 +348,7 @@ void add_cuda_rows(Report& report, Device device) {
     ok(cudaSetDevice(device.index()));
     report.attempt("__global__ rows", [&] { add_global_rows(report, device); });
     report.attempt("native rows", [&] { add_native_rows(report, device); });
+    report.attempt("adopted memory", [&] { add_adopted_cuda_rows(report, device); });
 }
 
 }  // namespace bench

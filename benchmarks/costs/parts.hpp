@@ -13,20 +13,27 @@ namespace bench {
 
 /// Returns the raw CUDA calls that do the same work as heddle's rows, by row name (cuda.cu).
 Peers cuda_peers(heddle::Device device);
-/// Returns the same for the rows of two devices. `near` is the current device.
+/// Returns the raw CUDA calls for the rows of two devices. `near` is the current device.
 Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
 /// Adds rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
-/// Adds rows of loans of a stream's native handle, without the work that they are for: core's part
-/// alone, which CPU streams have, too (loans.cpp).
+/// Adds rows for loans of a stream's native handle, without work in the loans. Measures only core's
+/// part of a loan, which is the same for CPU streams (loans.cpp).
 void add_loan_rows(Report& report, heddle::Device device);
 
-/// Returns the same work by a CPU program without heddle: a queue with its own thread, malloc() and
-/// memcpy() (cpu.cpp).
+/// Adds rows for adopted memory with empty end functions (adopted.cpp). Has no effect for CUDA
+/// devices.
+void add_adopted_rows(Report& report, heddle::Device device);
+/// Adds rows for adopted and for registered memory on a CUDA device, which must be current
+/// (adopted.cu).
+void add_adopted_cuda_rows(Report& report, heddle::Device device);
+
+/// Returns the peers for CPU devices, which use a queue with its own thread, malloc() and memcpy()
+/// (cpu.cpp).
 Peers cpu_peers();
 
-/// Size of the small copies, fills and allocations in both ways, in bytes.
+/// The size of the small copies, fills and allocations by heddle and its peers, in bytes.
 inline constexpr std::size_t small_bytes = 4096;
 
 namespace row {  // the names of rows that have peers
@@ -53,6 +60,10 @@ inline constexpr const char* stream_lease = "stream leased from a pool and given
 inline constexpr const char* stream_make = "stream made and destroyed";
 inline constexpr const char* array_small = "array of 4 KB allocated and freed";
 inline constexpr const char* array_large = "array of 1 MB allocated and freed";
+inline constexpr const char* adopt_unused = "memory adopted and given up, unused";
+inline constexpr const char* adopt_host_end = "memory adopted, used by a launch, ended on the host";
+inline constexpr const char* adopt_stream_end =
+    "memory adopted, used by a launch, ended in stream order";
 inline constexpr const char* copy_to_device = "copy of 4 KB, pinned to device";
 inline constexpr const char* copy_to_host = "copy of 4 KB, device to pinned";
 inline constexpr const char* copy_on_device = "copy of 4 KB on the device";

@@ -1,6 +1,6 @@
-// bench_cpu: the peers of heddle. Every program can have a queue with its own thread (plain.cpp).
-// oneTBB (tbb.cpp) and OpenMP (openmp.cpp) may not be installed. If one is missing, its functions
-// return empty lists.
+// bench_cpu: implementations without heddle, for comparison. A queue with its own thread
+// (plain.cpp) is always available. oneTBB (tbb.cpp) or OpenMP (openmp.cpp) may not be installed:
+// its functions then return empty lists.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/// The operation in all ways: increments a counter, and takes `ns`. No other thread writes the
-/// counter at the same time.
+/// The operation of all implementations: increments a counter, and takes `ns`. Only one thread at a
+/// time writes the counter.
 struct alignas(64) Counter {
     long value = 0;
     void operate(std::uint64_t ns) {
@@ -25,23 +25,23 @@ struct alignas(64) Counter {
     }
 };
 
-/// Call it after each batch, outside the timed part. Some libraries' threads spin for a while in
-/// search of work. (libgomp's do so for some milliseconds.) This call waits until they sleep.
+/// Waits until the threads of other libraries sleep: some spin for a while after their work (in
+/// libgomp for some milliseconds). Call it after each batch, outside the timed part.
 inline void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-/// Enqueues and runs `calls` operations, one after the other. One call is one operation.
+/// Run operations one after the other. One call is one operation.
 std::vector<Peer> plain_chains();
 std::vector<Peer> tbb_chains();
-/// The same operations in a graph that already exists.
+/// Run the operations of the chains in a graph that already exists.
 std::vector<Peer> tbb_graphs();
 
-/// Enqueues operations of `ns` on each of `queues` queues in turn. Each queue keeps its own order,
-/// and the queues are independent. One call is one operation.
+/// Enqueue operations of `ns` on each of `queues` queues in turn. A queue runs its operations in
+/// order. The queues are independent. One call is one operation.
 std::vector<Peer> plain_queues(int queues, std::uint64_t ns);
 std::vector<Peer> tbb_queues(int queues, std::uint64_t ns);
 std::vector<Peer> openmp_queues(int queues, std::uint64_t ns);
 
-/// One call runs `branches` concurrent operations of `ns`, and waits for all.
+/// One call runs `branches` concurrent operations of `ns`, and waits for all of them.
 std::vector<Peer> plain_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> tbb_fork_joins(int branches, std::uint64_t ns);
 std::vector<Peer> openmp_fork_joins(int branches, std::uint64_t ns);

@@ -1,4 +1,4 @@
-// bench_cpu: queues that have a thread each.
+// bench_cpu: queues, each with its own thread.
 #include <memory>
 
 #include "cpu/parts.hpp"

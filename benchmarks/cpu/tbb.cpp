@@ -35,7 +35,7 @@ struct Chain {
     }
 };
 
-/// Nodes that each run their own operations one after the other.
+/// Nodes, each of which runs its own operations one after the other.
 struct Serial {
     std::vector<Counter> counters;
     flow::graph graph;

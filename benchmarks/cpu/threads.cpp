@@ -1,4 +1,4 @@
-// bench_cpu: measures each number of threads in a process of its own.
+// bench_cpu: measures each number of threads in a separate process.
 #include "cpu/threads.hpp"
 
 #include <sched.h>
@@ -30,8 +30,8 @@ int processors() {
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-/// The caller sleeps until the last operation is complete, so that only workers work. A caller that
-/// synchronises would run work itself.
+/// The calling thread sleeps until the last operation is complete, so that only workers run work.
+/// If it synchronised instead, it would run work itself.
 Result triad(int threads, std::size_t bytes, bool quick) {
     const Device device(DeviceKind::cpu, 0);
     const Stream s{device};

@@ -5,10 +5,10 @@
 
 namespace bench {
 
-/// Adds rows for the triad by 1, 2, 4, ... threads, and by one for each processor. The arrays are
-/// long, or fit into caches. A process reads HEDDLE_CPU_THREADS only once, so each number has its
-/// own process, which measures both ways. Call this function before this process uses heddle or
-/// OpenMP.
+/// Adds rows for the triad with 1, 2, 4, ... threads, and with as many threads as processors. The
+/// arrays are long, or fit into caches. heddle reads HEDDLE_CPU_THREADS only once, so a separate
+/// process measures each number of threads, with heddle and with OpenMP. Call before this process
+/// uses heddle or OpenMP.
 void add_triads(Report& report);
 
 }  // namespace bench

@@ -11,7 +11,7 @@ namespace {
 
 __global__ void empty_kernel(int) {}
 
-/// Returns the kernel's parameters. `arguments` must live as long as they are used.
+/// Returns the kernel's parameters, which refer to `arguments`.
 cudaKernelNodeParams parameters(void** arguments) {
     cudaKernelNodeParams p{};
     p.func = reinterpret_cast<void*>(&empty_kernel);
@@ -45,7 +45,7 @@ void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t*
     ok(cudaGraphAddKernelNode(&node, graph, after, after != nullptr ? 1 : 0, &p));
 }
 
-/// A chain of empty kernels, and a stream.
+/// A graph that is a chain of empty kernels, and a stream.
 struct Chain {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;

@@ -1,4 +1,5 @@
-// bench_graphs: the peers of heddle on CUDA devices (cuda.cu). CPU devices have none.
+// bench_graphs: implementations without heddle, for comparison, on CUDA devices (cuda.cu). CPU
+// devices have none.
 #pragma once
 
 #include <heddle/device/device.hpp>
@@ -9,8 +10,8 @@ namespace bench {
 
 /// One call launches a graph of `nodes` empty kernels, which run one after the other.
 Peer raw_graph_launch(heddle::Device device, int nodes);
-/// One call builds such a graph from nodes, and destroys it. If `instantiated` is true, it is also
-/// instantiated in between.
+/// One call builds a chain of `nodes` empty kernels from nodes, instantiates the graph if
+/// `instantiated` is true, and destroys it.
 Peer raw_graph_build(heddle::Device device, int nodes, bool instantiated);
 /// One call changes the arguments in a graph of one kernel, and launches the graph.
 Peer raw_graph_update(heddle::Device device);
@@ -18,8 +19,9 @@ Peer raw_graph_update(heddle::Device device);
 Peer raw_launch(heddle::Device device);
 /// One call makes `nodes` launches of an empty kernel on a stream.
 Peer raw_launches(heddle::Device device, int nodes);
-/// One call makes `kernels` launches of a small kernel. It has two arrays and two numbers, one of
-/// which changes each time. If `to_the_end` is true, the call also waits for the kernels.
+/// One call makes `kernels` launches of a small kernel. The kernel's arguments are two arrays,
+/// their size, and two numbers, one of which differs in each launch. If `to_the_end` is true, the
+/// call also waits for the kernels.
 Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 
 /// One call runs a chain of `kernels` kernels, and waits. Each kernel reads its weights and
@@ -27,9 +29,10 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 /// launches the chain as one graph.
 Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, bool in_graph);
 
-/// One call does this `pairs` times, and waits: a kernel runs on one stream, then a second one on
-/// another stream, and the first stream waits for it. If `triggered` is true, the second kernel
-/// waits for a programmatic event of the first one's launch.
+/// One call runs `pairs` pairs of kernels, and waits. The first kernel of a pair is on one stream.
+/// The second kernel follows it on another stream, and the first stream waits for that. If
+/// `triggered` is true, the second kernel waits for a programmatic event of the first kernel's
+/// launch.
 Peer raw_pairs(heddle::Device device, int pairs, bool triggered, bool in_graph);
 
 }  // namespace bench

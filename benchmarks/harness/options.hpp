@@ -7,7 +7,7 @@ namespace bench {
 
 struct Options {
     bool quick = false;
-    std::string json, only, device;  ///< if empty: no file, all rows, all devices
+    std::string json, only, device;  ///< empty means: no file, all rows, all devices
     double limit_s = 120;            ///< time limit for one row
     double time = 1;                 ///< factor for the time that rows take
 };

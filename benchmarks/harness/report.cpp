@@ -113,7 +113,7 @@ void Report::failed(const std::string& name, const std::exception& error) {
     std::fprintf(stderr, "%s: %s: %s\n", program_.c_str(), name.c_str(), error.what());
 }
 
-/// Ends the program if it hangs. The JSON file then has all rows so far.
+/// Ends the program if it hangs. The JSON file then has all rows that were measured before.
 void Report::watch() {
     std::unique_lock lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::milliseconds(500), [this] { return over_; })) {

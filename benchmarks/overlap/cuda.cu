@@ -1,4 +1,4 @@
-// bench_overlap on CUDA devices: pipelines by hand.
+// bench_overlap on CUDA devices: pipelines written by hand.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -13,8 +13,8 @@ namespace {
 
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 
-/// Buffers and events for each piece in flight. The streams are those of Raw: a copies in, b does
-/// the work, and c copies out.
+/// Buffers and events for each piece in flight. Uses the streams of Raw: `a` copies in, `b` does
+/// the work, and `c` copies out.
 struct Ring {
     Raw streams;
     std::size_t bytes, depth;
@@ -73,7 +73,7 @@ Peer raw_overlap(heddle::Device device, const StageSizes& sizes, bool is_pinned)
                 Ring& r = *ring;
                 for (std::size_t i = 0; i < static_cast<std::size_t>(calls); ++i) {
                     const std::size_t slot = i % r.depth;
-                    // When the slot's last output has arrived, no work uses its buffers any more.
+                    // Once the slot's last output has arrived, no work uses the slot's buffers.
                     if (i >= r.depth) ok(cudaEventSynchronize(r.left[slot]));
                     r.copy_in(slot);
                     ok(cudaEventRecord(r.arrived[slot], r.streams.a));

@@ -1,4 +1,5 @@
-// bench_overlap: the peers of heddle on CUDA devices (cuda.cu). CPU devices have none.
+// bench_overlap: implementations without heddle, for comparison, on CUDA devices (cuda.cu). CPU
+// devices have none.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,9 @@ namespace bench {
 struct StageSizes {
     std::size_t bytes = 0;  ///< size of a piece
     std::size_t depth = 0;
-    std::uint64_t work_ns = 0;  ///< time for a piece; 0: enqueues no work
+    std::uint64_t work_ns = 0;  ///< time for a piece; if 0, no work is enqueued
     bool rests =
-        false;  ///< the work is a host function that sleeps, so other work can use the processors
+        false;  ///< whether the work only sleeps, in a host function, and needs no processor
 };
 
 /// One call processes one piece. Each stage has its own stream: copying in from pinned or pageable

@@ -1,6 +1,6 @@
 // bench_overlap: the stages (copy in, work, copy out) each alone, both copies at once, all stages
-// one after the other, and as a pipeline. The work is a kernel with one index that takes a known
-// time. So it leaves the memory, and the other workers of CPU devices, to the copies.
+// one after the other, and as a pipeline. The work is a kernel with a single index that takes a
+// known time, so the copies can use the memory and, on CPU devices, all other workers.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
     else heddle::launch(stream, Spin{}, heddle::dim(1), ns);
 }
 
-/// A pipeline. One call is one piece. The pipeline is empty before and after a batch, so short
-/// batches show the time to fill and to drain it.
+/// A pipeline. One call is one piece. The pipeline is empty before and after a batch, so figures of
+/// short batches include the time to fill and to drain it.
 class Overlapped {
 public:
     Overlapped(heddle::Device device, StageSizes sizes)
@@ -45,7 +45,7 @@ public:
             while (pipeline_.pop()) {}
         }};
     }
-    /// Returns the same, but sends pieces from their own memory. `source` has one for each slot.
+    /// Like side(), but submits pieces directly from `source`, which holds one piece for each slot.
     Side side_from(heddle::View<const std::byte> source) {
         return {[this, source](int calls) {
             const std::size_t bytes = pipeline_.piece();
@@ -61,9 +61,9 @@ private:
     heddle::Pipeline<std::byte, std::byte> pipeline_;
 };
 
-/// The stages alone. They use as many buffers in turn as a pipeline has. One call is one piece.
-/// "Both copies" counts as a stage, too. The link or the memory may transfer less than twice its
-/// one-way rate, and a pipeline cannot be faster than that.
+/// Runs the stages alone, with as many buffers as a pipeline has. One call is one piece. "Both
+/// copies" counts as a stage, because a pipeline cannot be faster than copies in both directions at
+/// once: the link or the memory may then transfer less than twice its rate in one direction.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
@@ -95,7 +95,7 @@ public:
             stream_.synchronize();
         })};
     }
-    /// The stage that takes longest for one piece, and the time that it takes.
+    /// The stage that takes longest for one piece, and its time.
     struct Slowest {
         std::size_t stage = 0;
         double seconds = 0;

@@ -1,4 +1,5 @@
-// bench_turns: the peers of heddle, which are threads scheduled by the operating system.
+// bench_turns: implementations without heddle, for comparison: threads scheduled by the operating
+// system.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@
 
 namespace bench {
 
-/// Work that continues until it is stopped. Meanwhile, requests are made.
+/// Work that continues until it is stopped. Requests are made while it runs.
 class Busy {
 public:
     virtual ~Busy() = default;
@@ -18,10 +19,12 @@ public:
     virtual void end() = 0;
 };
 
-/// Returns one side of a row. Times `calls` requests. The busy work surrounds the timed part.
+/// Returns a side of a row, which times `calls` requests. The busy work begins before the timed
+/// part, and ends after it.
 Side side_of(const std::function<Busy*()>& make);
 
-/// The busy work is done by `streams` threads. Each always has an operation to run, of `ns` ns.
+/// The busy work runs on `streams` threads. Each thread always has an operation to run, which takes
+/// `ns` ns.
 Peer busy_threads(int streams, std::uint64_t ns);
 
 }  // namespace bench

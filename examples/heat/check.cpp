@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t small = 100'000'000;  // in points times iterations
 constexpr double least_norm =
-    1e-12;  // if norms are far below it, the squares in the tiles are subnormal floats
+    1e-12;  // norms far below this are inexact: the squares in the tiles are subnormal floats
 
 std::string differing(const char* from, const Problem& problem, std::span<const float> plate,
                       std::span<const float> expected) {

@@ -1,4 +1,4 @@
-// Checks of a result.
+// Checks a result.
 #pragma once
 
 #include <span>
@@ -8,9 +8,10 @@
 
 namespace heat {
 
-/// Repeats the computation on one device, without overlap and graphs. For small problems, also runs
-/// a plain loop. Returns the differences, or an empty string. Values and norms must be equal bit by
-/// bit. The loop's norms may differ by a millionth, because it adds in another order.
+/// Repeats the computation on one device, without overlap and without graphs. For small problems,
+/// also repeats it by a plain loop. Returns a text with the differences, or an empty string. Values
+/// and norms must be equal bit by bit. Only the loop's norms may differ, by a millionth, because
+/// the loop adds in another order.
 std::string differences(const Problem& problem, Device device, const Course& course,
                         std::span<const float> start, std::span<const float> plate,
                         const std::vector<Norm>& norms);

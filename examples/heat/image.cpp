@@ -12,7 +12,7 @@ namespace heat {
 
 namespace {
 
-/// Reads a number of the header, white space and comments before it, and one white space after.
+/// Skips white space and comments, then reads a number of the header and one white-space character.
 std::size_t header_number(std::istream& in, const std::string& file) {
     while (std::isspace(in.peek()) || in.peek() == '#')
         if (in.get() == '#')

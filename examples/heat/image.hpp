@@ -16,8 +16,8 @@ void check_folder_of(const std::string& file);
 void write_image(const std::string& file, const Problem& problem, std::span<const float> plate);
 
 /// Reads an image (binary PPM, up to 255 steps). Sets the problem's size to that of the image.
-/// Returns for each point by how much red exceeds blue. These are the values that were passed to
-/// write_image(), to the nearest 255th. Throws std::runtime_error on failure.
+/// Returns the difference of red and blue for each point. For an image of write_image(), these are
+/// the written values, to the nearest 255th. Throws std::runtime_error on failure.
 std::vector<float> read_image(const std::string& file, Problem& problem);
 
 }  // namespace heat

@@ -4,19 +4,19 @@
 
 #include <cstddef>
 
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/memory/view.hpp>
 
 namespace heat {
 
 using heddle::View;
 
-// Tuning parameters. A tile is `width` columns wide and band_rows high, and one index computes a
-// tile. On a GPU, a thread reads 16 bytes of a row, and a thread block is 32 threads wide. On a
-// CPU, an index reads several vectors.
+// Tuning parameters. A tile is `width` columns wide and band_rows rows high, and one index computes
+// a tile. On a GPU, an index is a thread, which reads 16 bytes of a row, and a thread block is 32
+// threads wide. On a CPU, an index reads several vectors of a row.
 inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
 inline constexpr std::size_t band_rows = 8;
-inline constexpr std::size_t alignment = 64;   // rows begin at multiples of this, in floats
+inline constexpr std::size_t alignment = 64;   // rows begin at multiples of this number of floats
 inline constexpr std::size_t sum_lanes = 32;   // number of threads that add up the tiles of a band
 inline constexpr unsigned inside_block = 128;  // number of threads in a block
 inline constexpr unsigned edges_block =
@@ -39,14 +39,15 @@ struct Bands {
     std::size_t first, stride, count;
 };
 
-/// Adjacent values of a row, which are read and written at once.
+/// Adjacent values of a row, which are read and written by one access.
 template <std::size_t width> struct alignas(16) Piece {
     float at[width];
 };
 
-/// Computes new values, a quarter of the sum of the four neighbours. Indices: tile of a band, band.
-/// Also writes the strip's first row to `above` and its last to `below`, unless these are empty.
-/// With the norm, adds up a tile's squared changes in sums[band * tiles + tile].
+/// Computes new values: a quarter of the sum of the four neighbours. Indices: tile in the band,
+/// band. Also writes the strip's first row to `above` and its last row to `below`, unless these
+/// views are empty. If `with_norm`, stores the sum of a tile's squared changes in sums[band * tiles
+/// + tile].
 template <std::size_t width, bool with_norm> struct Relax {
     using Row = Piece<width>;
     Shape shape;
@@ -59,7 +60,7 @@ template <std::size_t width, bool with_norm> struct Relax {
         const std::size_t tiles = (shape.columns + width - 1) / width;
         const bool is_first = x == 0, is_last = x + 1 == tiles;
 
-        // All reads precede the work, so that many are in flight at the same time.
+        // All reads precede the work, so that many reads are in flight at the same time.
         const float* in = from.data() + top * shape.pitch + column;  // row above the band
         Row rows[band_rows + 2];
         float left[band_rows + 2], right[band_rows + 2];
@@ -72,8 +73,8 @@ template <std::size_t width, bool with_norm> struct Relax {
 
         const std::size_t to_above = band == 0 && !above.empty() ? 1 : 0;
         const std::size_t to_below =
-            below.empty() ? 0 : shape.height - top;  // row of the band, from 1; 0: none
-        double sum[4] = {};                          // doubles represent a float's square exactly
+            below.empty() ? 0 : shape.height - top;  // the band's row to store, from 1; 0 if none
+        double sum[4] = {};                          // a float's square is exact in a double
         float* out = to.data() + top * shape.pitch + column;
         for (std::size_t r = 1; r <= band_rows; ++r) {
             out += shape.pitch;
@@ -108,8 +109,9 @@ template <std::size_t width, bool with_norm> struct Relax {
     }
 };
 
-/// Adds the tiles of a band in two stages, always in the same order. The first stage's indices are
-/// lane and band. A lane adds several sums at once, so that as many reads are in flight.
+/// Adds the tiles of a band in two stages, always in the same order. This kernel is the first
+/// stage, with the indices lane and band. A lane adds several sums at the same time, so that
+/// several reads are in flight.
 struct AddTiles {
     std::size_t tiles;
     HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,

@@ -1,5 +1,5 @@
-// Norms in flight. The devices write them to pinned memory, and the host reads them when they have
-// arrived.
+// Norms in flight. The devices write norms to pinned memory, and the host reads each norm once it
+// has arrived.
 #pragma once
 
 #include <cmath>
@@ -29,8 +29,8 @@ public:
         return sums_.view().subview(static_cast<std::size_t>(slot) * bands_, bands_);
     }
 
-    /// Frees a slot: reads its last norm, and waits for it if necessary. Meanwhile, the devices
-    /// have the work of all other slots.
+    /// Frees a slot: reads its last norm, and waits for that norm if necessary. During the wait,
+    /// the devices still have the work of all other slots.
     void make_free(int slot) {
         while (slots_[static_cast<std::size_t>(slot)].pending) take();
     }
@@ -41,12 +41,13 @@ public:
         for (const heddle::StreamRef stream : streams) points.push_back(stream.record_event());
         return std::make_shared<const std::vector<heddle::Event>>(std::move(points));
     }
-    /// Declares that the slot has this iteration's norm when all of the events have completed.
+    /// Declares that the slot will have this iteration's norm once all of the events have
+    /// completed.
     void expect(int slot, int iteration, Points points) {
         slots_[static_cast<std::size_t>(slot)] = {iteration, true, std::move(points)};
         order_.push_back(slot);
     }
-    /// Reads all norms that have arrived. Does not wait for others.
+    /// Reads all norms that have arrived, without waiting.
     void look() {
         while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())]))
             take();

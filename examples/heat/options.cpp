@@ -18,7 +18,8 @@ using namespace heddle;
 
 namespace {
 
-/// Returns devices: "3" is the first three of the default device's kind; otherwise parses a list.
+/// Returns the devices that `word` names: a list, or a number. "3" means the first three devices of
+/// the default device's kind.
 std::vector<Device> devices_of(std::string_view word) {
     const DeviceKind kind = default_device().kind();
     const int there = device_count(kind);
@@ -43,7 +44,7 @@ std::vector<Device> devices_of(std::string_view word) {
     return devices;
 }
 
-/// Arguments of the command line that Options stores in another form.
+/// Arguments of the command line, before conversion to the members of Options.
 struct Words {
     std::pair<std::size_t, std::size_t> size;
     std::string devices, halo = "copy";

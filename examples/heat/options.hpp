@@ -19,7 +19,7 @@ struct Options {
     std::string input, output;  ///< names of image files
 };
 
-/// Returns nullopt after printing the help, if that was requested. Throws WrongUsage.
+/// If help was requested, prints it and returns nullopt. Throws WrongUsage.
 std::optional<Options> parse(int argc, char** argv);
 
 struct WrongUsage : std::runtime_error {

@@ -7,24 +7,29 @@
 
 namespace heat {
 
-/// How to do the work. Results are the same bit for bit, whichever plan is used.
+/// How to do the work. The results do not depend on the plan, bit for bit.
 struct Plan {
-    /// All of one kind; a device may be listed twice. Devices beyond the number of bands are idle.
+    /// All devices are of one kind. A device may be listed twice. If there are more devices than
+    /// bands, the last ones are idle.
     std::vector<heddle::Device> devices;
-    /// Whether edges are computed and sent beside the inside. If not, one kernel computes both.
+    /// Whether edges are computed and sent while the inside is computed. If not, one kernel
+    /// computes both.
     bool overlap = true;
-    /// If true, makes streams current in scopes, which wait. Otherwise, each call names its stream.
+    /// If true, makes streams current by scopes, and scopes wait for each other. Otherwise, each
+    /// call names its stream.
     bool scoped = false;
-    /// If true, the neighbour's kernel writes the halos. Otherwise, they are copied after it.
+    /// If true, the neighbour's kernel writes the halos. Otherwise, copies after that kernel write
+    /// them.
     bool direct = false;
-    int graph = 0;  ///< number of iterations in a graph, which must be even; 0: no graphs
+    int graph = 0;  ///< number of iterations in a graph, which must be even; 0 means no graphs
 };
 
 /// The iterations to compute.
 struct Course {
     int iterations = 0;
-    int norm_every = 1;  ///< every how many iterations a norm is computed; 0: never
-    /// The run stops soon after the first norm below this. It does not wait for norms in flight.
+    int norm_every = 1;  ///< number of iterations from one norm to the next; 0 means no norms
+    /// The run stops soon after the first norm below this value. It stops later by the iterations
+    /// whose norms are in flight.
     double tolerance = 0;
 };
 

@@ -1,5 +1,5 @@
 // The problem: heat on a plate that is periodic from top to bottom. The values on its left and
-// right sides are fixed: they form a sine.
+// right sides are fixed, and form a sine.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,14 @@
 namespace heat {
 
 /// A grid of nx by ny points, stored row by row. Row 0 is the periodic image of row ny - 2, and row
-/// ny - 1 is that of row 1. The ny - 2 rows in between are computed. NVIDIA's
-/// multi-gpu-programming-models have the same problem, so times can be compared.
+/// ny - 1 is the image of row 1. The ny - 2 rows in between are computed. NVIDIA's
+/// multi-gpu-programming-models solve the same problem, so times can be compared.
 struct Problem {
     std::size_t nx = 512, ny = 512;  ///< each at least 3
 
     std::size_t rows() const { return ny - 2; }
 
-    /// Returns the value of the first and the last column in each row.
+    /// Returns one value for each row, which the row's first and last column have.
     std::vector<float> sides() const {
         std::vector<float> values(ny);
         for (std::size_t row = 0; row < ny; ++row)

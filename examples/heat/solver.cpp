@@ -4,18 +4,20 @@
 //   edges   the first and last band, and the neighbours' halo rows; high priority
 //   inside  all other bands
 //
-// In iteration k, a stream waits for work of iteration k-1. That work wrote values of U(k), which
-// the stream reads. That work also read values of U(k-1), which the stream overwrites.
+// In iteration k, a stream waits for two kinds of work of iteration k-1: work that wrote the values
+// of U(k) which the stream reads, and work that read the values of U(k-1) which the stream
+// overwrites.
 //
 //   stream  waits for              reads of U(k)            overwrites of U(k-1)
 //   edges   the neighbours' edges  the halos                the neighbours' halos
 //           its own inside         the rows next to edges   its own edges
 //   inside  its own edges          the rows next to inside  its own rows
 //
-// So the waits needed for the reads also order the writes. No stream waits for a whole iteration.
+// So the waits that the reads need also order the writes. No stream waits for a whole iteration.
 // Devices are at most one iteration apart, so one event for each stream and parity is enough. A
-// third stream adds the norms after both. Tiles are overwritten four norms later, after their sums.
-// The third stream has a higher priority than the next iteration's inside, which would delay it.
+// third stream adds the norms, after the other two streams. Tiles are overwritten four norms later,
+// once they have been added. The third stream has a higher priority than `inside`: the next
+// iteration's inside would delay it otherwise.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -28,14 +30,14 @@ using namespace heddle;
 
 namespace {
 
-constexpr int least_slots = 64;  // at least so many norms can be in flight
+constexpr int least_slots = 64;  // the least number of norms that can be in flight
 
 std::size_t bands_of(const Problem& problem) {
     return (problem.rows() + band_rows - 1) / band_rows;
 }
 
-/// Enables the neighbours' access to each other's memory. Stores into it need the access, and
-/// copies between GPUs are faster with it.
+/// Enables neighbours to access each other's memory. Kernels that store into a neighbour's memory
+/// need this access, and copies between GPUs are faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
         const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
@@ -82,7 +84,7 @@ void Solver::send_halos(Strip& from, int parity) {
     copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
 }
 
-/// Orders all streams after the work of the first stream. Records every event at that point.
+/// Orders all streams after the first stream's work so far. Records all events at that point.
 void Solver::fork() {
     const Event begin = first_stream().record_event();
     for (Strip& s : strips_) {
@@ -115,15 +117,15 @@ void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
     s.edges.record_event(s.edges_done[now]);
 }
 
-/// The same iteration with scopes. The edges' scope waits for the stream that was current before:
-/// here, for earlier work on the inside. All other waits are explicit.
+/// Enqueues the iteration with scopes. The scope of the edges waits for the previously current
+/// stream, which is the stream of the inside. All other waits are explicit.
 void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     const int now = iteration % 2, before = 1 - now;
     for (std::size_t i = 0; i < strips_.size(); ++i) {
         Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
         const View<float> tiles = slot ? s.tiles[turn_].view() : View<float>();
 
-        // The stream that was current before has no work, so no wait is needed.
+        // The previously current stream has no work, so no wait is needed.
         const ScopedStream inside{s.inside, {.wait_on_enter = false}};
         if (slot) wait_event(s.summed[turn_]);
         {
@@ -146,7 +148,8 @@ void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     if (slot) turn_ = (turn_ + 1) % turns;
 }
 
-/// Enqueues one iteration on all strips. If there is a slot, the iteration's norm is stored in it.
+/// Enqueues one iteration on all strips. If `slot` has a value, the iteration's norm is stored in
+/// that slot.
 void Solver::step(int iteration, std::optional<int> slot) {
     if (plan_.scoped) return step_in_scopes(iteration, slot);
     const int now = iteration % 2, before = 1 - now;
@@ -179,9 +182,9 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// Returns the graph for the iterations after `done`. Graphs differ by the iterations that have
-/// norms, and by the slots of these norms. There are two sets of slots, used in turn, so that the
-/// host can read one while a graph writes the other.
+/// Returns the graph for the iterations after `done`. Graphs differ in which iterations compute a
+/// norm, and in the slots for the norms. Two sets of slots are used in turn, so that the host can
+/// read one set while a graph writes the other.
 Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);

@@ -18,7 +18,7 @@ namespace heat {
 
 struct Outcome {
     int iterations = 0;
-    double seconds = 0;  ///< time of the iterations until all norms were read
+    double seconds = 0;  ///< time from the first iteration until all norms were read
     std::vector<Norm> norms;
 };
 
@@ -26,14 +26,14 @@ class Solver {
 public:
     Solver(const Problem& problem, const Plan& plan);
 
-    /// Starts from these nx * ny values. Starts from zero if there are none.
+    /// Starts from these nx * ny values, or from zero if `plate` is empty.
     void start(std::span<const float> plate = {});
-    /// Runs the iterations. Call it once after each start().
+    /// Runs the iterations. Call once after each start().
     Outcome run(const Course& course);
     /// Returns the nx * ny values, row by row.
     std::vector<float> solution();
-    /// Returns the time to copy the grid on all devices at once. That moves as many bytes as an
-    /// iteration reads and writes. Overwrites the grid.
+    /// Returns the time to copy the grid on all devices at once, which moves as many bytes as an
+    /// iteration. Overwrites the grid.
     double copy_seconds();
 
     const std::vector<Strip>& strips() const { return strips_; }

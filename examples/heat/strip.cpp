@@ -14,15 +14,16 @@ Shape shape_of(const Problem& problem, std::size_t first_band, std::size_t bands
     return {problem.nx, (problem.nx + alignment - 1) / alignment * alignment, end - first};
 }
 
-/// Returns rows [first, first + count) of a grid, but only those before row `end`.
+/// Returns rows [first, first + count) of a grid, without rows from `end` on.
 View<float> rows(const Shape& shape, View<float> grid, std::size_t first, std::size_t count,
                  std::size_t end) {
     count = std::min(first + count, end) - first;
     return grid.subview(first * shape.pitch, count * shape.pitch);
 }
 
-/// The memory that Relax reads, writes and adds up for some bands. If the bands are adjacent, it is
-/// one part. Two bands that may be apart are two parts.
+/// The memory that Relax uses for some bands: it reads `from`, writes `to`, and stores sums in
+/// `sums`. Each is one part if the bands are adjacent, and two parts for two bands that may be
+/// apart.
 struct Touched {
     Touched(const Shape& shape, const Bands& part, std::size_t tiles, View<float> grid,
             View<float> next, View<float> of_tiles) {

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     constexpr int rounds = 500'000;
     const Device device = device_argument(argc, argv);
     const ScopedDevice on{device};
-    preload(device, Iterate{}, Sum{});  // or a first launch loads code, and waits for the device
+    preload(device, Iterate{}, Sum{});  // else a first launch loads code, and waits for the device
     Array<unsigned> results = zeros<unsigned>(kernels), sum = zeros<unsigned>(1);
 
     const auto start_kernel = [&](std::size_t k) {  // uses the current stream
@@ -41,13 +41,13 @@ int main(int argc, char** argv) {
         enqueue();
         return elapsed_time(start, record_event({.timing = true}));
     };
-    const double one = timed([&] {  // on one stream, they run one after the other
+    const double one = timed([&] {  // on one stream, the kernels run one after the other
         for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);
     });
     fill(results, 0u);
-    const double many = timed([&] {  // fork_join_n provides a stream for each, and joins them
+    const double many = timed([&] {  // fork_join_n() makes one branch for each kernel
         fork_join_n(kernels, start_kernel);
-        launch(Sum{}, dim(1), results, sum);  // follows all of them
+        launch(Sum{}, dim(1), results, sum);  // follows all of these kernels
     });
     std::printf("%s: %zu kernels on one stream %.2f ms, on a stream each %.2f ms (%d can run at "
                 "the same time)\n",

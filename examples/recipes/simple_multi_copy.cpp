@@ -1,6 +1,6 @@
-// simpleMultiCopy: copies to the device, kernels, and copies back all run at the same time, on
-// different pieces of the data. overlap() manages buffers, streams and events.
-// Usage: example_recipe_simple_multi_copy [DEVICE]
+// simpleMultiCopy: copies to the device, kernels, and copies to the host run at the same time, on
+// different pieces of the data. overlap() manages buffers, streams and events. Usage:
+// example_recipe_simple_multi_copy [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// simpleStreams: an array is divided into parts. Each is computed and copied to the host on its own
-// stream, so a part's copy overlaps the kernels of others.
-// Usage: example_recipe_simple_streams [DEVICE]
+// simpleStreams: an array is divided into parts. Each part is computed and copied to the host on
+// its own stream, so its copy overlaps other parts' kernels. Usage: example_recipe_simple_streams
+// [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 using namespace heddle;
 
-struct Iterate {  // works for some time on each element, so that a kernel takes as long as its copy
+struct Iterate {  // works on each element for so long that a kernel takes as long as a copy
     HEDDLE_FN void operator()(std::size_t i, std::size_t start, int rounds,
                               View<unsigned> x) const {
         auto value = static_cast<unsigned>(start + i);

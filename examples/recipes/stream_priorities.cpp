@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     const PriorityRange range = device.priorities();
     const Stream bulk{device, {.priority = range.least, .name = "bulk"}};
     const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
-    preload(device, Iterate{});  // otherwise, a first launch loads code and waits for bulk work
+    preload(device, Iterate{});  // else a first launch loads code, and waits for bulk work
 
     Array<unsigned> large = zeros<unsigned>(bulk, 1 << 16), small = zeros<unsigned>(urgent, 256);
     std::atomic<int> done{0}, done_before_urgent{-1};

@@ -33,7 +33,7 @@ cudaEvent_t native_handle(const Event& event, Where where = {});
 /// `device`.
 ///
 /// Streams of green contexts can be wrapped on any thread, with any current context. A default
-/// stream cannot while a green context, or one made by cuCtxCreate, is current.
+/// stream cannot be wrapped while a green context, or a context made by cuCtxCreate, is current.
 ///
 /// Throws UsageError for a CPU device, and NoDevice if there are no CUDA devices.
 Stream wrap_stream(cudaStream_t native, Where where = {});
@@ -116,7 +116,7 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
 }  // namespace detail
 
 /// Loads the code of `__global__` functions onto a device, like the preload() of
-/// heddle/launch/preload.hpp. Throws UsageError for a CPU device.
+/// heddle/code/preload.hpp. Throws UsageError for a CPU device.
 template <class... F>
     requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
 void preload(Device device, F*... kernels) {
@@ -135,9 +135,9 @@ template <auto kernel> inline constexpr bool waits_for_primary = false;
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const LaunchGrid& grid, A&&... args) {
     static_assert(waits_for_primary<kernel>,
-                  "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say "
-                  "so by specialising "
-                  "heddle::waits_for_primary for it: it would race with the kernel before");
+                  "heddle::launch_dependent: this kernel is not declared to wait for the previous "
+                  "kernel: call wait_for_primary() in all its threads, and specialise "
+                  "heddle::waits_for_primary for the kernel");
     LaunchOptions options = grid.how.options;
     options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
@@ -150,10 +150,10 @@ template <auto kernel, class... A> void launch_dependent(const LaunchGrid& grid,
 template <auto kernel, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const LaunchGrid& grid,
                       A&&... args) {
-    static_assert(
-        waits_for_primary<kernel>,
-        "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so (see "
-        "launch_dependent<kernel>(stream, grid, ...))");
+    static_assert(waits_for_primary<kernel>,
+                  "heddle::launch_dependent: this kernel is not declared to wait for the previous "
+                  "kernel: call wait_for_primary() in all its threads, and specialise "
+                  "heddle::waits_for_primary for the kernel");
     if (!detail::wait_for_trigger(stream, event, grid.where))
         return launch(stream, kernel, grid, std::forward<A>(args)...);
     LaunchOptions options = grid.how.options;

@@ -28,11 +28,11 @@ enum class ErrorCode {
     work_failed,
     /// A sticky CUDA error: this process can run nothing on the device any more.
     device_lost,
-    /// Any other failure of the driver or the operating system.
+    /// Any other failure of the driver, a library (NCCL, NVRTC) or the operating system.
     native,
-    /// The object belongs to the parent of this process.
+    /// In a child of fork(): the object belongs to the parent, or the parent has used CUDA.
     forked,
-    /// The source of a program does not compile; the message holds the compiler's log.
+    /// The source of a program, or PTX, does not compile; the message holds the compiler's log.
     compile,
 };
 
@@ -45,7 +45,7 @@ struct ErrorInfo {
     ErrorCode code = ErrorCode::usage;
     std::string message = {};      ///< the fault and its remedy, in one or two sentences
     std::string call = {};         ///< the heddle or native call that failed: "cudaMemcpyAsync"
-    int native_code = 0;           ///< cudaError_t or errno; 0 if none
+    int native_code = 0;           ///< cudaError_t, errno or a library's code; 0 if none
     std::string native_name = {};  ///< "cudaErrorIllegalAddress"
     /// The device that the call was for; empty if none is involved.
     std::optional<Device> device = {};
@@ -55,24 +55,27 @@ struct ErrorInfo {
     std::exception_ptr cause = {};  ///< the exception that a host function or CPU kernel threw
 };
 
-/// The base class of all exceptions that heddle throws. Copies share their data, so copying never
-/// throws.
+/// The base class of all exceptions that heddle throws.
 ///
 ///     try {
 ///         stream.synchronize();
 ///     } catch (const WorkFailed& error) {
 ///         std::puts(error.what());  // message, call, device, stream and call site
 ///     }
+///
+/// Lifetime: copies share their data, so copying never throws. Thread-safety: members do not change
+/// it, so threads may share it.
 class Error : public std::runtime_error {
 public:
-    /// Makes an error of its contents. To throw the class that belongs to the code, call
+    /// Makes an error with these contents. To throw the class that belongs to the code, call
     /// throw_error().
     explicit Error(ErrorInfo info);
     /// Returns the kind of failure.
     ErrorCode code() const noexcept { return info_->code; }
-    /// Returns the cudaError_t or errno that caused the failure, or 0.
+    /// Returns the cudaError_t, errno or library's code that caused the failure, or 0.
     int native_code() const noexcept { return info_->native_code; }
-    /// Returns the name of the native code, "cudaErrorIllegalAddress", or an empty string.
+    /// Returns the name of native_code(), for example "cudaErrorIllegalAddress", or an empty string
+    /// if there is none.
     const std::string& native_name() const noexcept { return info_->native_name; }
     /// Returns the heddle or native call that failed.
     const std::string& call() const noexcept { return info_->call; }
@@ -93,39 +96,48 @@ private:
     std::shared_ptr<const ErrorInfo> info_;
 };
 
-/// ErrorCode::usage
+/// Thrown if the call is invalid (ErrorCode::usage). The message names a remedy.
 struct UsageError : Error {
     using Error::Error;
 };
-/// ErrorCode::no_device
+/// Thrown if this machine has no such device, or this process does not see it
+/// (ErrorCode::no_device).
 struct NoDevice : Error {
     using Error::Error;
 };
-/// ErrorCode::out_of_memory
+/// Thrown if an allocation fails, of device or host memory (ErrorCode::out_of_memory). heddle
+/// throws it in place of std::bad_alloc. It is not derived from std::bad_alloc.
 struct OutOfMemory : Error {
     using Error::Error;
 };
-/// ErrorCode::unsupported
+/// Thrown if the call is valid, but this build, device or driver cannot do it
+/// (ErrorCode::unsupported).
 struct Unsupported : Error {
     using Error::Error;
 };
-/// ErrorCode::work_failed
+/// Thrown by calls that wait for or query work if the work has failed (ErrorCode::work_failed). The
+/// stream stays poisoned until StreamRef::clear_error(). For a host function or a CPU kernel that
+/// threw, cause() returns the exception.
 struct WorkFailed : Error {
     using Error::Error;
 };
-/// ErrorCode::device_lost
+/// Thrown by calls for a device on which a sticky CUDA error has occurred (ErrorCode::device_lost).
+/// This process cannot use the device again: start a new one.
 struct DeviceLost : Error {
     using Error::Error;
 };
-/// ErrorCode::native
+/// Thrown for other failures of the driver, a library or the operating system (ErrorCode::native).
+/// native_code() and native_name() identify the failure.
 struct NativeError : Error {
     using Error::Error;
 };
-/// ErrorCode::forked
+/// Thrown in a child of fork() for an object of the parent, and for CUDA if the parent has used it
+/// (ErrorCode::forked). The child may make new objects of CPU devices.
 struct ForkedError : Error {
     using Error::Error;
 };
-/// ErrorCode::compile
+/// Thrown if a program or PTX does not compile (ErrorCode::compile). The message holds the
+/// compiler's log.
 struct CompileError : Error {
     using Error::Error;
 };
@@ -139,7 +151,10 @@ struct CompileError : Error {
 ///   streams that waited for the work and all events recorded after it have been destroyed.
 ///
 /// Called on the thread where the error occurs, possibly a worker thread. The hook must not wait
-/// for work (UsageError where heddle detects it). Exceptions that it throws are ignored.
+/// for work (UsageError where heddle detects it). Exceptions that it throws are ignored. Several
+/// threads may call it at once.
+///
+///     set_report_hook([](const Error& error) { log(error.what()); });
 using ReportHook = std::function<void(const Error&)>;
 
 /// Sets the hook and returns the previous one. An empty hook, the default, writes to standard

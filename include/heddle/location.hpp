@@ -38,6 +38,8 @@ struct SourceLocation {
 /// caller's line. Your own functions can have such a parameter too, and pass it on. Errors and
 /// traces then show the lines of its callers.
 ///
+///     void clear(Array<float>& x, Where where = {}) { fill(x, 0.0f, where); }
+///
 /// clang 14 has no std::source_location. As an aggregate, with the builtins in default member
 /// initialisers, this class crashes nvcc 13.0.
 struct Where : SourceLocation {
@@ -63,10 +65,10 @@ struct Where : SourceLocation {
     Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
     template <class D>
         requires std::is_same_v<Device, D>
-    Where(const D&, mistake::no_Device_is_wanted_here = {}) = delete;
+    Where(const D&, mistake::a_Device_is_not_accepted_here = {}) = delete;
     template <class N>
         requires std::is_integral_v<N>
-    Where(N, mistake::this_number_is_an_argument_too_many = {}) = delete;
+    Where(N, mistake::this_number_is_one_argument_too_many = {}) = delete;
 };
 
 }  // namespace heddle

@@ -10,7 +10,7 @@
 namespace heddle::tool {
 
 /// Returns the device named by the option --device, or the default device if `option` is empty. If
-/// there is no such device, prints an error to standard error, with the origin of the name. It also
+/// there is no such device, prints an error to standard error that says where the name is from, and
 /// sets `status`: to 2 if the name does not denote a device, to 1 if this machine lacks the device.
 std::optional<Device> choose_device(const std::string& option, int& status);
 

@@ -19,7 +19,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Does not check for lost output: output_written() does so at the end.
+/// Ignores errors: at the end, output_written() detects lost output.
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Prints rows in aligned columns. The first row holds the titles.
@@ -80,10 +80,10 @@ void print_access(const std::vector<Device>& group) {
     print_table(rows);
 }
 
-/// Prints how much of each device's memory this process uses. Only arrays of this process count, so
-/// usually there are none.
+/// Prints how much of each device's memory this process uses. Counts only this process's arrays, so
+/// usually prints no device.
 void print_memory() {
-    std::vector<Row> rows{{"arrays", "in use", "peak", "kept", "made of kept", "made anew"}};
+    std::vector<Row> rows{{"arrays", "in use", "peak", "cached", "from cache", "new"}};
     for (const Device device : devices()) {
         const MemoryStatistics memory = statistics(device);
         rows.push_back({device.name(), exact_bytes(memory.in_use), exact_bytes(memory.peak),
@@ -152,8 +152,9 @@ void print_json(Device standard) {
           '\n');
 }
 
-/// Runs the command. If the default device does not exist, still prints the table, which helps to
-/// correct the device's name. Prints the JSON object only if there is a default device.
+/// Runs the command. If the default device does not exist, still prints the table, because the
+/// table helps to correct the device's name. Prints the JSON object only if there is a default
+/// device.
 int run(bool json) {
     int status = 0;
     try {
@@ -181,16 +182,14 @@ void add_devices_command(CLI::App& app, int& status) {
         "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker "
         "threads. Where there "
         "are\n"
-        "several devices of a kind, a table says which can be allowed to use whose "
-        "memory directly: peer\n"
-        "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
-        "Another tells\n"
-        "what this process's arrays use, what is kept for later ones, and how many were "
-        "made of\n"
-        "that. "
-        "Where there are no\n"
-        "CUDA devices, a line says why.\n\n"
-        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if it "
+        "several devices of a kind, a table shows which devices can directly access the "
+        "memory of which others:\n"
+        "peer access is to memory of cudaMalloc(), pool access to memory of heddle's arrays. "
+        "Another table shows\n"
+        "the memory that this process's arrays use, the memory cached for later arrays, and "
+        "how many arrays\n"
+        "used cached memory. If there are no CUDA devices, a line states the reason.\n\n"
+        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that does not exist, 2 if it "
         "names something else.\n\n"
         "With --json: an object of default, cuda_unavailable_reason (or null) and "
         "devices; sizes in bytes.");

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 #include <heddle/heddle.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "choose_device.hpp"
 #include "digest_pipeline.hpp"
@@ -199,10 +199,10 @@ private:
 
 std::string check_chunk(const std::string& text) {
     const auto bytes = parse_bytes(text);
-    if (!bytes) return "\"" + text + "\" is not a size; write 1048576, 1024K, 64M or 1G";
-    if (*bytes == 0) return "the chunk has to be positive";
+    if (!bytes) return "\"" + text + "\" is not a size: write 1048576, 1024K, 64M or 1G";
+    if (*bytes == 0) return "the chunk must be positive";
     if (*bytes % sha256_block_bytes != 0) return "the chunk must be a multiple of 4096 bytes";
-    if (*bytes > (std::uint64_t{16} << 30)) return "the chunk can be 16G at most";
+    if (*bytes > (std::uint64_t{16} << 30)) return "the chunk must be 16G at most";
     return {};
 }
 
@@ -228,14 +228,14 @@ void add_digest_command(CLI::App& app, int& status) {
         "busy; and their overlap: the seconds of work done in the seconds that passed. "
         "Starting the device "
         "and\n"
-        "making buffers is told apart, as set-up.\n\n"
+        "making buffers is listed separately, as set-up.\n\n"
         "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 "
         "to \\udcff), digest, "
         "bytes,\n"
         "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, "
         "chunk, depth, serial.\n\n"
-        "Exit status: 0, or 1 if a file could not be done (the others are) or the "
-        "device is not there, 2 for "
+        "Exit status: 0, or 1 if a file could not be processed (the others are) or the "
+        "device does not exist, 2 for "
         "wrong\n"
         "usage (also a --device or HEDDLE_DEVICE that is not a device), 130 or 143 when "
         "interrupted. Standard "
@@ -264,7 +264,7 @@ void add_digest_command(CLI::App& app, int& status) {
     command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");
     command->add_flag("--json", options->json, "Print a JSON object for each file");
     command->add_flag("--quiet", options->quiet,
-                      "No progress bar and no figures; errors are still told");
+                      "No progress bar and no figures; errors are still printed");
     command->callback(
         [options, &status] { status = DigestRun(*options, catch_interrupts()).run(); });
 }

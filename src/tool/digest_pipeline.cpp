@@ -26,7 +26,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 std::size_t default_chunk(Device device) {
-    // Such a chunk has enough blocks to hash in parallel, and is long enough to split among
+    // A chunk of 32 MiB has enough blocks to hash in parallel, and is long enough to split among
     // readers.
     if (device.is_cuda()) return 32 << 20;
     // On a CPU, chunks are small, so that they stay in the caches.
@@ -166,8 +166,8 @@ void DigestPipeline::hash(View<const std::uint8_t> blocks) {
     end_stage(pipeline_->work_stream());
 }
 
-/// Adds the times of a chunk, and reports progress. The pipeline calls it for the completed chunks,
-/// in order.
+/// Adds the times of a chunk, and reports progress. The pipeline calls this function for each
+/// completed chunk, in order.
 void DigestPipeline::chunk_done() {
     if (run_ == nullptr) return;
     const Times& times = times_of(run_->done);
@@ -208,8 +208,8 @@ DigestPipeline::Times& DigestPipeline::times_of(std::uint64_t index) {
     return times_[static_cast<std::size_t>(index % pipeline_->depth())];
 }
 
-/// Makes a pipeline, unless the present one is large enough for the file. A new pipeline has no
-/// more slots, and no larger ones, than the file can use.
+/// Makes a pipeline, unless the current one is large enough for the file. A new pipeline has no
+/// more slots than the file can use, and no larger ones.
 void DigestPipeline::make_pipeline(const InputFile& file) {
     const std::size_t piece = chunk_at(file, 0).padded;
     const auto depth =
@@ -228,7 +228,7 @@ void DigestPipeline::make_pipeline(const InputFile& file) {
             .progress = [this](std::uint64_t, std::uint64_t) { chunk_done(); },
         });
     while (times_.size() < depth) times_.emplace_back(options_.device);
-    // Using a slot for the first time allocates it. So all slots are used here, before streaming
+    // A slot is allocated when it is first used. So all slots are used here, before streaming
     // begins.
     for (std::size_t i = 0; i < depth; ++i) {
         std::ranges::fill(pipeline_->acquire().first(sha256_block_bytes), std::uint8_t{0});

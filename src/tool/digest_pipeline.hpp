@@ -57,10 +57,10 @@ struct DigestResult {
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// A heddle::Pipeline processes the file, with a chunk as each piece. Streams of a CPU device read
-/// a chunk into the pipeline's memory, in several concurrent parts. The pipeline copies the chunk
-/// to the device, and its work function hashes it. The calling thread only enqueues. It waits only
-/// while all slots of the pipeline are in use.
+/// A heddle::Pipeline processes the file; each piece is a chunk. Streams of a CPU device read a
+/// chunk into the pipeline's memory, in several concurrent parts. The pipeline copies the chunk to
+/// the device, and its work function hashes the chunk. The calling thread only enqueues. It waits
+/// only while all slots of the pipeline are in use.
 class DigestPipeline {
 public:
     explicit DigestPipeline(const DigestOptions& options);

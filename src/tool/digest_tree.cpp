@@ -7,8 +7,8 @@
 namespace heddle::tool {
 namespace {
 
-/// The size of a level's buffer, in bytes of digests. It holds the digests of 512 MiB of blocks. It
-/// is a multiple of the block size, and has enough blocks to be worth a launch on a GPU.
+/// The size of a level's buffer, in bytes of digests. A buffer holds the digests of 512 MiB of
+/// blocks. The size is a multiple of the block size, and has enough blocks for a launch on a GPU.
 constexpr std::uint64_t window_bytes = 4 << 20;
 
 }  // namespace

@@ -16,14 +16,14 @@ namespace heddle::tool {
 /// stream. All calls must use the same stream, because nothing else orders their work.
 ///
 /// Each level keeps only its newest digests. When the buffer of a level is full, its blocks are
-/// hashed into the next level, and the buffer is reused. So memory does not grow with the file.
+/// hashed into the next level, and the buffer is reused. So memory use does not grow with the file.
 class DigestTree {
 public:
     /// Prepares for a file of `shape.file_bytes()` > 0 bytes. Allocates on `stream`, at most 4 MiB
     /// per level.
     DigestTree(StreamRef stream, const VerityTree& shape);
 
-    /// Hashes the file's next blocks. They must be whole blocks; zeros must pad the file's last
+    /// Hashes the file's next blocks. Only whole blocks are allowed: zeros must pad the file's last
     /// block.
     void add(View<const std::uint8_t> blocks) { add(0, blocks); }
 
@@ -31,7 +31,8 @@ public:
     /// block.
     void finish();
 
-    /// Returns the root hash, 32 bytes on the device. Valid once the work of finish() is done.
+    /// Returns the root hash, 32 bytes on the device. Valid once the work of finish() has
+    /// completed.
     View<const std::uint8_t> root() const {
         return levels_[top_].digests.view().first(sha256_bytes);
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The only kernel of `heddle digest`. It computes the SHA-256 digest of each 4096-byte block. The
-// blocks are those of the file and of each level of its hash tree.
+// The only kernel of `heddle digest`. It computes the SHA-256 digest of each 4096-byte block of the
+// file, and of each level of the file's hash tree.
 
 #include <cstdint>
 

@@ -18,7 +18,8 @@ namespace {
 /// Opens a path and returns the descriptor. Does not block on a pipe without a writer.
 int open_path(const std::string& path) {
     if (path == "-")
-        throw FileError("standard input is not supported: the file is read at many places at once");
+        throw FileError("standard input is not supported, because the file is read at many places "
+                        "at once: name a regular file");
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) throw_errno();
     return fd;
@@ -69,7 +70,7 @@ void InputFile::read_to_end() {
         end += static_cast<std::size_t>(got);
         contents_.resize(end);
         if (got == 0) break;
-        if (end > most) throw FileError("does not say its size, and has more than 256 MiB");
+        if (end > most) throw FileError("does not report its size, and has more than 256 MiB");
     }
     size_ = contents_.size();
 }

@@ -15,7 +15,7 @@ struct FileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular file that is open for reading. Its size is determined when it is opened. The kernel
+/// A regular file that is open for reading. The constructor determines the file's size. The kernel
 /// reports no size for files that it generates (/proc, /sys). So the constructor reads such a file
 /// to its end, and keeps the contents.
 class InputFile {

@@ -37,18 +37,18 @@ std::string wrong_usage(const CLI::App* app, const CLI::Error& error) {
 
 int main(int argc, char** argv) {
     int status = 0;
-    CLI::App app{"Streams, events and scopes for CUDA and for CPUs, at work."};
+    CLI::App app{"Runs heddle's streams and events on CUDA devices and CPUs."};
     app.set_version_flag("--version",
                          "heddle " HEDDLE_VERSION_TEXT " (built " HEDDLE_CUDA_BUILT ")");
     app.require_subcommand(1);
     app.failure_message(wrong_usage);
     app.footer(
         "HEDDLE_DEVICE in the environment names the default device: cpu, cuda, cuda:1, ...\n\n"
-        "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, "
-        "which\n"
-        "a name that is not a device is too, given as an option or in HEDDLE_DEVICE; 128 and the "
-        "number of\n"
-        "the signal when interrupted.");
+        "Exit status: 0 on success; 1 if something failed; 2 for wrong usage, including a name in "
+        "an "
+        "option\n"
+        "or in HEDDLE_DEVICE that is not a device; 128 plus the number of the signal if "
+        "interrupted.");
     heddle::tool::add_digest_command(app, status);
     heddle::tool::add_devices_command(app, status);
     heddle::tool::add_timeline_command(app, status);

@@ -24,7 +24,7 @@ void sha256_blocks(const std::uint8_t* data, std::size_t count, std::uint8_t* di
 
 namespace detail {
 
-/// Loads the 64 bytes at `data`, on a GPU aligned to 16 bytes, as sixteen big-endian words.
+/// Loads 64 bytes as sixteen big-endian words. GPU code requires `data` to be aligned to 16 bytes.
 HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
 #ifdef __CUDA_ARCH__
     const uint4* quads = reinterpret_cast<const uint4*>(data);

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#ifndef HEDDLE_FN  // also defined by <heddle/launch/kernel.hpp>
+#ifndef HEDDLE_FN  // also defined by <heddle/kernel.hpp>
 #ifdef __CUDACC__
 #define HEDDLE_FN __host__ __device__
 #else

@@ -59,7 +59,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     if (error != std::errc{}) return std::nullopt;
     std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
     if (suffix.empty()) return value;
-    // Upper or lower case.
+    // Accepts upper and lower case.
     const std::size_t unit = units.find(static_cast<char>(suffix.front() & ~0x20));
     if (unit == std::string_view::npos) return std::nullopt;
     suffix.remove_prefix(1);

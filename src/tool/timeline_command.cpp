@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 #include <heddle/error.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include "text.hpp"
 
@@ -42,7 +42,7 @@ std::optional<std::chrono::nanoseconds> time_of(std::string text) {
 std::string check_time(const std::string& text) {
     if (time_of(text)) return {};
     const bool has_unit = !text.empty() && (text.back() < '0' || text.back() > '9');
-    return fmt::format("\"{}\" {}; write 10ms, 1.5s, 250us or 800ns", text,
+    return fmt::format("\"{}\" {}: write 10ms, 1.5s, 250us or 800ns", text,
                        has_unit ? "is not a time" : "has no unit");
 }
 
@@ -51,7 +51,8 @@ int run(const CommandLine& line) {
     if (!line.from.empty()) stretch.from = time_of(line.from);
     if (!line.to.empty()) stretch.to = time_of(line.to);
     if (stretch.from && stretch.to && *stretch.from > *stretch.to) {
-        fmt::print(stderr, "heddle: timeline: --from {} is after --to {}\n", line.from, line.to);
+        fmt::print(stderr, "heddle: timeline: --from {} is after --to {}: pass an earlier --from\n",
+                   line.from, line.to);
         return 2;
     }
     const std::vector<std::string> outputs = line.outputs();
@@ -105,14 +106,14 @@ void add_timeline_command(CLI::App& app, int& status) {
     add_output("--svg", line->svg, ".svg", "Write a still picture");
     add_output("--json", line->json, ".json",
                "Write Chrome's trace format, for ui.perfetto.dev and chrome://tracing");
-    add_output("--trace", line->part, ".trace", "Write the stretch as a trace again");
+    add_output("--trace", line->part, ".trace", "Write the selected interval as a trace");
     command->add_flag("--summary", line->summary,
                       "Print where the time went, and the longest waits");
     const auto add_time = [&](const char* name, std::string& time, const char* description) {
         command->add_option(name, time, description)->type_name("TIME")->check(check_time);
     };
-    add_time("--from", line->from, "Leave out what ended before this time");
-    add_time("--to", line->to, "Leave out what began after this time");
+    add_time("--from", line->from, "Omit work that ended before this time");
+    add_time("--to", line->to, "Omit work that began after this time");
     command->callback([line, &status] { status = run(*line); });
 }
 

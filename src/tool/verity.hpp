@@ -4,14 +4,14 @@
 // the Linux kernel (Documentation/filesystems/fsverity.rst), here for SHA-256, 4096-byte blocks and
 // no salt.
 //
-// The file is split into blocks, with zeros at the end of the last one, and each block is hashed.
-// These digests, in order, are the first level of the tree. A block of the level has 128 digests;
+// The file is split into blocks, with zeros at the end of the last block, and each block is hashed.
+// These digests, in order, are the first level of the tree. A block of that level has 128 digests;
 // zeros fill the last block. The digests of that level's blocks are the next level, and so on,
 // until a level has just one block.
 //
-// The root hash is the hash of that block. If the file has just one block, it is the hash of the
-// file's block. For an empty file, it is zero. The file's digest is the hash of a descriptor that
-// contains the root hash and the file's size.
+// The root hash is the hash of that single block. If the file has just one block, the root hash is
+// the hash of the file's block. For an empty file, the root hash is zero. The file's digest is the
+// hash of a descriptor that contains the root hash and the file's size.
 
 #include <array>
 #include <cstddef>
@@ -67,7 +67,7 @@ public:
     constexpr std::uint64_t bytes(int level) const { return blocks(level) * sha256_block_bytes; }
 
     /// Returns the size of the digests in a level above level 0, in bytes. Hashing the level below
-    /// writes these bytes; zeros fill the rest, up to bytes(level).
+    /// writes these digests; zeros fill the rest of the level, up to bytes(level).
     constexpr std::uint64_t digest_bytes(int level) const {
         return blocks(level - 1) * sha256_bytes;
     }

@@ -1,5 +1,5 @@
-// Parts of public objects that are for the library alone cannot be reached by users. Most of this
-// is checked at compile time.
+// Users cannot access the members of public classes that only the library may use. Most of this is
+// checked at compile time.
 #include "support.hpp"
 
 #include <memory>

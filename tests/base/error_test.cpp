@@ -123,7 +123,8 @@ TEST_CASE("a report hook gets an object of the class that belongs to the code, w
         Stream stream(test_device());
         poison(stream, "what nobody asked for");
     }
-    // A worker reports it after it has released the stream, possibly later than other work.
+    // A worker reports the failure after it has released the stream. Other work may run before the
+    // report.
     CHECK(eventually([&] {
         settle(test_device());
         return is_reported.load();

@@ -1,4 +1,5 @@
-// An order_by_data knows arrays that kernels hold by address: in launches and prepared launches.
+// An order_by_data recognises arrays whose addresses kernels hold, in launches and prepared
+// launches.
 #include "noted.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// A kernel that holds addresses, and no view.
+/// A kernel that holds addresses, and no view. Copies from the first address to the tenth.
 struct Addresses {
     int* held[10];
     HEDDLE_FN void operator()(std::size_t i) const { held[9][i] = held[0][i]; }
@@ -39,7 +40,7 @@ TEST_CASE("by data: addresses that a kernel holds count, launched plainly and pr
         on.order.task({writes(y), writes(z)}, [](StreamRef) {});
         if (is_prepared) launch(on.order, prepared);
         else launch(on.order, kernel, dim(n), View<const int>(z));
-        on.note("read", reads(y));  // the tenth address
+        on.note("read", reads(y));  // y is at the tenth address
         CHECK(on.has_seen_nothing());
         gate.open();
         CHECK(to_host(on.order, y) == constant(7));
@@ -54,7 +55,7 @@ TEST_CASE("by data: a kernel that holds addresses alone is refused, launched pla
     Noted on(3);
     const Addresses kernel = addresses(x, y);
     auto prepared = prepare(test_device(), kernel, dim(n));
-    const std::string said = "neither views nor declarations";
+    const std::string said = "no view or declaration";
     CHECK(mentions(error_of([&] { launch(on.order, kernel, dim(n)); }), said));
     CHECK(mentions(error_of([&] { launch(on.order, prepared); }), said));
     CHECK(on.order.stats().operations == 0);

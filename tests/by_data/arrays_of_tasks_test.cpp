@@ -1,4 +1,4 @@
-// An order_by_data knows arrays that tasks make, replace and free.
+// An order_by_data orders work on arrays that tasks make, replace and free.
 #include "kernels.hpp"
 #include "noted.hpp"
 
@@ -41,7 +41,7 @@ TEST_CASE("by data: what reads an array that a task has made comes after the tas
         Gate gate;
         Noted on(3, waits);
         on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
-        on.order.task({writes(z)}, [](StreamRef) {});  // newest operation of another stream
+        on.order.task({writes(z)}, [](StreamRef) {});  // the newest operation of another stream
         launch(on.order, CopyKernel{}, dim(n), x, y);
         on.note("read", reads(x), reads(z));
         CHECK(on.has_seen_nothing());

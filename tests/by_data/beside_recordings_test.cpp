@@ -10,8 +10,8 @@ using namespace heddle_test::by_data;
 
 namespace {
 
-/// A thread that records the device's default stream until it is asked to end. It uses a `Scope`
-/// that is made from these arguments.
+/// A thread that records the device's default stream until end() is called. Constructs a `Scope`
+/// from the arguments `made` and that stream.
 class Neighbour {
 public:
     template <class Scope, class... A> explicit Neighbour(std::in_place_type_t<Scope>, A&... made) {
@@ -40,7 +40,7 @@ private:
     bool is_there_ = false;
 };
 
-/// Ends an order_by_data while a gate holds its work. Then enqueues work after that end.
+/// Destroys an order_by_data while a gate holds its work. Then enqueues more work.
 void end_beside(Neighbour& neighbour, Gate& gate, std::optional<order_by_data>& order,
                 const Array<int>& x, Array<int>& y) {
     const Reports reports;

@@ -1,4 +1,5 @@
 // Ordering by data: every call, temporaries, the end of the scope, and misuse.
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -39,7 +40,7 @@ struct AddAtAddresses {
     HEDDLE_FN void operator()(std::size_t i, View<const int>) const { (*this)(i); }
 };
 
-/// z += x, by a lambda that captures both views. nvcc needs it in a separate function.
+/// z += x, by a lambda that captures both views. nvcc needs the lambda in a separate function.
 void launch_held(order_by_data& order, const Array<int>& x, Array<int>& z) {
     const View<const int> from = x.view();
     const View<int> to = z.view();
@@ -227,11 +228,7 @@ TEST_CASE("by data: it comes after the current stream, which comes after it when
         for (int i = 0; i < 3; ++i) order.task({}, [&](StreamRef s) { seen.note(s, "inside"); });
     }
     seen.note(current_stream(), "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"before", "inside", "inside", "inside", "after"});
+    check_held(seen, gate, current_stream(), {"before", "inside", "inside", "inside", "after"});
 }
 
 TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
@@ -249,11 +246,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
     } catch (const Boom&) {
         seen.note(current_stream(), "after");
     }
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"inside", "after"});
+    check_held(seen, gate, current_stream(), {"inside", "after"});
 }
 
 TEST_CASE("by data: join() orders the current stream after what was given so far", "[by_data]") {
@@ -268,11 +261,7 @@ TEST_CASE("by data: join() orders the current stream after what was given so far
     });
     order.join();
     seen.note(current_stream(), "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    current_stream().synchronize();
-    CHECK(seen.seen() == Strings{"inside", "after"});
+    check_held(seen, gate, current_stream(), {"inside", "after"});
 }
 
 TEST_CASE("by data: the end of the scope brings a failure to the current stream", "[by_data]") {
@@ -305,7 +294,7 @@ TEST_CASE("by data: streams that are not its own are given nothing", "[by_data]"
     CHECK(to_host(order, x) == constant(3));
 }
 
-TEST_CASE("by data: it is used by one thread, and not by host functions or in its own tasks",
+TEST_CASE("by data: it is used by one thread, and a host function: make one or in its own tasks",
           "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n);
@@ -313,7 +302,7 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
     order_by_data order(test_device());
     std::optional<Error> error;
     std::thread([&] { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); }).join();
-    CHECK(mentions(error, "used by the thread that made it"));
+    CHECK(mentions(error, "construct one for each thread"));
     Flag done;
     std::optional<Error> of_function;
     launch_host(
@@ -324,7 +313,7 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
         },
         writes(x));
     CHECK(done.wait());
-    CHECK(mentions(of_function, "not by host functions"));
+    CHECK(mentions(of_function, "in a host function: construct one"));
     order.task({writes(x)},
                [&](StreamRef) { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); });
     CHECK(mentions(error, "must not use the order_by_data"));
@@ -337,15 +326,15 @@ TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     launch_host(here.stream,
                 [&] { error = error_of([] { const order_by_data order(test_device()); }); });
     here.stream.synchronize();
-    CHECK(mentions(error, "a host function cannot make an order_by_data"));
-    CHECK(mentions(error, "make it on the thread that enqueues"));
+    CHECK(mentions(error, "an order_by_data cannot be constructed in a host function"));
+    CHECK(mentions(error, "construct it on the thread that enqueues the work"));
 }
 
 TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
-                   "-1 streams"));
+                   "the number of streams is -1"));
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),
-                   "33 streams"));
+                   "the number of streams is 33"));
 }
 
 TEST_CASE("by data: a negative size is refused, with the number and the call", "[by_data]") {
@@ -370,10 +359,10 @@ TEST_CASE("by data: functions that hide all that they use are refused", "[by_dat
     order_by_data order(test_device());
     int a = 0, b = 0, c = 0;
     CHECK(mentions(error_of([&] { launch_host(order, [&a, &b, &c] { a = b = c = 1; }); }),
-                   "neither views nor declarations"));
+                   "no view or declaration"));
     if (test_device().is_cpu())
         CHECK(mentions(error_of([&] { launch(order, AddAtAddresses{&a, &b, 1}, dim(n)); }),
-                       "neither views nor declarations"));
+                       "no view or declaration"));
     CHECK(a == 0);
     order.task({}, [&](StreamRef s) { launch_host(s, [&a, &b, &c] { a = b = c = 1; }); });
     order.synchronize();

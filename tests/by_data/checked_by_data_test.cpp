@@ -1,4 +1,4 @@
-// The ordering checker and an order_by_data, with outside streams that have ended.
+// The ordering checker and an order_by_data, beside streams outside the order that have ended.
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
 #include "check/trace.hpp"
@@ -174,7 +174,7 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
     Checked checked;
     fill(a.here.stream, a.x, 3);
     wait_unseen(a.here.stream);
-    order_by_data order(test_device(), two_streams);  // the order's streams need not wait
+    order_by_data order(test_device(), two_streams);  // no waits: all earlier work is complete
     const Stream side{test_device()};
     order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // needs no wait, either
     launch(side, AddTo{}, dim(n), a.x, a.y);

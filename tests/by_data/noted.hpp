@@ -18,7 +18,7 @@ inline constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact,
                                           DataWaits::automatic};
 
 inline Ints constant(int value) { return Ints(n, value); }
-/// Returns an array that all streams may use at once.
+/// Returns an array that all streams may use immediately.
 inline Array<int> array() {
     Array<int> made = zeros<int>(test_device(), n);
     current_stream(test_device()).synchronize();

@@ -69,7 +69,7 @@ TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
     Array<int> x = array(), y = array(), z = array();
     const Drained drained;
     Gate gate;
-    Noted on(2, DataWaits::exact);  // `newest` would wait for the gate, too
+    Noted on(2, DataWaits::exact);  // with `newest`, the wait would include the gate
     on.note("write", writes(x));
     on.note("other", writes(z));
     on.hold(gate, reads(x), writes(y));
@@ -313,7 +313,7 @@ TEST_CASE("by data: after clear_error() no point behind the failed work brings i
     CAPTURE(static_cast<int>(waits), reads_on_host);
     Array<int> x = array(), y = array(), z = array();
     Noted on(2, waits);
-    constexpr int rounds = 8;  // automatic waits record once two streams' work has conflicted
+    constexpr int rounds = 8;  // after a conflict between streams, `automatic` records events
     for (int i = 0; i < rounds; ++i) {
         launch_host(
             on.order,
@@ -460,8 +460,8 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
 
 TEST_CASE("by data: two threads with an order each do not know of each other's later work",
           "[by_data]") {
-    // Work on arrays that both use is ordered like that of any two streams: later work waits for
-    // earlier work.
+    // If two orders use the same array, work enqueued later waits for work enqueued earlier, as if
+    // two streams used the array.
     const Here here;
     Array<int> x = array();
     Noted on;

@@ -29,7 +29,7 @@ public:
     explicit Run(const Program& p) : program_(p), order_(test_device(), p.options), expected_(p) {
         for (const Ints& values : expected_.arrays) arrays_.push_back(from_host(order_, values));
     }
-    /// Returns whether all arrays have the values of the reference.
+    /// Returns whether all arrays have the values that the reference computes.
     bool comes_to_what_it_says() {
         bool right = true;
         for (const Statement& s : program_.statements) {
@@ -62,7 +62,7 @@ private:
     std::vector<Array<int>> arrays_;
 };
 
-/// Returns the number of programs to run. If HEDDLE_TEST_BY_DATA is set, it is a factor.
+/// Returns the number of programs to run, multiplied by HEDDLE_TEST_BY_DATA if that is set.
 std::uint64_t programs_to_run(std::uint64_t on_cpu, std::uint64_t on_cuda) {
     const char* const text = std::getenv("HEDDLE_TEST_BY_DATA");
     const std::uint64_t factor = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -142,7 +142,8 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
     }
     CAPTURE(left_out_of, waits, needed);
     CHECK(left_out_of > programs_to_run(50, 50) / 2);
-    // The other waits cover several operations, or outside work that heddle does not know.
+    // Some waits prevent no race: those that cover several operations, and those for outside
+    // streams, because the order does not know which operations of such a stream use the memory.
     CHECK(needed * 2 >= waits);
 }
 

@@ -32,36 +32,36 @@ enum class Call : std::uint8_t {
     task,  ///< a task that declares all that it uses
     temporary,
     pageable,         ///< copies from the host and back
-    read,             ///< to_host(); its result is compared at once
+    read,             ///< to_host(); the result is compared immediately
     outside,          ///< work on a stream outside the order
     prepared,         ///< a launch, prepared once and changed for each use
     at_addresses,     ///< a kernel that holds addresses
-    prepared_at,      ///< the same as a prepared launch
+    prepared_at,      ///< as at_addresses, by a prepared launch
     task_makes,       ///< a task that replaces an array by a new one
-    task_makes_side,  ///< the same on a stream of the task's own
+    task_makes_side,  ///< as task_makes, on a stream that the task creates
     task_forks,
-    task_captures,  ///< a task that also launches the graph
-    task_launches,  ///< one graph serves the whole program
+    task_captures,  ///< a task that captures a graph and launches it
+    task_launches,  ///< a task that launches a graph, always the same one
     task_batches,
     made_anew,       ///< memory that is freed while its work is pending
     on_host,         ///< the host changes the array
     look,            ///< to_host() without the order as an argument
     pageable_array,  ///< a copy from a pageable array, which is written by a copy first
     outside_ending,  ///< work on an outside stream, which then ends
-    thread,          ///< another thread uses its own order, whose end this order waits for
+    thread,          ///< another thread uses its own order; this order waits until that one ends
     reborn,          ///< replaces the order; the current stream remains
     joined,
     waited,          ///< calls order.synchronize()
     waited_all,      ///< calls synchronize_device()
     batch_begins,    ///< another thread batches the default stream, and flushes
-    capture_begins,  ///< the same with a capture
+    capture_begins,  ///< as batch_begins, with a capture
     recording_ends,
     fails,          ///< a failure, which is cleared; then all arrays are set again
     task_fails,     ///< same as `fails`, in a task
     outside_fails,  ///< same as `fails`, on an outside stream
     calls,          ///< number of calls
 };
-/// The calls from `scale` to `outside` do not use other threads, graphs or failures.
+/// The number of calls from `scale` to `outside`. These use no other threads, graphs or failures.
 inline constexpr std::size_t plain_calls = static_cast<std::size_t>(Call::outside) + 1;
 inline constexpr std::size_t all_calls = static_cast<std::size_t>(Call::calls);
 
@@ -200,7 +200,7 @@ public:
     Ints counted;  ///< counter in the graph of task_launches
 };
 
-/// nvcc needs this in a separate function.
+/// nvcc needs the lambda in a separate function.
 inline void launch_lambda(order_by_data& order, const programs::Captured& c) {
     launch(
         order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },

@@ -1,4 +1,4 @@
-// Operations that are shorter than a wait stay on one stream. Long ones are distributed to several.
+// Operations that are shorter than a wait stay on one stream. Longer ones use several streams.
 #include "core/concurrency/short_calls.hpp"
 
 #include "kernels.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("a call is short when many operations of it were enqueued and done in 
     ShortCalls calls;
     const ShortCalls::Index call = calls.find(place, 8);
     CHECK(!calls.is_short(call));
-    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // other work may have taken that time
+    window_of(call, 1'000, 8).judge(calls, 8, 1'001'000);  // the device may have run other work
     CHECK(!calls.is_short(call));
     window_of(call, 1'000, 8).judge(calls, 8, 6'000);
     CHECK(calls.is_short(call));
@@ -50,7 +50,7 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
     CHECK(calls.is_short(calls.find(place, 1'020)));
     CHECK(!calls.is_short(calls.find(place, 100'000)));
     CHECK(!calls.is_short(calls.find(other_place, 1'000)));
-    int line = 2;  // many calls share few places, but are not confused
+    int line = 2;  // calls that share an index are not confused
     while (calls.is_short(calls.find(place, 1'000)) && line < 10'000)
         CHECK(!calls.is_short(calls.find({"b.cpp", static_cast<std::uint32_t>(++line)}, 1'000)));
     CHECK(line < 10'000);
@@ -58,7 +58,7 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
 
 namespace {
 
-/// An order_by_data with several streams, and arrays that all of its streams may use at once.
+/// An order_by_data with several streams, and arrays that all its streams may use immediately.
 struct Spread {
     static constexpr int streams = 3;
     std::vector<Array<int>> x;

@@ -59,7 +59,7 @@ TEST_CASE("a batch whose first stream is destroyed while sending fails is abando
         ScopedBatch scope(batch, a);
         launch(a, Add{}, dim(size), x, 1);
         spoil_batch(a);
-        a = Stream(test_device());  // the old stream submits the batch, which fails
+        a = Stream(test_device());  // the old stream's end submits the batch; this fails
         launch(b, Add{}, dim(size), x, 1);
         CHECK(checked.races().empty());
     }

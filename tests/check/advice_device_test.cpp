@@ -4,7 +4,8 @@
 
 using namespace heddle_test;
 
-// The nodes of a graph really race: a test cannot secretly order them, as it does for streams.
+// The nodes of a graph really race. A test can order the work of streams unseen by the checker, but
+// not nodes.
 #define HEDDLE_SKIP_IF_RACES_SHOW()                                                                \
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("the race is a data race, and reported as one")
 
@@ -24,7 +25,7 @@ std::string only_text(Checked& checked) {
     return all[0].text;
 }
 
-/// A function that is defined above its callers.
+/// A function that is defined above its callers, and its line.
 constexpr unsigned line_of_unpack = __LINE__ + 2;
 void unpack(StreamRef stream, Array<int>& field) {
     fill(stream, field, 7);
@@ -135,8 +136,8 @@ TEST_CASE("device: of two nodes that write the one that was added first comes fi
     Graph graph = build({first, second});
     graph.launch(s.a);
     s.a.synchronize();
-    CHECK_THAT(only_text(checked), contains("fill node 'second' of " + at_second +
-                                            " .after() the fill node 'first' of " + at_first));
+    CHECK_THAT(only_text(checked), contains("after() on the fill node 'second' of " + at_second +
+                                            " with the fill node 'first' of " + at_first));
 }
 
 TEST_CASE("device: a loop in a capture reaches its place again") {

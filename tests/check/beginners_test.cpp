@@ -53,7 +53,7 @@ struct AddAt {
     void operator()(std::size_t i) const { data[i] += 1; }
 };
 
-// Seven mistakes of new users. (Eight programs: variables and pointers have one each.)
+// Seven mistakes of new users. The last one has two programs: with a variable and with a pointer.
 
 void refilled_buffer(Start& s) {
     s.first_is_next();
@@ -140,7 +140,7 @@ void host_makes_a_span(Start& s) {
     copy(s.a, s.pin, s.x);
     s.has_run();
     const std::span<const int> seen = s.pin;
-    s.second_line = s.first_line;  // the last place that is known
+    s.second_line = s.first_line;  // the checker knows no later place
     s.use(seen[0]);
 }
 void host_fills_by_an_algorithm(Start& s) {

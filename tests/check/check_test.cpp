@@ -50,7 +50,7 @@ TEST_CASE("the event that nobody waited for is named") {
     checked.end();
     REQUIRE(checked.races().size() == 1);
     CHECK_THAT(checked.races().front().text,
-               contains("wait_event() of main, for the event that check_test.cpp:" +
+               contains("wait_event() of main for the event that check_test.cpp:" +
                         std::to_string(line) + " records"));
     a.synchronize();
     b.synchronize();
@@ -73,11 +73,11 @@ TEST_CASE("one missing wait that shows in several places is asked for once") {
     wait_unseen(a);
     launch(b, Add{}, dim(size), x, 1);  // a use after that operation needs another wait, too
     checked.end();
-    const std::string before = "check_test.cpp:" + std::to_string(line) + ", reported before";
+    const std::string before = "check_test.cpp:" + std::to_string(line) + " (reported already)";
     REQUIRE(checked.races().size() == 4);
     for (const std::size_t i : {0u, 2u, 3u}) {
         INFO(checked.races()[i].text);
-        CHECK_THAT(checked.races()[i].text, !contains("reported before"));
+        CHECK_THAT(checked.races()[i].text, !contains("reported already"));
     }
     CHECK_THAT(checked.races()[1].text, contains(before));
     a.synchronize();
@@ -119,7 +119,7 @@ TEST_CASE("same_pair_is_counted_not_repeated") {
         wait_unseen(b);
     }
     synchronize();
-    CHECK(checked.end().certain <= 2);  // either of the two can be the earlier one
+    CHECK(checked.end().certain <= 2);  // one race for each order of the two launches
 }
 
 TEST_CASE("what is enqueued within ScopedOff accesses nothing, and orders as always") {
@@ -224,7 +224,8 @@ TEST_CASE("HEDDLE_CHECK refuses what it does not know, and checks nothing") {
     CHECK(child.status == 0);
     CHECK_THAT(
         child.output,
-        contains("'loud' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, abort"));
+        contains(
+            "'loud' is not an option of HEDDLE_CHECK: write 0, 1, or words from strict, abort"));
     CHECK(child.output.find("RACE") == std::string::npos);
 }
 
@@ -234,7 +235,8 @@ TEST_CASE("a wrong HEDDLE_CHECK that asks for a status ends the program with it"
     CHECK(child.status == 66);
     CHECK_THAT(
         child.output,
-        contains("'loud' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, abort"));
+        contains(
+            "'loud' is not an option of HEDDLE_CHECK: write 0, 1, or words from strict, abort"));
     CHECK(child.output.find("after the race") == std::string::npos);
 }
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <heddle/check.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "support.hpp"
 
 namespace heddle_test {
 
-/// Checks from its construction on. Stores the races.
+/// Runs a check from construction on, and stores the races.
 class Checked {
 public:
     explicit Checked(check::Options options = {}) {

@@ -17,7 +17,7 @@ template <class X> void write(StreamRef stream, X&& x) {
     launch(stream, Add{}, dim(x.size()), x, 1);
     if (!is_capturing(stream)) wait_unseen(stream);
 }
-/// The same with a kernel that reads `x` and writes `y`.
+/// Same as write(), with a kernel that reads `x` and writes `y`.
 template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
     launch(stream, AddTo{}, dim(x.size()), x, y);
     if (!is_capturing(stream)) wait_unseen(stream);

@@ -1,4 +1,4 @@
-// The time that the checker needs for an operation, and its memory. Hidden: run it by name.
+// The time and the memory that the checker needs for an operation. Hidden: run it by name.
 #include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
@@ -11,7 +11,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// Adds a list of operations many times. Before each repetition, increases their positions.
+/// Adds a list of operations many times. Before each repetition, increases the operations'
+/// positions.
 class Repeated {
 public:
     explicit Repeated(const Program& program) : ops_(program.ops) {
@@ -93,7 +94,8 @@ TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check
     CHECK(engine.findings().empty());
 }
 
-/// Streams that each wait for the previous one. Each may signal other work when it runs.
+/// Streams that each wait for the previous one. Each runs a host function that may signal other
+/// work.
 Program chain(std::size_t streams) {
     Program p;
     auto before = p.stream();

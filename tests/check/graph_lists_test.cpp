@@ -120,7 +120,7 @@ TEST_CASE("check: capture_is_not_run", "[check]") {
 TEST_CASE("check: captured_branch_not_joined_where_it_matters", "[check]") {
     Program p;
     const Memory x = p.array();
-    // A fork. The node joins the branch only after it has used the branch's data.
+    // A fork. Node 2 uses the branch's data, but only node 3 joins the branch.
     const Nodes found = races_in({node({out(x)}), node({out(x)}, {0}), node({in(x)}, {0}),
                                   node({}, {1, 2}, OpKind::wait_elided)});
     CHECK(found == Nodes{{1, 2}});
@@ -234,7 +234,7 @@ TEST_CASE("check: memory_nodes", "[check]") {
                                  node({out(x)}, {1}, OpKind::free)};
     CHECK(races_in(nodes).empty());
     nodes.push_back(node({in(x)}, {2}));
-    const auto found = findings_in(nodes);  // uses a memory node's memory after its free node
+    const auto found = findings_in(nodes);  // the last node reads the memory after its free node
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == Kind::use_after_free);
     nodes[2].after = {0};
@@ -259,7 +259,7 @@ TEST_CASE("check: prepared_launch_changes_argument", "[check]") {
 TEST_CASE("check: child_graph_against_sibling", "[check]") {
     Program p;
     const Memory x = p.array();
-    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // has all accesses of its nodes
+    const auto child = node({out(x)}, {}, OpKind::graph_launch);  // with all its nodes' accesses
     CHECK(races_in({child, node({in(x)}, {0})}).empty());         // with an edge to the child graph
     CHECK(races_in({child, node({in(x)})}) == Nodes{{0, 1}});
 }

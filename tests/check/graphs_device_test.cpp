@@ -9,7 +9,7 @@ using check::RaceKind;
 
 namespace heddle_test {
 
-/// x[i] += 1, after the kernel before it has ended
+/// x[i] += 1, after the previous kernel has ended
 struct Dependent {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const {

@@ -257,7 +257,7 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
                             [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
                 streams[i].synchronize();
                 others[i].synchronize();
-                sums[i] += x[i][0] + *y[i].begin();  // more than is stored for other threads
+                sums[i] += x[i][0] + *y[i].begin();  // checked after the operations that are held
             }
         });
     for (std::thread& one : all) one.join();

@@ -20,72 +20,6 @@ TEST_CASE("check: host_reads_before_synchronize", "[check]") {
     CHECK(found[0].order.wait == 3);
 }
 
-TEST_CASE("check: stream_synchronize", "[check]") {
-    Program p;
-    const auto a = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    const Line wait = p.synchronize(a);
-    p.host_write(x);
-    CHECK(is_silent(p));
-    CHECK(races(p.without(wait)) == Races{{Kind::host_write_after_write, 1, 4}});
-}
-
-TEST_CASE("check: pageable_source_may_be_overwritten_at_once", "[check]") {
-    Program p;
-    const auto a = p.stream();
-    const Memory pageable = p.array(), x = p.array();
-    p.copy(a, x, pageable);
-    p.reason = WaitReason::copy;
-    p.host_read(pageable);
-    p.reason = WaitReason::user;
-    p.host_write(pageable);
-    p.copy(p.stream(), p.array(), pageable);
-    CHECK(is_silent(p));
-    p.host_write(x);
-    CHECK(races(p).size() == 1);  // the copy's other side is in use
-}
-
-TEST_CASE("check: pageable memory of the program's own may be overwritten at once", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory pageable = p.array().raw();
-    for (const auto stream : {a, b}) {
-        p.copy(stream, pageable, p.array());
-        p.reason = WaitReason::copy;
-        p.host_write(pageable);
-        p.reason = WaitReason::user;
-    }
-    p.host_write(pageable);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: a copy to pageable memory is over when it returns", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), pageable = p.array().raw();
-    p.write(a, x);
-    p.copy(a, pageable, x);
-    p.reason = WaitReason::copy;
-    p.host_write(pageable);
-    p.reason = WaitReason::user;
-    p.write(b, x);
-    p.host_write(pageable);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: to_host_waits", "[check]") {
-    Program p;
-    const auto a = p.stream();
-    const Memory host = p.array();
-    p.copy(a, host, p.array());
-    p.reason = WaitReason::copy;
-    p.synchronize(a);
-    p.reason = WaitReason::user;
-    p.host_read(host);
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: eight_threads_own_streams_own_parts", "[check]") {
     Program p;
     const Memory x = p.array(800);
@@ -112,16 +46,6 @@ TEST_CASE("check: poisoned_stream_drops_work", "[check]") {
     REQUIRE(found.size() == 1);
     CHECK_FALSE(found[0].is_certain);
     CHECK(found[0].leak == dropped);
-}
-
-TEST_CASE("check: work_after_clear_error", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.add(OpKind::dropped, a);
-    const Line write = p.write(a, x);
-    const Line read = p.read(b, x);
-    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
 }
 
 TEST_CASE("check: started_in_the_middle", "[check]") {

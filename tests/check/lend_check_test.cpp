@@ -1,4 +1,4 @@
-// Loans under the checker: it stays certain of the streams that are lent.
+// Loans under the checker: findings about lent streams remain certain.
 #include "check/checked.hpp"
 #include "lend.hpp"
 

@@ -1,151 +1,14 @@
-// Lists of operations in words, and the checker's findings for them.
-//
-// "a writes x; b waits a; b reads x" is a list of three operations of the streams a and b. "host"
-// stands for the calling thread, names that begin with e for events, "a@1" for a stream of another
-// device. "x[10+5]" is five bytes of x from byte 10, and "x*" x by a plain pointer. A finding names
-// its two operations by their numbers in the list; 0 stands for none. "-b waits a" is counted, but
-// left out of the list: at most one.
-#include <algorithm>
-#include <map>
-#include <sstream>
+// Lists of operations in words (list_reader.hpp), and the checker's findings for them.
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "check/op_builder.hpp"
+#include "check/list_reader.hpp"
+
 using namespace heddle_test;
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, std::string_view separator) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0, end = 0; end != text.npos; begin = end + separator.size()) {
-        end = text.find(separator, begin);
-        parts.push_back(text.substr(begin, end - begin));
-    }
-    return parts;
-}
-
-class ListReader {
-public:
-    explicit ListReader(const std::string& list) {
-        for (const std::string& text : split(list, "; "))
-            lines_.push_back(add(text[0] == '-' ? text.substr(1) : text));
-        const std::size_t left_out = list.find('-');  // at most one operation
-        if (left_out == list.npos) return;
-        const auto at = std::count(list.begin(), list.begin() + static_cast<long>(left_out), ';');
-        program_.ops.erase(program_.ops.begin() + lines_[static_cast<std::size_t>(at)] - 1);
-    }
-
-    /// Returns "read_after_write 1 2, possible write_after_write 1 3", for example.
-    std::string findings() const {
-        std::string all;
-        for (const Race& race : races(program_)) {
-            if (!all.empty()) all += ", ";
-            if (!race.is_certain) all += "possible ";
-            all += std::string(to_string(race.kind)) + ' ' + number_of(race.first) + ' ' +
-                   number_of(race.second);
-        }
-        return all;
-    }
-
-private:
-    std::string number_of(Line line) const {
-        if (line == 0) return "0";
-        const auto found = std::find(lines_.begin(), lines_.end(), line);
-        return std::to_string(found - lines_.begin() + 1);
-    }
-
-    Program::StreamName stream(const std::string& name) {
-        if (name == "host") return {};
-        const auto [found, is_new] = streams_.try_emplace(name);
-        const std::size_t at = name.find('@');
-        const std::string device = at == name.npos ? "0" : name.substr(at + 1);
-        if (is_new) found->second = program_.stream(static_cast<std::uint32_t>(std::stoul(device)));
-        return found->second;
-    }
-    Program::EventName event(const std::string& name) {
-        const auto [found, is_new] = events_.try_emplace(name);
-        if (is_new) found->second = program_.event();
-        return found->second;
-    }
-    Memory memory(const std::string& text) {
-        const std::string name = text.substr(0, text.find_first_of("[*"));
-        if (!memories_.contains(name)) memories_[name] = program_.array();
-        const Memory whole = memories_[name];
-        if (text.back() == '*') return whole.raw();
-        if (text.back() != ']') return whole;
-        const std::size_t offset = text.find('[') + 1, size = text.find('+') + 1;
-        return whole.part(std::stoul(text.substr(offset)), std::stoul(text.substr(size)));
-    }
-    CheckAccess access(const std::string& verb, const std::string& what) {
-        if (verb != "reads" && verb != "writes" && verb != "adds") FAIL("no access: " << verb);
-        const Memory x = memory(what);
-        return verb == "reads" ? in(x) : verb == "writes" ? out(x) : atomics(x);
-    }
-
-    /// Appends "b reads x, writes y" or "thread 1: host waits e", for example. A thread, or the
-    /// parent of work in a host function, applies to later operations, too.
-    Line add(const std::string& text) {
-        const std::vector<std::string> parts = split(text, ", ");
-        std::istringstream words(parts[0]);
-        std::string who, verb, what, to;
-        for (words >> who; who == "thread" || who == "parent"; words >> who) {
-            Line number = 0;
-            char colon = 0;
-            words >> number >> colon;
-            if (who == "thread") program_.thread = number;
-            else program_.parent = number != 0 ? program_.id_of(lines_[number - 1]) : 0;
-        }
-        words >> verb >> what >> to;
-        const Program::StreamName s = stream(who);
-        Accesses accesses;
-        if (verb == "reads" || verb == "writes" || verb == "adds")
-            accesses.push_back(access(verb, what));
-        for (std::size_t i = 1; i < parts.size(); ++i) {
-            const auto more = split(parts[i], " ");
-            accesses.push_back(access(more[0], more[1]));
-        }
-        if (verb == "calls") return program_.host_function(s, accesses);
-        if (!accesses.empty())
-            return program_.add(s.id == 0 ? OpKind::host_access : OpKind::launch, s, accesses);
-        if (verb == "copies") return program_.copy(s, memory(to), memory(what));
-        if (verb == "records") return program_.record(s, event(what));
-        if (verb == "elides") return program_.elided_wait(s, stream(what));
-        if (verb == "awaits") return program_.after_users(s, memory(what));  // x: its users
-        if (verb == "frees") return program_.free(s, memory(what));
-        if (verb == "allocates") {
-            memories_[what] = program_.allocate(s);
-            return static_cast<Line>(program_.ops.size());
-        }
-        return who == "host" ? host_wait(verb, what) : wait(s, verb, what);
-    }
-    Line wait(Program::StreamName s, const std::string& verb, const std::string& what) {
-        if (verb != "waits") FAIL("no operation of a stream: " << verb);
-        return what[0] == 'e' ? program_.wait(s, event(what))
-                              : program_.wait_stream(s, stream(what));
-    }
-    Line host_wait(const std::string& verb, const std::string& what) {
-        const bool is_event = what[0] == 'e';
-        if (verb == "queries")
-            return is_event ? program_.query(event(what)) : program_.query(stream(what));
-        if (verb == "begins") return program_.begin_synchronize(stream(what));
-        if (verb == "ends") return program_.end_synchronize();
-        if (verb != "waits") FAIL("no operation of the host: " << verb);
-        if (what[0] == '@')
-            return program_.synchronize_device(static_cast<std::uint32_t>(what[1] - '0'));
-        return is_event ? program_.synchronize(event(what)) : program_.synchronize(stream(what));
-    }
-
-    Program program_;
-    std::vector<Line> lines_;
-    std::map<std::string, Program::StreamName> streams_;
-    std::map<std::string, Program::EventName> events_;
-    std::map<std::string, Memory> memories_;
-};
-
 struct Case {
-    std::string name;  ///< empty: a variant of the case before
+    std::string name;  ///< empty for a variant of the previous case
     std::string list;
     std::string findings;
 };
@@ -288,6 +151,124 @@ const Case cases[] = {
     {"concurrent_views_do_not_conflict", "s1 adds x; s2 adds x", ""},
     {"concurrent_against_plain", "s1 adds x; s2 adds x; s3 reads x",
      "read_after_write 1 3, read_after_write 2 3"},
+    // Parts of arrays.
+    {"two_columns_of_one_matrix", "s1 writes x[0+4/10*100]; s2 writes x[4+6/10*100]", ""},
+    {"column_blocks_overlap_by_one", "s1 writes x[0+5/10*100]; s2 writes x[4+6/10*100]",
+     "write_after_write 1 2"},
+    {"columns of blocks of rows that do not meet",
+     "s1 writes x[0+5/10*50]; s2 writes x[503+5/10*49]; s3 writes x[493+5/10*49]",
+     "write_after_write 1 3, write_after_write 2 3"},
+    {"interleaved_rows_of_different_pitch",
+     "s1 writes x[0+2/10*100]; s2 writes x[4+2/20*50]; s3 writes x[1+1/20*50]",
+     "write_after_write 1 3"},
+    {"rows against bytes", "s1 writes x[0+2/10*100]; s2 writes x[12+8]; s3 writes x[19+2]",
+     "write_after_write 1 3, write_after_write 2 3"},
+    {"very many rows of different pitch may overlap",
+     "s1 writes x[0+2/10*10000]; s2 writes x[4+2/20*5000]", "possible write_after_write 1 2"},
+    // Allocated, freed and reused memory.
+    {"array_dies_while_known_users_work",
+     "a allocates x; b waits a; b writes x; as free: a waits b; a frees x", ""},
+    {"raw_view_with_used_on", "a allocates x; b waits a; b reads x*; as free: a waits b; a frees x",
+     ""},
+    {"used_on covers what the stream did before it",
+     "a allocates x; b waits a; b reads x*; b declares x; a frees x", ""},
+    {"", "a allocates x; b waits a; b reads x*; b declares x; b reads x*; a frees x",
+     "free_before_use 5 6"},
+    {"block_reused_after_order",
+     "a allocates x; a writes x; a frees x; b waits a; b reuses x; b writes x", ""},
+    {"block_reused_without_order_of_a_raw_use",
+     "a allocates x; b waits a; b reads x*; a frees x; a reuses x; a writes x",
+     "free_before_use 3 4"},
+    {"spare_block_taken_again_on_the_same_stream",
+     "a allocates x; a writes x; a frees x; a reuses x; a writes x; a frees x; a reuses x", ""},
+    {"the host uses new memory of a stream, perhaps too early", "a allocates x; host writes x",
+     "possible use_before_allocation 1 2"},
+    // Order that the checker cannot see.
+    {"polled_flag_of_atomics", "a signals, writes x, adds flag; b adds flag; b reads x",
+     "possible read_after_write 1 3"},
+    {"polled_flag_of_plain_int", "a signals, writes x; b reads x", "possible read_after_write 1 2"},
+    {"shared_event_between_processes",
+     "host exports e1; host imports e2; a writes x; a records e1; b waits e2; b writes x", ""},
+    {"exported_memory_without_event", "host exports e; a writes x; a records e; b reads x",
+     "possible read_after_write 2 4"},
+    {"handed_out_stream_with_foreign_kernel", "a writes x; a exposes; b waits a; b reads x", ""},
+    {"wrapped_stream", "a wraps; a writes x; b waits a; b writes x; a reads x",
+     "read_after_write 4 5"},
+    // The host, its copies, and failures.
+    {"stream_synchronize", "a writes x; host waits a; host writes x", ""},
+    {"", "a writes x; -host waits a; host writes x", "host_write_after_write 1 3"},
+    {"pageable_source_may_be_overwritten_at_once",
+     "a copies pageable x; as copy: host reads pageable; host writes pageable; b copies pageable "
+     "y; host writes x",
+     "host_write_after_write 1 5"},
+    {"pageable memory of the program's own may be overwritten at once",
+     "a copies x pageable*; as copy: host writes pageable*; b copies y pageable*; as copy: host "
+     "writes pageable*; host writes pageable*",
+     ""},
+    {"a copy to pageable memory is over when it returns",
+     "a writes x; a copies x pageable*; as copy: host writes pageable*; b writes x; host writes "
+     "pageable*",
+     ""},
+    {"to_host_waits", "a copies x pageable; as copy: host waits a; host reads pageable", ""},
+    {"work_after_clear_error", "a drops; a writes x; b reads x", "read_after_write 2 3"},
+    // Batches and collectives.
+    {"batch_as_without_it",
+     "as batched: a writes x; as batched: a reads x; a sends; host waits a; host reads x", ""},
+    {"batch_hides_a_race_by_its_join",
+     "as batched: a writes x; as batched: b reads x; as batch: a waits b; as batch: a sends; as "
+     "batch: b waits a; b writes x; b elides a",
+     "read_after_write 1 2, write_after_write 1 6"},
+    {"all_reduce",
+     "a@1 writes x; b@2 writes y, writes z; a@1 joins 5 0/2, reads x, writes x; b@2 joins 5 1/2, "
+     "reads y, writes y; a@1 reads z",
+     ""},
+    {"a share may use what another share's stream made",
+     "b@2 writes x; a@1 joins 5 0/2, writes x; b@2 joins 5 1/2, writes y", ""},
+    {"gradient_written_before_all_reduce_without_wait",
+     "work@1 writes x; a@1 joins 5 0/2, reads x, writes x; b@2 joins 5 1/2, reads y, writes y",
+     "write_after_write 1 2"},
+    {"result_read_on_a_stream_that_is_no_share",
+     "a@1 joins 5 0/2, writes x; b@2 joins 5 1/2, writes y; reader@1 reads x",
+     "read_after_write 1 3"},
+    {"two_collectives_share_a_buffer",
+     "a@1 joins 5 0/2, writes x; b@2 joins 5 1/2, writes y; c@1 joins 6 0/2, writes x; d@2 joins 6 "
+     "1/2, writes z",
+     "write_after_write 1 3"},
+    {"shares that write one array", "a@1 joins 5 0/2, writes x; b@2 joins 5 1/2, writes x",
+     "write_after_write 1 2"},
+    {"shares of other processes are not seen",
+     "work@1 writes x; a@1 joins 5 0/2, writes x; a@1 joins 6 0/2, writes x",
+     "possible write_after_write 1 2"},
+    // Scopes, fork and join.
+    {"scope_enter_and_exit_waits",
+     "outer writes x; as enter: inner waits outer; inner writes x; as exit: outer waits inner; "
+     "outer reads x",
+     ""},
+    {"",
+     "outer writes x; -as enter: inner waits outer; inner writes x; as exit: outer waits inner; "
+     "outer reads x",
+     "write_after_write 1 3"},
+    {"",
+     "outer writes x; as enter: inner waits outer; inner writes x; -as exit: outer waits inner; "
+     "outer reads x",
+     "read_after_write 3 5"},
+    {"nested_scopes",
+     "a writes x; as enter: b waits a; as enter: c waits b; c writes x; as exit: b waits c; as "
+     "exit: a waits b; a reads x",
+     ""},
+    {"fork_join_disjoint_parts",
+     "before writes x; as fork: a waits before; as fork: b waits before; a writes x[0+50]; b "
+     "writes x[50+50]; as join: before waits a; as join: before waits b; before reads x",
+     ""},
+    {"fork_join_branches_share_a_part",
+     "as fork: a waits before; as fork: b waits before; a writes x[0+51]; b reads x[50+50]",
+     "read_after_write 3 4"},
+    // Destroyed streams.
+    {"a wait for a stream that was destroyed may mean any", "a writes x; b waits host; b writes x",
+     ""},
+    // Destroyed events.
+    {"event_destroyed_and_another_made_in_its_place",
+     "a writes x; a records e1; b waits e2; b reads x", "read_after_write 1 4"},
 };
 
 }  // namespace

@@ -17,19 +17,6 @@ TEST_CASE("check: use_before_allocation_is_ordered", "[check]") {
     CHECK(found[0].allocation_begin == x.data);
 }
 
-TEST_CASE("check: array_dies_while_known_users_work", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.allocate(a);
-    p.wait_stream(b, a);
-    p.write(b, x);
-    p.reason = WaitReason::free_memory;
-    p.wait_stream(a, b);
-    p.reason = WaitReason::user;
-    p.free(a, x);
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: raw_view_without_used_on_then_free", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -43,72 +30,6 @@ TEST_CASE("check: raw_view_without_used_on_then_free", "[check]") {
     CHECK(found[0].freed == free);
 }
 
-TEST_CASE("check: raw_view_with_used_on", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.allocate(a);
-    p.wait_stream(b, a);
-    p.read(b, x.raw());
-    p.reason = WaitReason::free_memory;
-    p.wait_stream(a, b);
-    p.free(a, x);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: used_on covers what the stream did before it", "[check]") {
-    for (const bool is_late : {false, true}) {
-        Program p;
-        const auto a = p.stream(), b = p.stream();
-        const Memory x = p.allocate(a);
-        p.wait_stream(b, a);
-        p.read(b, x.raw());
-        p.used_on(b, x);
-        if (is_late) p.read(b, x.raw());
-        p.free(a, x);
-        CHECK(races(p).size() == (is_late ? 1 : 0));
-    }
-}
-
-TEST_CASE("check: block_reused_after_order", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.allocate(a);
-    p.write(a, x);
-    p.free(a, x);
-    p.wait_stream(b, a);
-    const Memory y = p.allocate_at(b, x.data);
-    p.ops.back().from_own_cache = true;
-    p.write(b, y);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: block_reused_without_order_of_a_raw_use", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.allocate(a);
-    p.wait_stream(b, a);
-    const Line use = p.read(b, x.raw());
-    const Line free = p.free(a, x);
-    const Memory y = p.allocate_at(a, x.data);
-    p.ops.back().from_own_cache = true;
-    p.write(a, y);
-    // The race is reported once, with the place of the free.
-    CHECK(races(p) == Races{{Kind::free_before_use, use, free}});
-}
-
-TEST_CASE("check: spare_block_taken_again_on_the_same_stream", "[check]") {
-    Program p;
-    const auto a = p.stream();
-    Memory x = p.allocate(a);
-    for (int i = 0; i < 5; ++i) {
-        p.write(a, x);
-        p.free(a, x);
-        x = p.allocate_at(a, x.data);
-        p.ops.back().from_own_cache = true;
-    }
-    CHECK(is_silent(p));
-}
-
 TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
@@ -118,7 +39,7 @@ TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     p.allocate_at(b, x.data);
     p.ops.back().from_own_cache = true;
     CHECK(races(p) == Races{{Kind::reuse, free, free + 1}});
-    p.ops.back().from_own_cache = false;  // the driver orders reuse in its own pools, unreported
+    p.ops.back().from_own_cache = false;  // the driver's pools reuse memory without reports
     CHECK(is_silent(p));
 }
 
@@ -129,7 +50,7 @@ TEST_CASE("check: a cache that hands memory on to the host, after its users and 
     const Memory x = p.allocate({});
     const Line write = p.write(a, x);
     const Line free = p.free(a, x);
-    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // found by its address
+    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // finds x by its address
     const Memory y = p.allocate_at({}, x.data);
     const Line taken = static_cast<Line>(p.ops.size());
     p.ops.back().from_own_cache = true;
@@ -160,16 +81,9 @@ TEST_CASE("check: memory that a capture allocated is the graph's", "[check]") {
     CHECK(is_silent(p));
 }
 
-TEST_CASE("check: the host uses new memory of a stream, perhaps too early", "[check]") {
-    Program p;
-    const Memory x = p.allocate(p.stream());
-    p.host_write(x);
-    REQUIRE(races(p).size() == 1);
-    CHECK_FALSE(races(p)[0].is_certain);
-}
-
 TEST_CASE("check: memory that heddle does not own is certain on CPU devices", "[check]") {
-    // For a GPU, foreign code may wait for work, free its memory and allocate it again.
+    // For a GPU, code outside heddle may wait for the first write, free the memory, and allocate it
+    // again.
     const bool is_gpu = GENERATE(false, true);
     Program p;
     const Memory foreign = p.array().raw();

@@ -35,7 +35,7 @@ struct Memory {
                    std::uint32_t count) const {
         return {id, data + offset, size, apart, count};
     }
-    /// Returns the same bytes, accessed by a plain pointer.
+    /// Returns the same bytes, to be accessed by a plain pointer.
     Memory raw() const { return {0, data, bytes, pitch, rows}; }
 };
 
@@ -110,7 +110,7 @@ public:
 
     /// Returns the checker's findings for the list.
     std::vector<Finding> findings() const;
-    /// Returns the list without one of its operations.
+    /// Returns the list without the operation `line`.
     Program without(Line line) const;
 
     std::vector<CheckOp> ops;

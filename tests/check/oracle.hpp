@@ -61,7 +61,8 @@ public:
         if (op.stream == 0) host_.insert(place);
     }
 
-    /// Returns the earlier operations that conflict with the newest one without an order.
+    /// Returns the earlier operations that conflict with the newest one and are not ordered before
+    /// it.
     std::vector<std::size_t> races_of_newest() const {
         std::vector<std::size_t> found;
         const std::size_t newest = ops_.size() - 1;

@@ -74,61 +74,6 @@ TEST_CASE("check: empty_views_never_conflict", "[check]") {
     CHECK(is_silent(p));
 }
 
-TEST_CASE("check: two_columns_of_one_matrix", "[check]") {
-    Program p;
-    const Memory x = p.array(1000);
-    p.write(p.stream(), x.columns(0, 4, 10, 100));
-    p.write(p.stream(), x.columns(4, 6, 10, 100));
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: column_blocks_overlap_by_one", "[check]") {
-    Program p;
-    const Memory x = p.array(1000);
-    p.write(p.stream(), x.columns(0, 5, 10, 100));
-    p.write(p.stream(), x.columns(4, 6, 10, 100));
-    CHECK(races(p) == Races{{Kind::write_after_write, 1, 2}});
-}
-
-TEST_CASE("check: columns of blocks of rows that do not meet", "[check]") {
-    Program p;
-    const Memory x = p.array(1000);
-    p.write(p.stream(), x.columns(0, 5, 10, 50));
-    p.write(p.stream(), x.columns(503, 5, 10, 49));
-    CHECK(is_silent(p));
-    p.write(p.stream(), x.columns(493, 5, 10, 49));
-    CHECK(races(p).size() == 2);
-}
-
-TEST_CASE("check: interleaved_rows_of_different_pitch", "[check]") {
-    Program p;
-    const Memory x = p.array(1000);
-    p.write(p.stream(), x.columns(0, 2, 10, 100));
-    p.write(p.stream(), x.columns(4, 2, 20, 50));
-    CHECK(is_silent(p));
-    p.write(p.stream(), x.columns(1, 1, 20, 50));
-    CHECK(races(p).size() == 1);
-}
-
-TEST_CASE("check: rows against bytes", "[check]") {
-    Program p;
-    const Memory x = p.array(1000);
-    p.write(p.stream(), x.columns(0, 2, 10, 100));
-    p.write(p.stream(), x.part(12, 8));
-    CHECK(is_silent(p));
-    p.write(p.stream(), x.part(19, 2));
-    CHECK(races(p).size() == 2);  // one race with a byte of a row, one with the byte before it
-}
-
-TEST_CASE("check: very many rows of different pitch may overlap", "[check]") {
-    Program p;
-    const Memory x = p.array(200000);
-    p.write(p.stream(), x.columns(0, 2, 10, 10000));
-    p.write(p.stream(), x.columns(4, 2, 20, 5000));
-    REQUIRE(races(p).size() == 1);
-    CHECK_FALSE(races(p)[0].is_certain);
-}
-
 TEST_CASE("check: struct_of_views_as_an_argument", "[check]") {
     Program p;
     const Memory x = p.array(), y = p.array();
@@ -214,7 +159,8 @@ TEST_CASE("check: what two accesses in rows have in common is told as rows", "[c
             bool is_told = byte >= common.begin && byte < common.end;
             if (common.rows.rows != 0)
                 is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
-            // All common bytes must be reported, and no others unless a row overlaps two rows.
+            // All common bytes must be reported. If the result and both accesses consist of rows,
+            // no other bytes may be reported.
             const bool is_common = has(a, byte) && has(b, byte);
             const bool is_exact = common.rows.rows != 0 && a.is_strided() && b.is_strided();
             is_right = is_right && (is_told == is_common || (is_told && !is_exact));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// Runs two launches on two streams. `between` enqueues on the first stream after its launch.
+/// Launches a graph on each of two streams. Calls `between` with the first stream after its launch.
 template <class F> check::Summary race_across(F&& between) {
     const Drained drained;
     const Stream a(test_device()), b(test_device());

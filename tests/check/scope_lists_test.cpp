@@ -3,84 +3,20 @@
 
 using namespace heddle_test;
 
-using Kind = FindingKind;
-
-namespace {
-
-/// Appends the wait that a scope enqueues.
-Line scope_wait(Program& p, Program::StreamName waiter, Program::StreamName other,
-                WaitReason reason) {
-    p.reason = reason;
-    const Line line = p.wait_stream(waiter, other);
-    p.reason = WaitReason::user;
-    return line;
-}
-
-}  // namespace
-
-TEST_CASE("check: scope_enter_and_exit_waits", "[check]") {
-    Program p;
-    const auto outer = p.stream(), inner = p.stream();
-    const Memory x = p.array();
-    p.write(outer, x);
-    const Line enter = scope_wait(p, inner, outer, WaitReason::scope_enter);
-    p.write(inner, x);
-    const Line leave = scope_wait(p, outer, inner, WaitReason::scope_exit);
-    p.read(outer, x);
-    CHECK(is_silent(p));
-    CHECK(races(p.without(enter)).size() == 1);  // as with wait_on_enter = false and no event
-    CHECK(races(p.without(leave)).size() == 1);  // as with wait_on_exit = false
-}
-
 TEST_CASE("check: a finding names the scope whose wait came too early", "[check]") {
     Program p;
     const auto outer = p.stream(), inner = p.stream();
     const Memory x = p.array();
     p.write(outer, p.array());
-    const Line enter = scope_wait(p, inner, outer, WaitReason::scope_enter);
+    p.reason = WaitReason::scope_enter;
+    const Line enter = p.wait_stream(inner, outer);
+    p.reason = WaitReason::user;
     p.write(outer, x);
     p.write(inner, x);
     const auto found = p.findings();
     REQUIRE(found.size() == 1);
     CHECK(found[0].order.reason == WaitReason::scope_enter);
     CHECK(found[0].order.wait == enter);
-}
-
-TEST_CASE("check: nested_scopes", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream(), c = p.stream();
-    const Memory x = p.array();
-    p.write(a, x);
-    scope_wait(p, b, a, WaitReason::scope_enter);
-    scope_wait(p, c, b, WaitReason::scope_enter);
-    p.write(c, x);
-    scope_wait(p, b, c, WaitReason::scope_exit);
-    scope_wait(p, a, b, WaitReason::scope_exit);
-    p.read(a, x);
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: fork_join_disjoint_parts", "[check]") {
-    Program p;
-    const auto before = p.stream(), a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    p.write(before, x);
-    for (const auto branch : {a, b}) scope_wait(p, branch, before, WaitReason::fork);
-    p.write(a, x.part(0, 50));
-    p.write(b, x.part(50, 50));
-    for (const auto branch : {a, b}) scope_wait(p, before, branch, WaitReason::join);
-    p.read(before, x);  // the whole array is used after fork_join
-    CHECK(is_silent(p));
-}
-
-TEST_CASE("check: fork_join_branches_share_a_part", "[check]") {
-    Program p;
-    const auto before = p.stream(), a = p.stream(), b = p.stream();
-    const Memory x = p.array();
-    for (const auto branch : {a, b}) scope_wait(p, branch, before, WaitReason::fork);
-    const Line first = p.write(a, x.part(0, 51));
-    const Line second = p.read(b, x.part(50, 50));
-    CHECK(races(p) == Races{{Kind::read_after_write, first, second}});
 }
 
 TEST_CASE("check: pipeline_of_three_stages", "[check]") {

@@ -36,7 +36,7 @@ using heddle_test::first_race_by_checker;
 using heddle_test::Ops;
 using heddle_test::Trace;
 
-/// Of a longer program, only the beginning is stored. That is also a program.
+/// Only the first operations of a longer program are stored. They are a valid program, too.
 constexpr std::size_t most_ops = 2000;
 
 /// A wait that creates order. A host wait has a begin and an end.

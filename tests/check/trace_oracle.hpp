@@ -34,7 +34,8 @@ public:
                std::ranges::none_of(op.shape->nodes, [](const auto& n) { return n.event != 0; });
     }
 
-    /// Adds the next operation. Returns whether an earlier one conflicts with it without an order.
+    /// Adds the next operation. Returns whether it conflicts with an earlier one that is not
+    /// ordered before it.
     bool add(const CheckOp& op) {
         using heddle::OpKind;
         if (op.mode == heddle::OpMode::captured) {
@@ -113,7 +114,7 @@ private:
         switch (op.kind) {
         case OpKind::wait:
         case OpKind::wait_elided:
-            // A batch's own wait creates order when the batch records it, and is reported then.
+            // Skips waits around a batch's graph: their order was reported when the batch recorded.
             if (op.reason != heddle::WaitReason::batch) before.insert(reached_by(op));
             return false;
         case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
@@ -158,7 +159,8 @@ private:
     }
 
     using Nodes = std::vector<heddle::detail::CheckNode>;
-    /// Returns the conditional nodes around a node, with the index of the body that contains it.
+    /// Returns the conditional nodes around a node, each with the index of the body that contains
+    /// the node.
     static std::map<std::uint32_t, std::uint32_t> bodies_around(const Nodes& nodes,
                                                                 std::uint32_t node) {
         std::map<std::uint32_t, std::uint32_t> bodies;
@@ -231,7 +233,8 @@ private:
         return reached;
     }
 
-    /// Returns the memory's key, 0 if heddle does not own it. A plain pointer may be into an array.
+    /// Returns the memory's key. Returns 0 if heddle does not own the memory. A plain pointer may
+    /// point into an array.
     std::uint64_t key_of(const CheckAccess& access) const {
         if (access.allocation != 0) return access.allocation;
         const auto next = allocations_.upper_bound(access.address());
@@ -251,7 +254,8 @@ private:
         }
     }
 
-    /// Returns the memory's users, without those of the order_by_data with first stream `order`.
+    /// Returns the memory's users, except the streams of the order_by_data whose first stream is
+    /// `order`.
     OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
         const auto is_own = [&](std::size_t place) {
             const auto stream = streams_.find(ops_[place].stream);
@@ -265,7 +269,8 @@ private:
         return users;
     }
 
-    /// Removes the host's half of the thread's last copy. It is complete when the call returns.
+    /// Removes the host's accesses of the thread's last copy, which are complete when the copy's
+    /// call returns.
     void take_from_copy(const CheckOp& op) {
         const auto copy = copies_.find(op.thread);
         if (copy == copies_.end() || !copy->second) return;
@@ -328,11 +333,11 @@ private:
     std::map<std::uint64_t, Stream> streams_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> records_;
     std::map<std::uint64_t, std::vector<Access>> accesses_;  ///< indexed by allocation
-    /// By the begin of an allocation: its key and its end.
+    /// Maps the first address of each allocation to its key and its end address.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> allocations_;
     std::map<std::uint64_t, OpSet> functions_;  ///< work before each host function, by its id
     std::map<std::uint64_t, std::size_t> graphs_;
-    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< those not submitted yet
+    std::map<std::uint64_t, std::vector<std::size_t>> batched_;   ///< operations not submitted yet
     std::map<std::uint32_t, std::optional<std::size_t>> copies_;  ///< newest copy, by thread
     std::map<std::uint32_t, OpSet> begun_;                        ///< begun host waits, by thread
     OpSet host_;  ///< work that the host knows to be complete

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <heddle/memory/array.hpp>
+#include <heddle/memory/make_array.hpp>
 #include <heddle/stream/stream.hpp>
 
 #include "core/seam/backend.hpp"

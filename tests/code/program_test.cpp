@@ -243,9 +243,10 @@ TEST_CASE("nothing is taken from a folder that others may write to, or that is a
                                             {"HEDDLE_TEST_FOLDER=" + folder.path});
     INFO(child.output);
     CHECK(child.status == 0);
-    const std::size_t told = child.output.find("another user's, or others may write to it");
+    const std::size_t told =
+        child.output.find("belongs to another user, or other users may write to it");
     REQUIRE(told != std::string::npos);  // the folder was reported
-    CHECK(child.output.find("compiled programs are not kept", told) == std::string::npos);
+    CHECK(child.output.find("compiled programs are not cached", told) == std::string::npos);
     CHECK(folder.entries().size() == 1);
 }
 
@@ -318,7 +319,7 @@ TEST_CASE("a limit on the size of files leaves a program without its cache, not 
     INFO(child.output);
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK_THAT(child.output, contains("compiled programs are not kept"));
+    CHECK_THAT(child.output, contains("compiled programs are not cached"));
     CHECK(folder.entries().empty());
 }
 TEST_CASE("child: may not write large files", "[.child]") {
@@ -439,9 +440,9 @@ TEST_CASE("without a folder that can be written to, programs are compiled all th
     const ChildResult result =
         run_test_case("child: compiles twice", {"HEDDLE_CACHE_DIR=" + folder.path + "/file/cache"});
     CHECK(result.status == 0);
-    const std::size_t told = result.output.find("compiled programs are not kept");
+    const std::size_t told = result.output.find("compiled programs are not cached");
     REQUIRE(told != std::string::npos);
-    CHECK(result.output.find("compiled programs are not kept", told + 1) == std::string::npos);
+    CHECK(result.output.find("compiled programs are not cached", told + 1) == std::string::npos);
 }
 TEST_CASE("child: compiles twice", "[.child]") {
     end_if_it_hangs();

@@ -1,4 +1,4 @@
-// Runs a collective on some ranks. Has its inputs and its expected results.
+// Runs a collective on some ranks. Makes the inputs, and computes the expected results.
 #pragma once
 
 #include "support.hpp"

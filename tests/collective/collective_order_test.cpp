@@ -203,7 +203,7 @@ TEST_CASE("arrays may be given up right after a collective, and the group too",
             t.run(group);
         }
         t.a.clear();
-        std::vector<Array<float>> others;  // would reuse memory that was freed too early
+        std::vector<Array<float>> others;  // would reuse memory if it were freed too early
         for (const Device d : devices) {
             const Stream s(d);
             for (int k = 0; k < 4; ++k) others.push_back(full<float>(s, small, -1));
@@ -235,7 +235,7 @@ TEST_CASE("addresses within arrays are the arrays' memory to a collective too",
         DeviceGroup group = by_copies(devices, access);
         group.all_reduce(streams, ReduceOp::sum, send, receive);
         x.clear();
-        std::vector<Array<float>> others;  // would reuse memory that was freed too early
+        std::vector<Array<float>> others;  // would reuse memory if it were freed too early
         for (const Device d : devices) {
             const Stream s(d);
             for (int k = 0; k < 4; ++k) others.push_back(full<float>(s, small, -1));

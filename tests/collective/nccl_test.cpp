@@ -258,8 +258,8 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
                 launch(s, Multiply{}, dim(100), y, 10);
             });
             seen.unless(graph.size() == 3);
-            // A running graph waits for the graphs of the other ranks. To instantiate or upload a
-            // graph may wait for running work. So both are done first.
+            // A running graph waits for the graphs of the other ranks. Instantiating or uploading a
+            // graph may wait for running work, so both are done before the first launch.
             graph.instantiate();
             graph.upload(s);
             s.synchronize();
@@ -275,7 +275,7 @@ namespace {
 /// Runs a hidden test case in two processes, as rank 0 and as rank 1. Returns their results.
 std::vector<ChildResult> run_two_ranks(const std::string& name) {
     const CommunicatorId id =
-        CommunicatorId::make();  // ranks connect through this process, so it must live until then
+        CommunicatorId::make();  // ranks connect through this process, so it waits for them
     std::string text = "HEDDLE_TEST_ID=";
     for (const std::byte b : id.bytes) {
         char digits[3];

@@ -1,4 +1,5 @@
 // fork_join(): the branches run concurrently, after earlier work and before later work.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -47,11 +48,7 @@ TEST_CASE(
         [&] { seen.note(current_stream(), "branch"); },
         [&] { seen.note(current_stream(), "branch"); });
     seen.note(base, "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    base.synchronize();
-    CHECK(seen.seen() == Strings{"before", "branch", "branch", "branch", "after"});
+    check_held(seen, gate, base, {"before", "branch", "branch", "branch", "after"});
 }
 
 TEST_CASE("the base waits for every branch, whichever is last") {
@@ -106,11 +103,7 @@ TEST_CASE("without a base the current stream is it, and is current again afterwa
               [&] { seen.note(current_stream(), "branch"); });
     CHECK(current_stream() == s);
     seen.note(s, "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    s.synchronize();
-    CHECK(seen.seen() == Strings{"branch", "branch", "after"});
+    check_held(seen, gate, s, {"branch", "branch", "after"});
 }
 
 TEST_CASE("a counted fork calls its function with each index, and with none for a count of zero") {

@@ -2,6 +2,7 @@
 #include "core/seam/backend.hpp"
 #include "core/seam/records.hpp"
 #include "cpu/device/backend.hpp"
+#include "lend.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -12,8 +13,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// A CPU backend for one stream. While that stream is queried for completion, its work fails. This
-/// happens after all earlier queries, and before the answer.
+/// A CPU backend for one stream. If heddle queries whether that stream is complete, the stream's
+/// work fails before the backend answers.
 class FailsWhenAsked final : public detail::cpu::CpuBackend {
 public:
     /// Enqueues work that fails when the stream is queried.
@@ -21,7 +22,7 @@ public:
         gate_.hold(stream);
         launch_host(stream, [] { throw Boom("late"); });
     }
-    /// Answers the next query of that stream.
+    /// Makes this backend answer the next query of the stream.
     void answer_for(StreamRef stream) {
         stream_ = &detail::record_of(stream);
         stream_->backend = this;
@@ -83,15 +84,43 @@ TEST_CASE(
     fork_join_n(base, 200, [&](std::size_t, StreamRef branch) { branch.wait_stream(failing); });
     fork_join_n(other, 100, [](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
     launch_host(other, [ran] { ran.set(); });
-    CHECK(ran.wait());  // `other` does not wait for the branches of `base` either
+    CHECK(ran.wait());  // `other` does not wait for the branches of `base`
     gate.open();
     CHECK_FALSE(error_of([&] { other.synchronize(); }));
     CHECK(base.clear_error() != nullptr);
     CHECK(failing.clear_error() != nullptr);
 }
 
+TEST_CASE(
+    "a branch's stream that waits for a failure that is cleared takes no later branch with it") {
+    const Stream base(cpu_device());
+    const Flag ran;
+    const Drained drained;
+    std::optional<StreamRef> kept;
+    fork_join(base, [&](StreamRef branch) {
+        kept = branch;
+        launch_host(branch, [] {});
+    });
+    base.synchronize();
+    const Flag begun, opened;
+    enqueue_natively(*kept, [begun, opened] {
+        begun.set();
+        (void)opened.wait();
+    });
+    REQUIRE(begun.wait());
+    launch_host(base, [] { throw Boom("cleared"); });
+    // The branch has no work, so `base` does not wait for it.
+    fork_join(base, [&](StreamRef branch) { CHECK(branch == *kept); });
+    CHECK(base.clear_error() != nullptr);
+    fork_join(base, [&](StreamRef branch) { launch_host(branch, [ran] { ran.set(); }); });
+    opened.set();
+    CHECK_FALSE(error_of([&] { base.synchronize(); }));
+    CHECK(ran.is_set());
+}
+
 TEST_CASE("a pool's stream that fails while a lease asks for it is not leased") {
-    // This also holds at the limit, because the failed stream frees its slot.
+    // With a limit of 1, the pool can lease another stream only because the failed one frees its
+    // slot.
     const int limit = GENERATE(1, 8);
     CAPTURE(limit);
     StreamPool pool(cpu_device(), {.max_streams = limit, .shared = 1});

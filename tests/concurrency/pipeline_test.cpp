@@ -297,11 +297,11 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     leaving.hold(pipeline.copy_out_stream());
     fill_piece(pipeline, 1);
     REQUIRE(eventually(
-        [&] { return pipeline.work_stream().is_complete(); }));  // the gate holds its copy back
+        [&] { return pipeline.work_stream().is_complete(); }));  // `leaving` holds the copy out
     working.hold(pipeline.work_stream());
     fill_piece(pipeline, 2);
     REQUIRE(eventually(
-        [&] { return pipeline.copy_in_stream().is_complete(); }));  // the gate holds this piece
+        [&] { return pipeline.copy_in_stream().is_complete(); }));  // `working` holds the kernel
     CHECK_FALSE(pipeline.work_stream().is_complete());
     const std::span<int> third = pipeline.acquire();  // the host can fill another piece
     CHECK(third.size() == 16);
@@ -387,7 +387,7 @@ TEST_CASE("work that fails when it runs stops the pipeline with what it threw") 
               overlap<int, int>(test_device(), Numbers{640}, work, std::ref(check),
                                 {.piece = 64, .in_place = in_place});
           }) == "disk full");
-    CHECK(running == 1);  // only the one that threw remains
+    CHECK(running == 1);  // only the function that threw remains
     CHECK(check.wrong == 0);
     CHECK(check.pieces <= failing);
     check_usable(test_device());
@@ -499,7 +499,7 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     CHECK_THROWS_AS(pipeline.submit(1), UsageError);
     const std::span<int> slot = pipeline.acquire();
     CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
-                   "a slot is acquired already: submit() it first, or release it by submit(0)"));
+                   "a slot is already acquired: call submit() first; submit(0) releases the slot"));
     CHECK_THROWS_AS(pipeline.submit(9), UsageError);
     slot[0] = 7;
     pipeline.submit(1);
@@ -516,12 +516,12 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     const auto nothing = [](StreamRef, View<const int>) {};
     CHECK(mentions(
         error_of([&] { const Pipeline<int> of_none(test_device(), nothing, {.piece = 0}); }),
-        "pieces of 0 elements take nothing: {.piece = ...} is 1 or more"));
+        "pieces have 0 elements: set .piece to 1 or more"));
     CHECK(mentions(error_of([&] {
                        const Pipeline<int, int> of_none(test_device(), twice_and_one,
                                                         {.out_piece = 0});
                    }),
-                   "{.out_piece = ...} is 1 or more"));
+                   "set .out_piece to 1 or more"));
     const Stream captured(test_device());
     const ScopedStream in_scope{captured};
     const ScopedCapture capture(captured);
@@ -542,7 +542,7 @@ TEST_CASE("a pipeline refuses a thread while another one is in a call of it") {
     });
     REQUIRE(inside.wait());
     CHECK(mentions(error_of([&] { (void)pipeline.acquire(); }),
-                   "another thread is in a call of this pipeline"));
+                   "another thread is executing a call on this pipeline"));
     CHECK_THROWS_AS(pipeline.finish(), UsageError);
     opened.set();
     other.join();

@@ -1,4 +1,5 @@
-// Leases used in an open batch: its thread alone has the stream until the batch is submitted.
+// Leases used in an open batch. Only the batch's thread can lease such a stream again until the
+// batch is submitted.
 #include "core/stream/registry.hpp"
 #include "recording/spoil.hpp"
 #include "support.hpp"
@@ -20,8 +21,8 @@ struct Kept {
     Batch batch{BatchOptions{.on_cpu = true}};
 
     Kept() { gate.hold(s); }
-    /// Leases the stream, lets it wait for the batch's first stream, and enqueues the note `what`
-    /// on it. Returns the id of the stream.
+    /// Leases the stream, makes it wait for the batch's first stream, and enqueues a note with this
+    /// text on it. Returns the id of the leased stream.
     std::uint64_t use(const std::string& what) {
         const StreamPool::Lease lease = pool.lease();
         lease.wait_stream(s);
@@ -32,7 +33,7 @@ struct Kept {
 
 template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
 
-/// Lets another thread lease. Returns the error of that attempt, if there is one.
+/// Leases a stream from the pool on another thread. Returns the error, if there is one.
 std::optional<Error> error_elsewhere(StreamPool& pool) {
     std::optional<Error> error;
     on_another_thread([&] { error = error_of([&] { (void)pool.lease(); }); });
@@ -50,7 +51,7 @@ TEST_CASE("a lease that was used in an open batch and returned is not another th
     const std::optional<Error> error = error_elsewhere(it.pool);
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
-    CHECK(mentions(error, "1 of them by batches that have not sent their work"));
+    CHECK(mentions(error, "1 of them by batches that have not submitted their work"));
     in.send();
     CHECK(it.pool.leased() == 0);
     // The batch is still open, but does not include the other thread's work.
@@ -105,7 +106,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         CHECK(error_elsewhere(it.pool));
         it.seen.note(third, "fourth");
     }
-    CHECK(it.batch.last().graphs == 2);  // it was still in the batch after the first submission
+    CHECK(it.batch.last().graphs == 2);  // the stream was in the batch after in.send()
     it.gate.open();
     it.s.synchronize();
     on_another_thread([&] { it.pool.lease().synchronize(); });
@@ -279,7 +280,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                 }
                 if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.send();
                 in.end();
-                s.synchronize();  // covers all work of this thread, which is on no other stream
+                s.synchronize();  // covers all work of this thread
                 if (ran != given) ++strays;
             }
         });

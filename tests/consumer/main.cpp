@@ -1,5 +1,6 @@
 // A user's program. It uses heddle only through the CMake target heddle::heddle.
 #include <heddle/heddle.hpp>
+#include <heddle/with/dlpack.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -14,6 +15,8 @@ int main() {
     heddle::ScopedDevice on{heddle::Device{"cpu"}};
     heddle::Array<float> x = heddle::full<float>(n, 1.0f);
     heddle::launch(Twice{}, heddle::dim(n), x);
+
+    const heddle::DlpackPtr tensor = heddle::to_dlpack(x, {10, 100});
 
     for (const float value : heddle::to_host(x)) {
         if (value != 2.0f) {

@@ -29,7 +29,11 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     graph.launch(low);
     const bool has_begun = begun.wait();
     seen.note(urgent, "urgent");
+    const Flag finished;
+    launch_host(low, [finished] { finished.set(); });
     given.set();
+    // Unlike a wait for a stream, this wait runs none of the work on this thread.
+    CHECK(finished.wait());
     low.synchronize();
     urgent.synchronize();
     over.set();

@@ -20,7 +20,8 @@ public:
     auto noting(const std::string& what) const {
         return [order = order_, what] { order.add(what); };
     }
-    /// Frees one worker. Returns the work that it runs, in order. No thread waits meanwhile.
+    /// Frees one worker. Returns the work that it runs, in order. Waits for flags, because a thread
+    /// that waits for a stream would run work itself.
     std::string run(std::initializer_list<StreamRef> others = {}) {
         std::deque<Flag> ends;
         const auto end_of = [&](StreamRef stream) {
@@ -43,7 +44,7 @@ private:
     HeldWorkers workers_;
 };
 
-/// Occupies a worker with the stream's work. It does so once wait_inside() has returned.
+/// Occupies a worker with the stream's work. wait_inside() returns when the worker is occupied.
 class HeldInside {
 public:
     explicit HeldInside(StreamRef stream) {
@@ -115,7 +116,7 @@ TEST_CASE("child: priorities are lent along chains", "[.child]") {
     for (const bool urgent_is_first : {false, true}) {
         Scene scene;
         const Stream between(cpu_device(), {.priority = -1}), more(cpu_device(), {.priority = -1});
-        Gate gate;  // otherwise, `more` would wait at once
+        Gate gate;  // otherwise, `more` would wait immediately
         const auto wait_urgently = [&] {
             scene.urgent.wait_stream(more);
             scene.note(scene.urgent, "urgent");

@@ -1,5 +1,5 @@
-// Snapshots of CPU streams that change meanwhile. Each snapshot must be true for one moment.
-// Pointers that may have been read half-changed must not be followed.
+// Snapshots of CPU streams that change while the snapshot is taken. Each must be true for one
+// moment. Pointers that may have been read half-changed must not be followed.
 #include <array>
 #include <cstring>
 #include <deque>
@@ -196,7 +196,8 @@ bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     return true;
 }
 
-/// Makes a chunk its own successor, with at most one operation. The queue seems very long.
+/// Reads as peek() does, and changes the copy: each chunk has at most one operation and links to
+/// itself, and the queue seems very long.
 bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;

@@ -1,6 +1,6 @@
 // Kernels that are long enough to use several threads. These tests must pass on CUDA devices, too.
 #include "kernels.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 namespace heddle_test {
@@ -23,7 +23,7 @@ struct Worked {
 };
 
 /// In the first launch, every index takes some time. In the second launch, the first index waits
-/// for the last one. If both run at the same time, it increments `met`.
+/// for the last one. If the two run at the same time, increments `met`.
 struct Meeting {
     const Flag* last_begun;
     std::atomic<int>* met;

@@ -27,7 +27,7 @@ struct Begun {
         session.pop();
         return call;
     }
-    /// Returns the time `ns` after the begin.
+    /// Returns the time `ns` ns after the session began.
     std::uint64_t at(std::uint64_t ns) const { return cupti.now + ns; }
     std::vector<OpRun> told() {
         session.tell();

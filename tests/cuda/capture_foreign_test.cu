@@ -60,6 +60,33 @@ TEST_CASE("work given past heddle to a stream whose handle is out is captured in
     CHECK(to_host(s, x) == Ints(32, ((24 + 1) * 2 + 3 + 5) * 2));
 }
 
+TEST_CASE("an update takes over what was given past heddle", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> x = full<int>(s, 32, 1);
+    s.synchronize();
+    const cudaStream_t native = native_handle(s);
+    const auto adding = [&](int value) {
+        return capture(s, [&] { add<<<1, 32, 0, native>>>(x.data(), value); });
+    };
+    Graph graph = adding(2);
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 3));
+    graph.update(adding(5));
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 8));
+    // CUDA cannot change a child graph to one with other nodes: the executable is made anew.
+    graph.update(capture(s, [&] {
+        twice<<<1, 32, 0, native>>>(x.data());
+        add<<<1, 32, 0, native>>>(x.data(), 1);
+    }));
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 17));
+    graph.update(adding(3));
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 20));
+}
+
 TEST_CASE("a stream whose handle was out before takes part in captures, others of heddle's with it",
           "[cuda]") {
     SKIP_WITHOUT_CUDA();

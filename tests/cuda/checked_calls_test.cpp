@@ -1,4 +1,4 @@
-// Errors that check_cuda() makes of native calls. Needs no GPU.
+// Errors that check_cuda() throws for native calls. Needs no GPU.
 #include <heddle/cuda.hpp>
 
 #include "support.hpp"

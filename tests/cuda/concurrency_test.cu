@@ -13,8 +13,8 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Increments *arrived, and then waits until it is `all`, but at most for limit_ns. If it did not
-/// time out, sets met[self] to 1.
+/// Increments *arrived, and then waits until *arrived is `all`, but at most for limit_ns. Unless
+/// the wait times out, sets met[self] to 1.
 __global__ void meet(int* arrived, int all, int* met, int self, std::uint64_t limit_ns) {
     atomicAdd(arrived, 1);
     const std::uint64_t begin = now_on_gpu();
@@ -101,7 +101,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0, limit_ns());
     copy(up, x, in);
     copy(down, out, y);
-    up.synchronize();  // if copies waited for kernels, this would return at the time limit
+    up.synchronize();  // if copies waited for kernels, this would return only at the time limit
     down.synchronize();
     const bool kernel_still_there = !compute.is_complete();
     fill(up, arrived, 2);

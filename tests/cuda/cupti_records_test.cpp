@@ -1,7 +1,7 @@
 // CUPTI's records are matched to operations and nodes. Uses a fake CUPTI.
 #include "begun_cupti.hpp"
 
-#include "cuda/observe/native_nodes.hpp"
+#include "cuda/timing/native_nodes.hpp"
 
 using namespace heddle_test;
 using heddle::detail::cu::NativeNodes;
@@ -38,7 +38,7 @@ TEST_CASE("CUPTI's records may come in any order, in any buffers") {
     const std::uint32_t first = b.cupti.call_quietly(), second_call = b.cupti.call_quietly();
     b.cupti.ran(second_call, b.at(30), b.at(40));
     b.cupti.ran(first, b.at(10), b.at(20));
-    CHECK(b.told().empty());  // their operations are still unknown
+    CHECK(b.told().empty());  // the runs' operations are still unknown
     b.cupti.tell_call(first, 1);
     REQUIRE(b.told().size() == 1);
     CHECK(b.watch.runs()[0].id == 1);

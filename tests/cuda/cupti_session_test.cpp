@@ -53,7 +53,7 @@ TEST_CASE("a CUPTI that another profiler uses says so, and stays as it is") {
     FakeCupti cupti;
     CuptiSession first(FakeCupti::functions()), second_session(FakeCupti::functions());
     REQUIRE(first.begin() == "");
-    CHECK(second_session.begin() == "another profiler or debugger is using it");
+    CHECK(second_session.begin() == "another profiler or debugger is using CUPTI");
     CHECK(cupti.is_subscribed());
     first.end();
     CHECK(second_session.begin() == "");

@@ -16,7 +16,7 @@ std::int64_t middle_of(std::vector<std::int64_t> values) {
     return values.at(values.size() / 2);
 }
 
-/// A subscription to CUPTI by other code than heddle.
+/// A subscription to CUPTI by code other than heddle.
 class OtherProfiler {
 public:
     OtherProfiler() : cupti_(heddle::detail::cu::load_cupti().functions) {
@@ -145,8 +145,8 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
         ++count;
         REQUIRE(op.start != unknown_moment);
         CHECK(op.start < op.end);
-        // Operations of a stream begin and end in order. If processes share a GPU, one may seem to
-        // begin before the previous one ends.
+        // Operations of a stream begin and end in order. If processes share a GPU, an operation may
+        // seem to begin before the previous one ends.
         CHECK(op.start >= start);
         CHECK(op.end >= end);
         start = op.start;

@@ -1,9 +1,9 @@
-// Counts the native executables that CUDA makes of graphs.
+// Counts the native executables that CUDA creates from graphs.
 #pragma once
 
 namespace heddle_test {
 
-/// Counts while it exists. Only one may exist at a time.
+/// Counts while this object exists. Only one may exist at a time.
 class CountedExecutables {
 public:
     CountedExecutables();

@@ -13,7 +13,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// Its destructor runs after main(): a CPU stream waits for a GPU, and the host for that stream.
+/// In the destructor, which runs after main(), a CPU stream waits for a GPU, and the host for that
+/// stream.
 struct WaitsForGpuLate {
     std::unique_ptr<Stream> cpu, gpu;
     std::unique_ptr<Array<int>> x;

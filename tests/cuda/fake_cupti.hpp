@@ -13,7 +13,7 @@
 
 namespace heddle_test {
 
-/// Only one may exist at a time. Thread-safe, except for its settings.
+/// Only one may exist at a time. Thread-safe, except for the settings.
 class FakeCupti {
 public:
     FakeCupti();

@@ -74,7 +74,8 @@ Inside& inside() {
     return *instance;
 }
 
-/// Calls the function of inside_call() if it was set for this call. Returns its result, else 0.
+/// Calls the function that inside_call() set for this call, and returns the function's result.
+/// Returns 0 if none was set.
 int act_inside(std::string_view call, At when) {
     if (!acts_inside.load()) return 0;
     std::function<int()> function;
@@ -88,8 +89,8 @@ int act_inside(std::string_view call, At when) {
     return function ? function() : 0;
 }
 
-/// Returns whether the call only prepares or restores state around other calls. Its result is never
-/// checked, so it is never made to fail.
+/// Returns whether the call only prepares or restores state around other calls. Such a call is
+/// never made to fail, because its result is never checked.
 bool is_guard(std::string_view call) {
     return call == "cuCtxGetCurrent" || call == "cuCtxPushCurrent" || call == "cuCtxPopCurrent" ||
            call == "cuThreadExchangeStreamCaptureMode";

@@ -32,8 +32,8 @@ enum class At : bool { begin, end };
 void inside_call(std::string name, At when, std::function<int()> function);
 
 /// Returns the number of live streams, graphs and other objects, by kind. An object whose
-/// destruction failed counts as destroyed. An array whose cuMemFreeAsync failed does not, because
-/// the library retries.
+/// destruction failed counts as destroyed. But an array whose cuMemFreeAsync failed counts as live,
+/// because the library retries.
 std::map<std::string, long> objects_alive();
 
 }  // namespace heddle_test

@@ -21,7 +21,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// Returns a graph of `kernels` kernels and a condition. Its shape depends on that number.
+/// Returns a graph of `kernels` kernels and a condition. The graph's shape depends on `kernels`.
 Graph chain_and_condition(Device gpu, Array<int>& x, Array<int>& value, int kernels) {
     auto last = kernel_node(gpu, Add{}, dim(10), x, 1);
     for (int i = 1; i < kernels; ++i) last = kernel_node(gpu, Add{}, dim(10), x, 1).after(last);

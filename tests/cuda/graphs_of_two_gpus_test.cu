@@ -1,5 +1,5 @@
-// Graphs with nodes on two GPUs: the streams on which they are launched, and the GPU on which a
-// condition runs.
+// Graphs with nodes on two GPUs: the streams on which the graphs are launched, and the GPU on which
+// a condition runs.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -92,13 +92,13 @@ TEST_CASE("a graph is refused on a GPU that none of its nodes is on", "[cuda][mu
     TwoGpus two;
     Graph graph = kernel_node(two.a, Add{}, dim(10), two.x, 1).build();
     CHECK(mentions(error_of([&] { graph.launch(two.on_b); }),
-                   "this graph is of cuda:0: launch it on a stream of that device"));
+                   "this graph runs on cuda:0: launch it on a stream of that device"));
     Graph more = kernel_node(two.b, Add{}, dim(10), two.y, 1).build();
     const Stream cpu(cpu_device());
     Graph both = build({kernel_node(two.a, Add{}, dim(10), two.x, 1),
                         kernel_node(two.b, Add{}, dim(10), two.y, 1)});
     CHECK(mentions(error_of([&] { both.launch(cpu); }),
-                   "this graph is of cuda:0 and cuda:1: launch it on a stream of one of these"));
+                   "this graph runs on cuda:0 and cuda:1: launch it on a stream of one of these"));
 }
 
 TEST_CASE("conditional nodes decide on any GPU of their graph", "[cuda][multi]") {
@@ -153,5 +153,5 @@ TEST_CASE("a body on another GPU than its condition is refused by name", "[cuda]
     TwoGpus two;
     Array<int> left = zeros<int>(two.on_a, 1);
     auto decide = if_node(left, kernel_node(two.b, Add{}, dim(10), two.y, 1).build()).name("maybe");
-    CHECK(mentions(error_of([&] { (void)decide.build(); }), "both have to be on one device"));
+    CHECK(mentions(error_of([&] { (void)decide.build(); }), "use one device for both"));
 }

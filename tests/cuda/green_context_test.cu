@@ -31,7 +31,7 @@ void check_driver(CUresult code, const char* call) {
     check_cuda(static_cast<cudaError_t>(code), call);
 }
 
-/// A green context with the fewest multiprocessors that one can have, and a stream of it.
+/// A green context with as few multiprocessors as possible, and a stream of it.
 class Green {
 public:
     Green() {
@@ -113,7 +113,7 @@ void check_works(const Green& green) {
     const Ints used = to_host(last, y);
     const std::set<int> processors(used.begin(), used.end());
     CHECK(processors.count(-1) == 0);
-    // Its kernels may use two more multiprocessors (CUDA driver API, green contexts).
+    // The context's kernels may use two more multiprocessors (CUDA driver API, green contexts).
     CHECK(processors.size() <= green.processors + 2);
     Event done = s.record_event();
     done.synchronize();

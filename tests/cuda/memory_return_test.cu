@@ -58,7 +58,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
         if (i % 2 == 0) done.synchronize();
         else CHECK(eventually([&] { return done.is_complete(); }));
     }
-    // A host function may exist for a short time after its event has completed.
+    // A host function's arrays may exist for a short time after `done` has completed.
     CHECK(used.size() <= 4);
     CHECK(eventually([&] { return pool_usage(gpu()).used <= before; }));
 }

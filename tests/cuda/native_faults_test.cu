@@ -269,8 +269,8 @@ constexpr Scenario scenarios[] = {{"streams", streams},
                                   {"kinds", kinds},
                                   {"foreign captures", foreign_captures}};
 
-/// Runs the scenario; its k-th call fails. Returns the error in the outcome, or an empty string if
-/// the outcome is right.
+/// Runs the scenario with a failing k-th call. Returns the error in the outcome, or an empty string
+/// if the outcome is right.
 std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose,
                     bool& reached) {
     const Reports reports;
@@ -281,7 +281,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
         scenario.run();
         complete = true;
     } catch (const Error& error) {
-        // If the query for a capture fails, the next call fails, too, because there is a capture.
+        // If cuStreamGetCaptureInfo fails, so does the next call, because a capture is open.
         told = error.native_code() == code ||
                (failed_call() == "cuStreamGetCaptureInfo" &&
                 error.native_code() == cudaErrorStreamCaptureUnsupported);
@@ -294,7 +294,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     for (const Device device : {cpu_device(), gpu()}) {
         try {
             synchronize_device(device);
-        } catch (const Error& error) {  // the work's wait has failed
+        } catch (const Error& error) {  // a wait of the enqueued work has failed
             told = told || error.native_code() == code;
         }
     }

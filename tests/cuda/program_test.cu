@@ -199,14 +199,14 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     const auto refused = [&](const LaunchOptions& wrong) {
         return error_of([&] { launch(scale, grid(1 << 20, 1024).with(wrong), x, 2.0f, 100); });
     };
-    CHECK(mentions(refused({.cooperative = true}), "holds at most"));
-    CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
+    CHECK(mentions(refused({.cooperative = true}), "runs at most"));
+    CHECK(mentions(refused({.memory_domain = 7}), "use 0 or 1"));
     CHECK(mentions(refused({.dependence = detail::Dependence::on_stream}),
-                   "waits for the kernel before"));
+                   "waits for the previous kernel"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
-        CHECK(mentions(refused({.cluster_x = 3}), "cluster of 3 x 1 x 1: round it up"));
-        CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));
+        CHECK(mentions(refused({.cluster_x = 3}), "cluster of 3 x 1 x 1: round the grid up"));
+        CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "runs at most"));
     }
     CHECK(to_host(x) == Floats(100, 210.0f));
 }
@@ -216,7 +216,7 @@ TEST_CASE("a node of a module's kernel is refused what its launch is refused", "
     const ScopedDevice on{gpu()};
     const ModuleKernel scale = loaded().kernel("scale");
     Array<float> x = full<float>(100, 1.0f);
-    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "takes 3 arguments"));
+    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "has 3 parameters"));
     CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0, 100); }), "argument 2"));
     CHECK_THROWS_AS(kernel_node(scale, grid(0, 32), x, 2.0f, 100), UsageError);
     CHECK_THROWS_AS(kernel_node(scale, grid(1, 4096), x, 2.0f, 100), UsageError);

@@ -1,5 +1,5 @@
-// The watch on GPUs. Checks the streams' operations, the number of completed ones, and the threads
-// that wait for them.
+// The watch on GPUs. Checks the streams' operations, how many of them have completed, and the
+// threads that wait for the streams.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -21,7 +21,7 @@ __global__ void spin_until(const volatile int* flag) {
     while (*flag == 0) {}
 }
 
-/// A GPU stream with a kernel that runs until open() is called. The process is watched meanwhile.
+/// A GPU stream with a kernel that runs until open() is called. The process is watched until then.
 class Spinning {
 public:
     Spinning() : flag_(pinned<int>(1)), x(zeros<int>(stream, 100)) {
@@ -131,7 +131,7 @@ TEST_CASE("more operations of a GPU's stream than are remembered", "[cuda]") {
     REQUIRE(seen);
     INFO(seen->text);
     CHECK(seen->pending == 101);
-    CHECK(says(*seen, "between what came before fill"));
+    CHECK(says(*seen, "between operations before fill"));
 }
 
 TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {

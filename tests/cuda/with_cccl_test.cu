@@ -22,7 +22,7 @@ constexpr std::size_t bytes = n * sizeof(int);
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 
-/// A native stream made by others.
+/// A native stream that other code has made.
 struct Theirs {
     cudaStream_t handle = nullptr;
     Theirs() {
@@ -117,7 +117,7 @@ TEST_CASE("a resource's memory is used and freed in the order of two streams", "
     add_to_all(b, data, 4);
     copy(b, x, View<const int>(data, n));
     memory.deallocate_async(data, bytes, 256, b);
-    // The kernel is still to run: no other stream may have the memory.
+    // The kernel has not run yet, so no other stream may receive the memory.
     std::vector<void*> others;
     for (int i = 0; i < 4; ++i) others.push_back(memory.allocate_async(bytes, 256, a));
     CHECK(std::ranges::count(others, static_cast<void*>(data)) == 0);

@@ -1,6 +1,7 @@
-// with_native() and borrow() on CUDA devices: captures, also those begun outside heddle, other
-// threads, errors. (Order, elision and memory: stream/lend_test.cpp; the guide's example:
-// with/with_native.cu)
+// with_native() and borrow() on CUDA devices: captures (also those begun outside heddle), other
+// threads, and errors. stream/lend_test.cpp tests order, elision and memory. with/with_native.cu
+// has the guide's example.
+#include "../check/checked.hpp"
 #include "../support.hpp"
 #include "../waits_of.hpp"
 
@@ -191,22 +192,26 @@ TEST_CASE("an error of a loan is thrown with its place, an older one is left alo
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 32);
+    s.synchronize();
+    add<<<1, 5000>>>(x.data(), 1);
+    const cudaError_t refused = cudaGetLastError();  // the driver determines which error this is
+    REQUIRE(refused != cudaSuccess);
     const auto error = error_of([&] {
         with_native(s, [&](cudaStream_t native) { add<<<1, 5000, 0, native>>>(x.data(), 1); });
     });
     REQUIRE(error);
-    CHECK(error->native_code() == cudaErrorInvalidConfiguration);
+    CHECK(error->native_code() == refused);
     CHECK(cudaPeekAtLastError() == cudaSuccess);
     CHECK(error_of([&] {
-              with_native(s, [](cudaStream_t) { return cudaErrorInvalidValue; });
-          })->native_code() == cudaErrorInvalidValue);
-    add<<<1, 5000>>>(x.data(), 1);  // of somebody else
+              with_native(s, [](cudaStream_t) { return cudaErrorNotReady; });
+          })->native_code() == cudaErrorNotReady);
+    add<<<1, 5000>>>(x.data(), 1);  // a failed launch of other code
     with_native(s, [&](cudaStream_t native) { add<<<1, 32, 0, native>>>(x.data(), 1); });
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == refused);
     const Reports reports;
     add<<<1, 5000, 0, borrow(s)>>>(x.data(), 1);
     CHECK(reports.count() == 1);
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == refused);
     CHECK(to_host(s, x) == Ints(32, 1));
 }
 
@@ -237,4 +242,49 @@ TEST_CASE("a lent handle that is wrapped is kept by somebody: the same stream, n
     CHECK(*wrapped == s);
     t.wait_stream(s);
     CHECK(waits_of([&] { t.wait_stream(s); }) == inserted);
+}
+
+TEST_CASE("the checker knows the memory of a loan that was captured", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu()), t(gpu());
+    Checked checked;
+    Array<int> x = zeros<int>(s, 32);
+    t.wait_stream(s);
+    Graph graph = capture(s, [&] {
+        with_native(
+            s, [&](cudaStream_t native) { add<<<1, 32, 0, native>>>(x.data(), 1); }, writes(x));
+    });
+    graph.launch(s);
+    SECTION("ordered") {
+        t.wait_stream(s);
+        fill(t, x, 2);
+        checked.expect_silence();
+    }
+    SECTION("not ordered") {
+        fill(t, x, 2);
+        (void)checked.expect(check::RaceKind::write_after_write);
+    }
+    synchronize_device(gpu());
+}
+
+TEST_CASE("other threads wait for the earlier work of a stream whose capture lends", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu()), t(gpu());
+    Array<int> x = full<int>(s, 32, 1), seen = zeros<int>(t, 32);
+    t.synchronize();
+    Graph graph = capture(s, [&] {
+        with_native(
+            s,
+            [&](cudaStream_t native) {
+                add<<<1, 32, 0, native>>>(x.data(), 1);
+                std::thread([&] {
+                    synchronize_device(gpu());
+                    CHECK(to_host(t, seen) == Ints(32, 0));
+                }).join();
+                twice<<<1, 32, 0, native>>>(x.data());
+            },
+            writes(x));
+    });
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 4));
 }

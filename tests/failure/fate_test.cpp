@@ -17,7 +17,8 @@ heddle::detail::Failure a_failure() {
     return failure;
 }
 
-/// Fates on which one Fate depends, each from its first submission on.
+/// A fate `own`, and other fates. wait_for() makes `own` depend on the first submission of another
+/// fate.
 struct Waits {
     explicit Waits(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
@@ -74,7 +75,8 @@ TEST_CASE("who has completed knows that what it waited for has, too") {
 TEST_CASE("what is inherited in any order leaves the newest wait for a stream in force") {
     const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
     own->depend_on(other, 15, 1);
-    // Each has waited for less of it than the one before, and inherits that one's dependencies.
+    // `between` always waits for fewer submissions of `other` than `own` has waited for. `own`
+    // inherits these waits. They must not replace the wait of `own` for 15 submissions.
     auto between = std::make_shared<Fate>();
     for (std::uint64_t i = 0; i < 100; ++i) {
         between->depend_on(other, 1 + i % 14, i);

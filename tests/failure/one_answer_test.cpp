@@ -1,6 +1,6 @@
-// Failures do not depend on timing. A call on a stream that has failed, and a call on a stream that
-// fails later, leave an array with the same answer. All ways to query the array agree, even if the
-// stream no longer exists.
+// Failures do not depend on timing. A query of an array has the same answer, whether the stream
+// failed before or after the call that writes the array. All ways to query the array agree, even if
+// the stream no longer exists.
 #include "core/failure/left_failures.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <heddle/by_data.hpp>
+#include <heddle/with/dlpack.hpp>
 
 using namespace heddle_test;
 
@@ -39,7 +40,8 @@ struct SetAfterPrimary {
 struct Arrays {
     Array<int> x = zeros<int>(test_device(), size), from = full<int>(test_device(), size, 1);
     Array<int> pinned_from = pinned<int>(size), pageable_from = pageable<int>(size);
-    std::vector<int> host = std::vector<int>(size, 1);
+    std::vector<int> host = std::vector<int>(size, 1), lent = std::vector<int>(size, 0);
+    Loan loan;
     std::optional<Graph> graph;
     Batch batch{{.on_cpu = true}};
     std::unique_ptr<Pipeline<int>> pipeline;
@@ -71,8 +73,9 @@ template <class F> void launch_captured(StreamRef s, Arrays& a, F&& body) {
     a.graph->launch(s);
 }
 
-/// Calls collective(group, streams, sent, received) on all devices under test. `s` is the first
-/// rank's stream, and `x` receives the last rank's result.
+/// Calls collective(group, streams, from, to) on all devices under test. Each rank has an array of
+/// `sent` elements in `from` and one of `received` elements in `to`. `s` is the first rank's
+/// stream. Moves the last rank's result to `a.x`.
 template <class F>
 void on_all_devices(StreamRef s, Arrays& a, std::size_t sent, std::size_t received,
                     F&& collective) {
@@ -167,6 +170,22 @@ constexpr Call calls[] = {
     {"launch_host that holds a view",
      [](StreamRef s, Arrays& a) { launch_host(s, [view = a.x.view()] { (void)view; }); }},
     {"used_on", [](StreamRef s, Arrays& a) { a.x.used_on(s); }},
+    {"launch_host on adopted memory",
+     [](StreamRef s, Arrays& a) {
+         a.x = adopt(MemoryKind::pageable, new int[size](), size, [](int* p) { delete[] p; });
+         launch_host(s, [] {}, writes(a.x));
+     }},
+    {"from_dlpack",
+     [](StreamRef s, Arrays& a) {
+         a.x = from_dlpack<int>(s, to_dlpack(pageable<int>(size)).release());
+         launch_host(s, [] {}, writes(a.x));
+     }},
+    {"to_dlpack", [](StreamRef s, Arrays& a) { (void)to_dlpack(s, a.x); }},
+    {"launch_host on lent memory",
+     [](StreamRef s, Arrays& a) {
+         a.x = a.loan.lend(cpu_device(), a.lent);
+         launch_host(s, [] {}, writes(a.x));
+     }},
     {"all_reduce of one device",
      [](StreamRef s, Arrays& a) {
          DeviceGroup group({test_device()}, {.transport = Transport::copies});
@@ -303,8 +322,9 @@ constexpr CallByData calls_by_data[] = {
     {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
-/// When a stream fails: before the call, or later. Whether the stream still exists at the query.
+/// When the stream of a call fails: before the call, or later.
 enum class Moment { before, later };
+/// Whether the stream still exists when the array is queried.
 enum class End { stays, is_destroyed };
 
 /// Enqueues a call on a stream that fails before the call or, held by a gate, after the call.
@@ -519,7 +539,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
                 Arrays arrays;
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
-                settle(test_device());  // while it has pending work, others inherit its failure
+                settle(test_device());  // a busy stream would pass its failure on
                 clear(*failed.stream);
                 CHECK(to_host(arrays.x) == after(moment));
             }

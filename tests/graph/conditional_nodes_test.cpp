@@ -207,11 +207,13 @@ TEST_CASE("a conditional whose array is gone is refused, by name, and so is a bo
     graph.launch();
     SECTION("the value's") {
         value.reset();
-        CHECK(mentions(error_of([&] { graph.launch(); }), "'branch' uses an array that is gone"));
+        CHECK(mentions(error_of([&] { graph.launch(); }),
+                       "'branch' uses an array that was destroyed"));
     }
     SECTION("a body's") {
         x.reset();
-        CHECK(mentions(error_of([&] { graph.launch(); }), "'add' uses an array that is gone"));
+        CHECK(
+            mentions(error_of([&] { graph.launch(); }), "'add' uses an array that was destroyed"));
     }
     here.stream.synchronize();
 }
@@ -222,7 +224,7 @@ TEST_CASE("what cannot be a conditional node is refused when it is built, by nam
     const Graph body = adding(x, 1);
     SECTION("a value of several elements") {
         auto node = if_node(value, body).name("two");
-        CHECK(mentions(error_of([&] { (void)node.build(); }), "'two' needs a value of one int"));
+        CHECK(mentions(error_of([&] { (void)node.build(); }), "'two' needs a view of one int"));
     }
     SECTION("a value in pageable memory") {
         const Ints host(1);
@@ -380,7 +382,7 @@ TEST_CASE(
     clone.launch();
     CHECK(to_host(x) == Ints(10, 12));
     const auto error = error_of([&] { graph.update(make(value, 10, true)); });
-    CHECK(mentions(error, "'branch' has a body 0 that differs"));
+    CHECK(mentions(error, "'branch' has a different body 0 in the other graph"));
     graph.update(make(other_value, 1000, false));
     graph.launch();
     CHECK(to_host(x) == Ints(10, 12));

@@ -57,7 +57,7 @@ public:
         else graph_ = build({nodes_[0], nodes_[1], nodes_[2], nodes_[3]});
     }
 
-    /// Launches the graph on arrays of zeros. Returns one digit for each node: whether it ran.
+    /// Launches the graph on arrays of zeros. Returns the result of state_of() for each node.
     std::string launch(StreamRef s, Array<int>& memory) {
         fill(s, memory, 0);
         graph_.launch(s);
@@ -75,7 +75,8 @@ private:
     Graph graph_;
 };
 
-/// Calls `f(shape, disabled)` for every small graph, with every one of its fills.
+/// Calls `f(shape, disabled)` for every small graph and each of its fills. `disabled` is the index
+/// of that fill.
 template <class F> void for_all(F&& f) {
     for (unsigned fills = 1; fills < 1u << SmallGraph::count; ++fills)
         for (unsigned edges = 0; edges < 1u << SmallGraph::edges; ++edges)
@@ -119,7 +120,7 @@ TEST_CASE("a fill is disabled and enabled between launches, and the other nodes 
     const Here here;
     Array<int> x = zeros<int>(SmallGraph::count * length);
     for_all([&](const Shape& shape, int disabled) {
-        if (shape.edges % 3 != shape.fills % 3) return;  // only a third: each has many launches
+        if (shape.edges % 3 != shape.fills % 3) return;  // tests a third of them, to save time
         SmallGraph graph(shape, x);
         CAPTURE(shape.fills, shape.edges, shape.has_end, disabled);
         for (int round = 0; round < 2; ++round) {
@@ -217,7 +218,7 @@ TEST_CASE("fills of large elements that repeat a word are disabled, enabled and 
     expected.front() = expected.back() = repeated(70000);
     CHECK(to_host(here.stream, x) == expected);
     Large one = repeated(5);
-    one.words[7] = 6;  // differs from the fill of a repeated word
+    one.words[7] = 6;  // so it is not one repeated word
     set.with(x, one);
     graph.launch(here.stream);
     CHECK(to_host(here.stream, x) == std::vector<Large>(9, one));

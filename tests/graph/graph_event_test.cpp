@@ -18,9 +18,9 @@ TEST_CASE("a graph whose event is gone is not launched, and the node is named") 
                second = error_of([&] { waits.launch(s); });
     REQUIRE(first);
     CHECK(first->code() == ErrorCode::usage);
-    CHECK(mentions(first, "the event record (node 0) is about an event that is gone"));
+    CHECK(mentions(first, "the event record (node 0) uses an event that was destroyed"));
     REQUIRE(second);
-    CHECK(mentions(second, "the event wait (node 0) is about an event that is gone"));
+    CHECK(mentions(second, "the event wait (node 0) uses an event that was destroyed"));
     const Graph copy = records.clone();
     CHECK_THROWS_AS(Graph(copy.clone()).launch(s), UsageError);
 }

@@ -1,6 +1,7 @@
 // Memory nodes of graphs, priorities of nodes, fills with elements of any type, and Graph::reset().
 #include <atomic>
 
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -93,11 +94,7 @@ TEST_CASE("a graph and its clone, which share memory, do not run side by side") 
     gate.hold(a);
     graph.launch(a);
     clone.launch(b);
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"ran", "ran"});
+    check_held(seen, gate, b, {"ran", "ran"});
 }
 
 TEST_CASE("a clone comes after the graph whose stream was closed, too") {
@@ -114,11 +111,7 @@ TEST_CASE("a clone comes after the graph whose stream was closed, too") {
         graph.launch(a);
     }
     clone.launch(b);
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"ran", "ran"});
+    check_held(seen, gate, b, {"ran", "ran"});
 }
 
 TEST_CASE("freed memory is taken over by one allocation that it is enough for, which comes after") {
@@ -149,7 +142,7 @@ TEST_CASE("memory is freed once in a graph") {
     auto memory = alloc_node<int>(10).name("scratch");
     auto freed = free_node(memory);
     CHECK(mentions(error_of([&] { (void)free_node(memory); }),
-                   "'scratch' is freed by another free_node() already"));
+                   "'scratch' is already freed by another free_node()"));
 }
 
 TEST_CASE("memory of one device is not reused on another", "[multi]") {
@@ -157,7 +150,7 @@ TEST_CASE("memory of one device is not reused on another", "[multi]") {
     auto memory = alloc_node<int>(test_devices()[0], 10);
     auto freed = free_node(memory);
     CHECK(mentions(error_of([&] { alloc_node<int>(test_devices()[1], 10, {.reuse = freed}); }),
-                   "memory of a node of the same device can be reused"));
+                   "reuse memory of the same device"));
 }
 
 TEST_CASE("a body of a conditional node may have memory of its own") {
@@ -321,7 +314,7 @@ TEST_CASE("a graph that was reset holds nothing, and what it was launched for go
     graph.launch(s);
     graph.reset();
     CHECK_FALSE(graph);
-    CHECK(mentions(error_of([&] { graph.launch(s); }), "holds nothing"));
+    CHECK(mentions(error_of([&] { graph.launch(s); }), "this graph is empty"));
     gate.open();
     CHECK(to_host(s, x) == Ints(10, 1));
     graph = add.build();  // the node no longer belongs to a graph

@@ -35,8 +35,8 @@ TEST_CASE("a node that is given memory of another device says which is its own")
     Array<int> x = zeros<int>(Stream(devices[0]), 10), y = zeros<int>(Stream(devices[1]), 10);
     auto fill = fill_node(x, 1).name("fill");
     CHECK(mentions(error_of([&] { fill.with(y, 1); }),
-                   "runs on " + devices[0].name() + ", and its memory is on " + devices[1].name() +
-                       ": give it memory of its own device, or make another node"));
+                   "runs on " + devices[0].name() + ", but its memory is on " + devices[1].name() +
+                       ": pass memory of the node's device, or make a new node"));
 }
 
 TEST_CASE("a conditional whose value's array is gone says how long to keep it") {
@@ -48,8 +48,9 @@ TEST_CASE("a conditional whose value's array is gone says how long to keep it") 
         Array<int> gone = full<int>(1, 1);
         value = gone.view();
     }
-    CHECK(mentions(error_of([&] { (void)if_node(value, body).build(); }),
-                   "has a value whose array is gone: keep the array as long as the graph"));
+    CHECK(mentions(
+        error_of([&] { (void)if_node(value, body).build(); }),
+        "has a value whose array was destroyed: keep the array at least as long as the graph"));
 }
 
 TEST_CASE("the text of a kernel's node has the name that was set, or the kernel's") {

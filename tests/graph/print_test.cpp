@@ -106,7 +106,7 @@ TEST_CASE("the text of an array or a view has its type, size and place, and is r
     CHECK(text(View(host)) == address.str());
     const View<float> outlives = x;
     x.reset();
-    CHECK(text(outlives) == "View<float>[1000] of an array that is gone");
+    CHECK(text(outlives) == "View<float>[1000] of a destroyed array");
     s.synchronize();
 }
 

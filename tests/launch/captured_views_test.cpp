@@ -1,6 +1,6 @@
-// If a lambda, class or host function holds views, they count like views passed as arguments.
+// Views that a lambda, class or host function holds count like views passed as arguments.
 #include "check/checked_streams.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "random.hpp"
 
 #include <array>
@@ -62,7 +62,8 @@ Array<int> a_thousand(StreamRef s, int value, bool on_host) {
     return x;
 }
 
-/// Enqueues a use of `x` behind a gate, and frees x. Then checks that the use added x to `sum`.
+/// Enqueues a use of `x` behind a gate, and frees `x`. Then checks that the use has added the old
+/// elements of `x` to `sum`.
 template <class Use> void expect_freed_after(bool on_host, const Use& use) {
     const Stream s(test_device()), other(test_device());
     Array<int> sum = a_thousand(other, 0, on_host);

@@ -1,6 +1,6 @@
 // Kernel objects and arguments that hold views, which views() declares.
 #include "check/checked_streams.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 
 #include <tuple>
 

@@ -175,8 +175,8 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
 }
 
 TEST_CASE("after a host function its thread may wait again") {
-    // A waiting thread may run the stream's work itself. After that, it must not count as being in
-    // a host function.
+    // A waiting thread may run the stream's work itself. After that, the thread must not count as
+    // being in a host function.
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
         launch_host(s, [] {});

@@ -29,7 +29,7 @@ struct Step {
     }
 };
 
-/// Allows dependent kernels to start before it has written.
+/// Lets dependent kernels start before this kernel writes.
 struct LateWrite {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const {
         trigger_dependents();
@@ -102,12 +102,13 @@ TEST_CASE("what the device cannot do is refused with its limit") {
     };
     CHECK(mentions(refused({.block = 512}), "at most 256"));
     CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
-    CHECK(mentions(refused({.block = 32, .cooperative = true}), "holds at most"));
-    CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
-    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}), "at least one block"));
+    CHECK(mentions(refused({.block = 32, .cooperative = true}), "runs at most"));
+    CHECK(mentions(refused({.memory_domain = 7}), "use 0 or 1"));
+    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}),
+                   "the cluster has 0 blocks in a dimension"));
     if (is_hopper())
         CHECK(
-            mentions(refused({.block = 32, .cluster_x = 4, .cooperative = true}), "holds at most"));
+            mentions(refused({.block = 32, .cluster_x = 4, .cooperative = true}), "runs at most"));
     if (is_hopper()) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
     else CHECK(mentions(refused({.cluster_x = 2}), "9.0"));
     CHECK(to_host(s, x)[0] == 0);
@@ -127,7 +128,8 @@ TEST_CASE("nodes take the same options, and are refused with the same limits") {
     };
     CHECK(mentions(refused({.block = 512}), "at most 256"));
     CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
-    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}), "at least one block"));
+    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}),
+                   "the cluster has 0 blocks in a dimension"));
     CHECK(to_host(x) == Ints(1000, 1));
 }
 

@@ -93,7 +93,8 @@ struct ThrowAlways {
     }
 };
 
-/// A HEDDLE_FN lambda is a kernel, too. nvcc accepts none in a test case, so it is in a function.
+/// A HEDDLE_FN lambda is a kernel, too. This is a function, because nvcc accepts no such lambda in
+/// a test case.
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
     int offset = 0;
     offset += 5;  // so it is not a constant, and must be captured
@@ -211,7 +212,7 @@ TEST_CASE("a product of extents that fits a number, and that no device gets thro
     Array<int> x = zeros<int>(s, 1);
     const std::size_t bytes = std::size_t{1} << 31;
     const auto error = error_of([&] { launch(s, Mark2{}, dim(bytes, bytes), x, std::size_t{1}); });
-    CHECK(mentions(error, "2147483648 x 2147483648 are more indices than any device gets through"));
+    CHECK(mentions(error, "2147483648 x 2147483648 indices are more than any device can run"));
     CHECK_THROWS_AS(kernel_node(Mark2{}, dim(bytes, bytes), x, std::size_t{1}), UsageError);
     CHECK_THROWS_AS(launch(s, Mark3{}, dim(bytes, 1024, 1 << 20), x, bytes, bytes), UsageError);
     CHECK(to_host(s, x)[0] == 0);
@@ -423,7 +424,7 @@ TEST_CASE("an array that holds nothing is no argument, an empty view is") {
         const auto error = error_of([&] { launch(s, Add{}, dim(4), *array, 1); });
         REQUIRE(error);
         CHECK(error->code() == ErrorCode::usage);
-        CHECK(std::string(error->what()).find("holds nothing") != std::string::npos);
+        CHECK(std::string(error->what()).find("this array has no memory") != std::string::npos);
     }
     launch(s, Add{}, dim(0), View<int>(), 1);
     CHECK(to_host(s, gone) == std::vector<int>(4, 0));
@@ -433,15 +434,15 @@ TEST_CASE("a launch says which of its arguments holds nothing, or outlived its a
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 4), none;
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), none, x); }),
-                   "argument 1: this array holds nothing"));
+                   "argument 1: this array has no memory"));
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), x, none); }),
-                   "argument 2: this array holds nothing"));
+                   "argument 2: this array has no memory"));
     CHECK(mentions(error_of([&] { (void)prepare(test_device(), AddTo{}, dim(4), x, none); }),
-                   "argument 2: this array holds nothing"));
+                   "argument 2: this array has no memory"));
     Array<int> gone = zeros<int>(s, 4);
     const View<int> dead = gone;
     gone.reset();
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), x, dead); }),
-                   "argument 2: this view outlived the array"));
+                   "argument 2: this view outlived its array"));
     s.synchronize();
 }

@@ -90,7 +90,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     const Policy policy(CodeLoadPolicy::warn);
     Gate gate;
     gate.hold(busy);
-    // Not a kernel but a host function holds the stream, so loading need not wait.
+    // A host function holds the stream, and no kernel runs, so loading need not wait.
     launch(s, Told{}, dim(10), x);
     CHECK(reports.count() == 1);
     launch(s, Told{}, dim(10), x);
@@ -99,7 +99,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     CHECK(to_host(s, x) == std::vector<int>(10, 2));
 }
 
-// Must be the last case, because it loads code that must be unloaded in the other cases.
+// Must be the last test case: it loads code that must not be loaded yet when the others run.
 TEST_CASE("preloading is possible on every device, and changes no results", "[preload]") {
     preload(test_device(), Add{}, Multiply{});
     preload_all(test_device());

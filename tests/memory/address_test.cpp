@@ -3,7 +3,7 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/block_records.hpp"
 #include "kernel_launches.hpp"
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -218,7 +218,7 @@ TEST_CASE("an address within an array is not taken for memory behind the array")
     const auto error = error_of([&] { copy(s, y, View<const int>(x.data(), n + 1)); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
-    CHECK(mentions(error, "4004 bytes from byte 0 on end beyond the array, which has 4000"));
+    CHECK(mentions(error, "4004 bytes from byte 0 on exceed the array, which has 4000"));
     CHECK_THROWS_AS(fill(s, View<int>(x.data() + n - 1, 2), 0), UsageError);
     CHECK_THROWS_AS(
         copy_2d(s, View2D(y.view(), 2, 10, 991), View2D(View(x.data(), 2 * n), 2, 10, n)),

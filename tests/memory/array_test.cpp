@@ -87,7 +87,7 @@ TEST_CASE("an array that holds nothing is refused wherever it is used, by call a
         const auto error = error_of(call);
         REQUIRE(error);
         CHECK(error->call() == name);
-        CHECK(mentions(error, "this array holds nothing"));
+        CHECK(mentions(error, "this array has no memory"));
         CHECK(mentions(error, "array_test.cpp"));
     };
     refused("fill", [&] { fill(none, 1); });
@@ -242,7 +242,7 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
 
 TEST_CASE("a size whose bytes do not fit a number is OutOfMemory, not a small allocation") {
     const Stream s(test_device());
-    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2;  // x 8 wraps to 8
+    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2;  // wraps * 8 == 8
     CHECK_THROWS_AS(empty<double>(s, wraps), OutOfMemory);
     CHECK_THROWS_AS(pageable<double>(wraps), OutOfMemory);
     CHECK_THROWS_AS(pinned<double>(wraps), OutOfMemory);

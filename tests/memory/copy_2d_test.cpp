@@ -14,8 +14,8 @@ std::vector<int> counting(std::size_t n) {
     return v;
 }
 
-/// Returns `destination` after copying a rectangle of `rows` x `columns`. It is copied from index
-/// `from` of `source` to index `to`.
+/// Returns `destination` with a rectangle of `rows` x `columns` copied into it, from index `from`
+/// of `source` to index `to`.
 std::vector<int> pasted(std::vector<int> destination, std::size_t to, std::size_t to_pitch,
                         const std::vector<int>& source, std::size_t from, std::size_t from_pitch,
                         std::size_t rows, std::size_t columns) {

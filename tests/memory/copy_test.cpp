@@ -201,7 +201,7 @@ struct ReadAtCall {
         gate.hold(s);
         launch_host(s, [this] { source[0] = 9; });
     }
-    /// Makes a call that may wait for the stream. Once it has enqueued work, opens the gate.
+    /// Makes a call that may wait for the stream. Once the call has enqueued work, opens the gate.
     template <class F> void run(F&& call) {
         const auto& submissions = detail::Access::state(s).submissions;
         const std::uint64_t before = submissions.load();

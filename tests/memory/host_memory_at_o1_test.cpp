@@ -1,7 +1,7 @@
-// After heddle has written to a host variable, the compiler must read it again. This file is
-// compiled at -O1. There, GCC 12 assumes that a pointer which only passes through small aggregates
-// is private, and reuses old values (include/heddle/memory/copy.hpp). So no other code may use
-// these variables. Each value is copied to another variable before it is checked.
+// After heddle has written to a host variable, the compiler must read the variable again. This file
+// is compiled at -O1. There, GCC 12 assumes that a pointer which only passes through small
+// aggregates is private, and reuses old values (include/heddle/memory/copy.hpp). Other uses of a
+// variable would hide this fault, so each value is copied to another variable before it is checked.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -176,12 +176,13 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     const auto text = "shareable<T>";
     CHECK(mentions(error_of([&] { (void)export_array(of_pool); }), text));
     CHECK(mentions(error_of([&] { (void)export_array(pinned<int>(10)); }), text));
-    CHECK(mentions(error_of([&] { (void)export_array(View<int>(own.data(), own.size())); }),
-                   "not the memory of one of heddle's arrays: make it with shareable"));
+    CHECK(mentions(
+        error_of([&] { (void)export_array(View<int>(own.data(), own.size())); }),
+        "does not belong to an array of heddle: export an array that was made with shareable"));
     Array<int> x = shareable<int>(10);
     const View<int> late = x.view();
     const ArrayHandle handle = export_array(x);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(handle); }), "use that array"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(handle); }), "use the original array"));
     x.reset();
     CHECK_THROWS_AS(export_array(late), UsageError);
     CHECK_THROWS_AS(import_array<int>(ArrayHandle{}), UsageError);
@@ -194,25 +195,26 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     damaged.size = 11;
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "damaged"));
     damaged.check = detail::check_of(damaged);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "names more memory"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "describes more memory"));
     ArrayHandle crooked = foreign;
     crooked.offset = 2;
     crooked.size = 1;
     crooked.check = detail::check_of(crooked);
-    CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not be aligned"));
+    CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not aligned"));
     EventHandle other_kind;  // starts with the same members
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
-                   "not a handle that export_event() made"));
+                   "was not returned by export_event()"));
     if (test_device().is_cpu()) {
         const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
         REQUIRE(too_large);
         CHECK(too_large->code() == ErrorCode::out_of_memory);
-        CHECK(mentions(too_large, "bytes of shared memory cannot be allocated: "));
+        CHECK(mentions(too_large, "bytes of shared memory cannot be allocated ("));
     }
     const Event shared(test_device(), {.interprocess = true});
-    CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }), "use that event"));
+    CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }),
+                   "use the original event"));
 }
 
 TEST_CASE("a GPU that this process does not see is named in the error") {
@@ -226,7 +228,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(error->code() == ErrorCode::no_device);
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
-    CHECK(mentions(error_of([&] { (void)import_event(event); }), "not a handle"));
+    CHECK(mentions(error_of([&] { (void)import_event(event); }), "was not returned by"));
     event.process = 1;
     std::strcpy(event.bus_id.data(), "ffff:00:1f.7");
     event.check = detail::check_of(event);
@@ -280,7 +282,7 @@ TEST_CASE("child: imports what is gone", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "given it up"));
+    CHECK(mentions(error, "has released it"));
 }
 
 TEST_CASE("work of one process waits for an event that another one records") {
@@ -364,7 +366,8 @@ TEST_CASE("child: records a shared event", "[.child]") {
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
-    // On CUDA, the process that recorded an event must keep it until no other process waits for it.
+    // On CUDA, the process that recorded an event must keep the event until no other process waits
+    // for it.
     const char* const file = std::getenv("HEDDLE_TEST_FILE");
     std::ofstream(file) << "recorded";
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
@@ -550,7 +553,7 @@ TEST_CASE("another process waits for the record of a shared event that was newes
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
-    event.record(b);       // this record completes at once
+    event.record(b);       // this record completes immediately
     unlink(file.c_str());  // the child may wait for this record, too
     const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
     gate.open();
@@ -869,7 +872,7 @@ TEST_CASE("child: imports what is not heddle's", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "is not heddle's memory"));
+    CHECK(mentions(error, "is not shared memory of heddle"));
 }
 
 TEST_CASE("memory that another process maps cannot be made shorter under it") {

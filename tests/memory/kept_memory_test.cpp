@@ -22,7 +22,7 @@ constexpr std::size_t n = 77'777;
 
 std::size_t held() { return statistics(test_device()).held; }
 
-/// With AddressSanitizer, a stream caches memory only if it is idle.
+/// With AddressSanitizer, a stream caches memory only if the stream is idle.
 #define SKIP_IF_POISONED()                                                                         \
     if (HEDDLE_TEST_SANITIZED && HEDDLE_TEST_TSAN == 0)                                            \
     HEDDLE_SKIP("memory of streams with pending work is not kept under AddressSanitizer")
@@ -177,7 +177,7 @@ TEST_CASE("what one stream frees and never uses does not add up while another ma
         const Event made = maker.record_event();
         user.wait_stream(maker);
         launch(user, Add{}, dim(n), x, 1);
-        user.synchronize();  // as far as heddle knows, the maker is not ordered after this
+        user.synchronize();  // heddle does not count `maker` as ordered after this
     }
     CHECK(held() <= before + 100 * n * sizeof(int));
 }

@@ -1,4 +1,4 @@
-// Copies between two devices of one kind. Tests every shape on either side's stream, with and
+// Copies between two devices of one kind. Tests every shape on a stream of either device, with and
 // without peer access, and in graphs.
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -183,7 +183,7 @@ TEST_CASE("memory given up while a copy from another device still reads it stays
         copy(b, target, source);
     }
     Array<int> taken =
-        full<int>(a, 10'000, 9);  // may get the same memory; then it must run after the copy
+        full<int>(a, 10'000, 9);  // if it gets the same memory, it must follow the copy
     gate.open();
     CHECK(to_host(b, target) == Ints(10'000, 7));
     CHECK(to_host(a, taken) == Ints(10'000, 9));

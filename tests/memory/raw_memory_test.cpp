@@ -1,8 +1,8 @@
-// Memory by address alone, as containers of other libraries have it: in the order of the streams
-// that allocate and deallocate it.
-#include <heddle/detail/raw_memory.hpp>
+// Memory that is known by its address alone, as in containers of other libraries. Its reuse follows
+// the order of the streams that allocate and deallocate it.
+#include <heddle/memory/detail/raw_memory.hpp>
 
-#include "observe/watch.hpp"
+#include "operation/watch.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ TEST_CASE("raw memory that is deallocated on a busy stream is for that stream al
     fill(a, elements(data), 7);
     deallocate(a, data);
     CHECK_FALSE(is_reused(b, data));
-    if (HEDDLE_TEST_SANITIZED == 0)  // sanitizers see freed memory only if it is not reused at once
+    if (HEDDLE_TEST_SANITIZED == 0)  // with sanitizers, freed memory is not reused immediately
         CHECK(is_reused(a, data));
 }
 

@@ -1,4 +1,5 @@
-// Temporary arrays and views, which end with the statement. Their memory is freed after the work.
+// Temporary arrays and views, which are destroyed at the end of the statement. Their memory is
+// freed after the work.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -16,7 +17,7 @@ TEST_CASE("arrays that are temporaries may be arguments of calls") {
     s.synchronize();
     Gate gate;
     gate.hold(s);
-    // While the work is held, another stream asks for the same memory again.
+    // While the work is held, another stream allocates memory of the same size.
     const auto take_again = [&] { fill(other, empty<int>(other, 100), -1); };
     launch(s, AddTo{}, dim(100), made(s, 1), sum), take_again();
     launch(s, AddTo{}, dim(100), made(s, 10).view(), sum), take_again();

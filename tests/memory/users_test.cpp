@@ -414,7 +414,7 @@ TEST_CASE("a use declared in a capture is one of each launch") {
     }
     SECTION("not after the array is gone") {
         x.reset();
-        CHECK_THROWS_WITH(graph.launch(other), contains("uses an array that is gone"));
+        CHECK_THROWS_WITH(graph.launch(other), contains("uses an array that was destroyed"));
     }
 }
 
@@ -508,7 +508,7 @@ TEST_CASE("a copy without a stream that a capture cannot order names the cure", 
     const ScopedStream in(s, {.wait_on_enter = false});
     Array<int> x = zeros<int>(s, 10);
     const Graph graph = capture(s, [&] {
-        CHECK(mentions(error_of([&] { copy(x, there); }), "name the stream"));
+        CHECK(mentions(error_of([&] { copy(x, there); }), "call copy(stream, to, from)"));
         launch(s, Add{}, dim(10), x, 1);
     });
     CHECK(graph.size() == 1);
@@ -535,7 +535,8 @@ TEST_CASE("a launch on an array's thousandth stream looks at as many users as on
         total += read_for(s);
         most = std::max(most, read_for(s));
     }
-    // A hash table at most half full reads two places on average, besides the first few users.
+    // In addition to the first few users, a query reads places of a hash table that is at most half
+    // full. On average, it reads two.
     CHECK(read_for(all.front()) <= detail::Block::inline_users);
     CHECK(total <= streams * (detail::Block::inline_users + 4));
     CHECK(most <= 100);
@@ -561,12 +562,13 @@ TEST_CASE("memory that two owners release at the same time is freed once") {
         };
         std::thread other([&] { together([&] { graph.reset(); }); });
         together([&] {
-            // The graph destroys its nodes first. With some of these delays, both free at once.
+            // The graph destroys its nodes first. With some of these delays, both threads release
+            // the memory at the same time.
             for (std::atomic<std::size_t> spins{0}; spins < round % 400; ++spins) {}
             x = {};
         });
         other.join();
-        // One of them must have freed it. If both had, two arrays would get the same memory.
+        // One thread must have freed the memory. If both had, two arrays would get the same memory.
         if (detail::allocation_of(&block) == allocation) CHECK_FALSE(block.alive.load());
         const Array<int> a = empty<int>(s, size), b = empty<int>(s, size);
         if (detail::Access::block(a) == detail::Access::block(b) || a.data() == b.data())

@@ -60,9 +60,10 @@ TEST_CASE("a view of bytes that are no whole elements, or not aligned for them, 
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
     CHECK(error->where().line == line);
-    CHECK(mentions(error, "10 bytes, which is not a multiple of the 4 of an element"));
-    CHECK(mentions(error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
-                   "begins 2 bytes behind a multiple of 4"));
+    CHECK(mentions(error, "10 bytes, which is not a multiple of the 4 bytes of an element"));
+    CHECK(mentions(
+        error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
+        "not a multiple of 4 bytes, the alignment of the new elements (the remainder is 2)"));
     s.synchronize();
 }
 
@@ -229,23 +230,23 @@ TEST_CASE("errors of views and copies name the call that was made, and count in 
         CHECK(error->call() == call);
         CHECK_THAT(error->what(), contains(text) && contains("view_test.cpp"));
     };
-    refused("first", "30 elements are more than the 20 there are", [&] { (void)x.first(30); });
-    refused("last", "21 elements are more than the 20 there are", [&] { (void)x.last(21); });
+    refused("first", "30 elements are requested, but the view has 20", [&] { (void)x.first(30); });
+    refused("last", "21 elements are requested, but the view has 20", [&] { (void)x.last(21); });
     std::vector<int> unsized;
-    refused("copy", "resize it, or take the vector that to_host() returns",
+    refused("copy", "resize the destination, or use the vector that to_host() returns",
             [&] { copy(unsized, x); });
-    refused("copy", "copy() repeats no element, fill() does", [&] { copy(x, y.first(1)); });
-    refused("subview", "8 elements from element 15 on end beyond the 20 there are",
+    refused("copy", "use fill() to repeat an element", [&] { copy(x, y.first(1)); });
+    refused("subview", "8 elements from element 15 on are requested, but the view has 20",
             [&] { (void)x.subview(15, 8); });
-    refused("View2D", "5 rows of 5 columns do not fit in the memory, which has 20 elements",
+    refused("View2D", "5 rows of 5 elements do not fit in the memory, which has 20 elements",
             [&] { View2D<int> none(x, 5, 5); });
-    refused("View2D", "3 rows of 5 columns, 8 apart, do not fit in the memory",
+    refused("View2D", "3 rows of 5 elements, with a pitch of 8 elements, do not fit in the memory",
             [&] { View2D<int> none(x, 3, 5, 8); });
-    refused("row", "there is no row 7: the rectangle has 2", [&] { (void)wide.row(7); });
-    refused("copy_2d", "the destination has 2 rows of 10 elements and the source 3 rows of 4",
+    refused("row", "row 7 does not exist: the view has 2 rows", [&] { (void)wide.row(7); });
+    refused("copy_2d", "the destination has 2 rows of 10 elements, but the source has 3 rows of 4",
             [&] { copy_2d(s, wide, narrow); });
     refused("copy_2d", "overlap", [&] { copy_2d(s, wide, wide); });
-    refused("copy", "the destination has 20 elements and the source 12 elements",
+    refused("copy", "the destination has 20 elements, but the source has 12 elements",
             [&] { copy(s, x, y); });
     s.synchronize();
 }

@@ -15,10 +15,10 @@ struct OfView {
 void hidden(order_by_data& order, std::size_t n, Array<float>& x, const Array<float>& fixed) {
     float* const address = x.data();
     // clang-format off
-    launch(order, [&x] HEDDLE_FN(std::size_t i) { x[i] = 1; }, dim(n));  // notes: this kernel holds references or addresses
-    launch(order, [address] HEDDLE_FN(std::size_t i) { address[i] = 1; }, dim(n));  // notes: this kernel holds references or addresses
-    launch(order, OfAddress{}, dim(n), address);  // notes: an address does not say how much memory is used
-    launch_host(order, [&x] { x[0] = 1; });  // notes: this function holds references or addresses
+    launch(order, [&x] HEDDLE_FN(std::size_t i) { x[i] = 1; }, dim(n));  // notes: this kernel contains references or addresses
+    launch(order, [address] HEDDLE_FN(std::size_t i) { address[i] = 1; }, dim(n));  // notes: this kernel contains references or addresses
+    launch(order, OfAddress{}, dim(n), address);  // notes: an address does not state
+    launch_host(order, [&x] { x[0] = 1; });  // notes: this function contains references
     launch(order, OfView{}, dim(n), fixed);  // notes: read_only_but_the_kernel_takes<heddle::View<float>
     launch(order, OfView{});  // notes: ShapeIsMissing
     copy(order, fixed, x);  // notes: copy

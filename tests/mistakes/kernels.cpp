@@ -75,10 +75,10 @@ void arguments(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& 
     launch(s, AddOne{}, dim(n, n), x);  // says: indices<2>::and_arguments<1>
     launch(s, OfTwoIndices{}, dim(n), x);  // says: the_kernel_takes<3>
     launch(s, OfNoIndex{}, dim(n), x);  // says: index<1>::is<
-    launch(s, OfArray{}, dim(n), x);  // says: parameter<1>::has_to_be_a_View_and_not_an_Array<heddle::Array<float>
+    launch(s, OfArray{}, dim(n), x);  // says: parameter<1>::must_be_a_View_and_not_an_Array<heddle::Array<float>
     launch(s, OfPointer{}, dim(n), x);  // says: passed_as_a_View_but_the_kernel_takes<float
     launch(s, OfReference{}, dim(n), x, 1.0f);  // says: argument<2>::is<float>::passed_as_a_copy_but_the_kernel_takes_a_reference<float
-    launch(s, AddCount{}, dim(n), ints, 2.5);  // says: argument<2>::is<double>::cut_to_a_whole_number_by_a_kernel_that_takes<
+    launch(s, AddCount{}, dim(n), ints, 2.5);  // says: argument<2>::is<double>::truncated_to_an_integer_by_a_kernel_that_takes<
     launch(s, AddOne{}, dim(n), host);  // says: argument<1>::is<std::vector<float
     launch(s, AddOne{}, dim(n), HoldsString{});  // says: not_trivially_copyable
     launch(s, Generic{}, dim(n), 3);  // says: has_no_public_const_operator_that_takes<
@@ -86,7 +86,7 @@ void arguments(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& 
     // clang-format on
     launch(s, NotConst{}, dim(n), x);     // says: operator() is not const
     launch(s, HoldsString{}, dim(n), x);  // says: must be trivially copyable
-    launch(s, NamesTooMuch{x}, dim(n));   // says: a std::tuple of views alone
+    launch(s, NamesTooMuch{x}, dim(n));   // says: a std::tuple of views only
 }
 
 }  // namespace

@@ -14,36 +14,36 @@ void takes_native(CUstream_st*) {}
 void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Array<float>& fixed,
             Array<int>& integers, std::vector<float>& host) {
     (void)zeros<std::string>(10);  // says: copied as bytes between devices
-    Array<float> of_two(n, n);     // says: this_number_is_an_argument_too_many
+    Array<float> of_two(n, n);     // says: this_number_is_one_argument_too_many
     Array<float> sized = n;        // says: Array<float>
-    Array<float> copied = x;       // says: arrays_are_moved_copy_copies
-    launch(s, [=](std::size_t i) { (void)x[i]; }, dim(n));  // says: lambdas_capture_views
+    Array<float> copied = x;       // says: arrays_are_not_copied_use_copy
+    launch(s, [=](std::size_t i) { (void)x[i]; }, dim(n));  // says: use_copy_or_a_View
     (void)zeros<float>(n, s);           // says: the_stream_is_the_first_argument
-    (void)zeros<float>(device, n, n);   // says: this_number_is_an_argument_too_many
-    (void)zeros<float>(n, n);           // says: this_number_is_an_argument_too_many
+    (void)zeros<float>(device, n, n);   // says: this_number_is_one_argument_too_many
+    (void)zeros<float>(n, n);           // says: this_number_is_one_argument_too_many
     (void)from_host(host.data(), n);    // says: write_View_of_pointer_and_size
     copy(x, host, s);                   // says: the_stream_is_the_first_argument
-    copy(x, host, n);                   // says: this_number_is_an_argument_too_many
+    copy(x, host, n);                   // says: this_number_is_one_argument_too_many
     copy(x.data(), host.data(), n);     // says: write_View_of_pointer_and_size
-    copy(s, x, integers);               // says: both sides must have the same element type
+    copy(s, x, integers);               // says: must have the same element type
     copy(s, fixed, x);                  // says: the_destination_is_const
     copy(s, x, 3);                      // notes: Source
     fill(s, fixed, 1.0f);               // notes: Destination
     fill(x, 1.0f, s);                   // says: the_stream_is_the_first_argument
     fill(x, s, 1.0f);                   // says: the_stream_is_the_first_argument
-    fill(integers, 2.7f);               // says: the elements are whole numbers
-    (void)full<int>(s, n, 0.5);         // says: the elements are whole numbers
-    (void)full<short>(n, 0.5);          // says: the elements are whole numbers
+    fill(integers, 2.7f);               // says: the elements are integers
+    (void)full<int>(s, n, 0.5);         // says: the elements are integers
+    (void)full<short>(n, 0.5);          // says: the elements are integers
     (void)full<float>(3.0f, 1000);      // says: a_size_is_a_whole_number
     (void)zeros<float>(0.5 * 10);       // says: a_size_is_a_whole_number
     (void)zeros<float>(s, 0.5 * 10);    // says: a_size_is_a_whole_number
     (void)full<float>(device, 0.5, 1);  // says: a_size_is_a_whole_number
     Array<float> of_half(0.5);          // says: a_size_is_a_whole_number
     fill(x.data(), 0, n);               // says: write_View_of_pointer_and_size
-    fill(x, "zero");                    // says: which must be of the element type or convert
-    fill(s, x, "nil");                  // says: which must be of the element type or convert
-    (void)to_host(x, host);             // says: it_returns_a_vector_and_copy_writes_to_one
-    (void)to_host(s, x, host);          // says: it_returns_a_vector_and_copy_writes_to_one
+    fill(x, "zero");                    // says: does not convert to the element type
+    fill(s, x, "nil");                  // says: does not convert to the element type
+    (void)to_host(x, host);             // says: to_host_returns_a_vector_and_copy_writes_to_one
+    (void)to_host(s, x, host);          // says: to_host_returns_a_vector_and_copy_writes_to_one
     View2D<float> writable = View2D<const float>(fixed, 1, 1);        // notes: View2D
     (void)writes(fixed, x);                                           // notes: Writable
     View<float> view = std::vector<float>(3);                         // says: the_memory_ends_first
@@ -99,8 +99,8 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
 
 void graphs(Stream& s, Event& event, Array<float>& x) {
     auto node = fill_node(x, 1.0f);
-    Graph graph = node;        // says: a_node_is_no_Graph_use_build
-    (void)child_node(node);    // says: a_node_is_no_Graph_use_build
+    Graph graph = node;        // says: a_node_is_not_a_Graph_use_build
+    (void)child_node(node);    // says: a_node_is_not_a_Graph_use_build
     node.after(s);             // says: after_takes_nodes_and_launch_takes_the_stream
     node.after(event);         // says: after_takes_nodes_use_wait_node_of_the_event
     node.after(node.build());  // says: after_takes_nodes_use_child_node_of_the_graph

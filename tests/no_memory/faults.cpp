@@ -22,8 +22,8 @@ std::atomic<long> live{0};
 thread_local bool is_here = false;  // true in the thread that made the Faults object
 thread_local bool is_own = false;
 
-/// Returns whether NCCL started the calling thread. This is so if its stack begins in NCCL's
-/// library, even if it calls other code.
+/// Returns whether NCCL started the calling thread, that is, whether the thread's stack begins in
+/// NCCL's library.
 bool is_thread_of_nccl() noexcept {
     enum class Starter : unsigned char { not_known, nccl, other };
     thread_local Starter starter = Starter::not_known;

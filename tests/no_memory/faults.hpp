@@ -23,7 +23,7 @@ public:
 };
 
 /// While this object exists, allocations of this thread do not fail and do not count towards `k`.
-/// The test uses it for its own allocations.
+/// Tests use it for allocations of their own.
 class OwnMemory {
 public:
     OwnMemory() noexcept;

@@ -1,10 +1,14 @@
 // Makes each allocation fail, one after the other. Every call must succeed or report that memory is
 // exhausted. Afterwards, the same calls must work.
+#include <algorithm>
 #include <map>
 #include <new>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "core/seam/completion.hpp"
+#include "kernels.hpp"
 #include "no_memory/faults.hpp"
 #include "no_memory/scenarios.hpp"
 #include "support.hpp"
@@ -22,8 +26,8 @@ struct Outcome {
     std::string wrong;  ///< the first error; empty if there was none
 };
 
-/// Counts reports of out_of_memory, which are as good as exceptions. Also counts other reports. The
-/// hook itself does not allocate.
+/// Counts reports of out_of_memory, which the tests accept in place of an exception. Also counts
+/// other reports. The hook itself does not allocate.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()
@@ -220,9 +224,54 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        // On CUDA, an end may be delayed if memory is exhausted, but it still happens.
+        // On CUDA, destruction may be delayed if memory is exhausted, but it still happens.
         CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));
     CHECK(reports.take_told() + reports.others() == 0);
+}
+
+TEST_CASE("a loan that ends without memory stays open, and its memory is not in use afterwards") {
+    constexpr std::size_t n = 1000;
+    OnlyWantOfMemory reports;
+    Ints values(n, 1);
+    std::vector<Stream> streams;
+    while (streams.size() < 10)
+        streams.emplace_back(cpu_device());  // more than a block has room for
+    const auto use = [&](Loan& loan) {
+        Array<int> x = loan.lend(cpu_device(), values);
+        for (std::size_t i = 0; i < streams.size(); ++i)
+            launch(streams[i], Add{}, dim(n / 10), x.view().subview(i * n / 10, n / 10), 1);
+    };
+    {
+        Loan loan;
+        use(loan);
+        bool is_told = false;
+        {
+            const Faults faults(Fault::all_here, 0);
+            try {
+                loan.end();
+            } catch (const OutOfMemory&) {
+                is_told = true;
+            }
+        }
+        CHECK(is_told);
+        CHECK(reports.take_told() == 0);
+        loan.end();
+        CHECK(values == Ints(n, 2));
+    }
+    CHECK(reports.take_told() == 0);
+    for (long k = 0, failed = 1; failed != 0; ++k) {
+        std::optional<Loan> loan(std::in_place);
+        std::ranges::fill(values, 2);
+        use(*loan);
+        {
+            const Faults faults(Fault::one_here, k);
+            loan.reset();
+            failed = faults.count();
+        }
+        CHECK(values == Ints(n, 3));
+        CHECK(reports.take_told() == (failed != 0 ? 1 : 0));
+    }
+    CHECK(reports.others() == 0);
 }

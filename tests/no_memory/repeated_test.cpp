@@ -1,5 +1,5 @@
-// A call that fails because memory is exhausted has no effect. If it is repeated, the result is as
-// if it had not failed.
+// A call that fails because memory is exhausted has no effect. If the call is repeated, the result
+// is as if it had not failed.
 #include <functional>
 #include <optional>
 #include <string>

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
@@ -11,6 +12,7 @@
 #include "kernels.hpp"
 #include "no_memory/faults.hpp"
 #include "support.hpp"
+#include "with/dlpack/structs.hpp"
 
 namespace heddle_test {
 
@@ -363,7 +365,7 @@ bool run_wide_graph(Bench& bench) {
             kernel_node(test_device(), Add{}, dim(6), part, 0).priority(i % 3 - 3).after(one);
         last.after(two);
     }
-    // If there are several workers, this is long enough to be split among them.
+    // Long enough to be split among several workers.
     auto large = kernel_node(test_device(), Spin{}, dim(2000)).after(first);
     last.after(large);
     Graph graph = last.build();
@@ -415,6 +417,52 @@ bool run_copied_collectives(Bench& bench) { return run_collectives(bench, Transp
 bool run_nccl_collectives(Bench& bench) { return run_collectives(bench, Transport::nccl); }
 
 // Calls that record, allocate, fork and lease -----------------------------------------------------
+
+/// A tensor of another library, in host memory.
+struct TheirTensor {
+    int memory[size] = {};
+    std::int64_t shape = size, stride = 1;
+    std::atomic<int> made{0}, ended{0};
+    DLManagedTensorVersioned managed{1,    0, this,
+                                     &end, 0, {memory, 1, 0, 1, 0, 32, 1, &shape, &stride, 0}};
+
+    static void end(DLManagedTensorVersioned* self) {
+        ++static_cast<TheirTensor*>(self->context)->ended;
+    }
+    DLManagedTensorVersioned* make() {
+        ++made;
+        return &managed;
+    }
+    void finish() const {
+        const OwnMemory own;
+        finish_adopted();
+        if (made != ended) throw std::logic_error("a deleter was not called once");
+    }
+};
+
+bool run_tensors(Bench& bench) {
+    TheirTensor theirs;
+    try {
+        {
+            DlpackPtr ours = to_dlpack(bench.b, bench.x, {8, size / 8});
+            Array<int> back = from_dlpack<int>(bench.b, ours.release());
+            fill(bench.b, back, 7);
+        }
+        const Stream cpu(Device("cpu"));
+        {
+            Array<int> x = from_dlpack<int>(cpu, theirs.make());
+            fill(cpu, x, 3);
+            const auto passed_on = to_dlpack<DLManagedTensor>(cpu, x);
+            x.reset();
+        }
+        cpu.synchronize();
+    } catch (...) {
+        theirs.finish();
+        throw;
+    }
+    theirs.finish();
+    return is_all(bench.b, bench.x, 7) && is_all(theirs.memory, 3);
+}
 
 bool run_arrays(Bench& bench) {
     auto x = full<int>(bench.a, size, 1);
@@ -482,7 +530,7 @@ bool run_pool(Bench& bench) {
 bool run_by_data(Bench& bench) {
     bench.count = 0;
     order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
-    const Array<int> first = empty<int>(order, size);  // when the list has no free entry left
+    const Array<int> first = empty<int>(order, size);  // every list must still allocate
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
     for (int i = 0; i < 4; ++i) {
@@ -605,6 +653,7 @@ std::vector<Scenario> scenarios() {
 std::vector<Scenario> recorded_scenarios() {
     return {
         {"arrays", on_a_bench(run_arrays)},
+        {"tensors", on_a_bench(run_tensors)},
         {"shared events", on_a_bench(run_shared_events)},
         {"fork_join", on_a_bench(run_fork_join)},
         {"pools", on_a_bench(run_pool)},

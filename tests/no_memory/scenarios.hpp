@@ -7,7 +7,7 @@
 
 namespace heddle_test {
 
-/// Runs once, and returns whether the results were right. Allocations of its own never fail.
+/// Runs once, and returns whether the results were right. Its own allocations never fail.
 using Exercise = std::function<bool()>;
 
 struct Scenario {

@@ -34,7 +34,8 @@ void* malloc(std::size_t bytes) {
 int main(int argc, char** argv) {
     if (argc > 1) {
         const heddle::Stream s(heddle::Device("cpu"));
-        // The only worker has recorded all of these but the last. After that, it allocates no more.
+        // Before the crash, the only worker records all of these functions but the last. Then it
+        // allocates nothing more.
         std::atomic<int> ran{0};
         for (int i = 0; i < 3; ++i) {
             launch_host(s, [&ran] { ++ran; });

@@ -50,7 +50,7 @@ constexpr std::size_t backlog = 256;
 
 struct Part {
     std::string_view name;
-    std::size_t count;  ///< default, without arguments
+    std::size_t count;  ///< used if the program has no arguments
     void (*round)(std::size_t i);
 };
 
@@ -116,7 +116,7 @@ void batch(std::size_t i) {
     static auto* const memory = new Array<int>(zeros<int>(first(), 64));
     const ScopedStream in(first(), {.wait_on_enter = false});
     (*batches)([&] {
-        // Each two bits of a number choose an operation. The number differs each time.
+        // Each pair of bits of a number selects an operation. The number differs each time.
         for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
             if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));
             else if ((bits & 3) == 1) launch_host([] {});

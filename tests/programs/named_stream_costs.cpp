@@ -1,5 +1,5 @@
 // named_stream_costs: checks that a call with a named stream does not allocate, lock a mutex, add a
-// wait or change the current stream (docs/internals.md, "What is read on the hot path"). This is a
+// wait or change the current stream (docs/internals.md, the section about the hot path). This is a
 // separate program, because it replaces `operator new` and pthread_mutex_lock() to count their
 // calls. It only uses CPU devices, because a CUDA driver may allocate at any time.
 #include <heddle/heddle.hpp>

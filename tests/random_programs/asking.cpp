@@ -7,7 +7,7 @@ namespace heddle_test::programs {
 namespace {
 
 bool always(const BufferInfo&, bool) { return true; }
-/// Returns whether only the host, and no GPU, can access the memory.
+/// Returns whether the host can access the memory.
 bool on_host_only(const BufferInfo& x, bool is_cuda) {
     return x.place != Place::device || !is_cuda;
 }

@@ -9,12 +9,12 @@
 
 namespace heddle_test::programs {
 
-/// Which streams' failures a way to read throws.
+/// The streams whose failures a read throws.
 enum class Hears : std::uint8_t {
-    users,       ///< of all users of `x`; the current stream `s` is new
-    stream,      ///< only of `s`, which becomes a user of `x`
-    clone,       ///< as `stream`; also of users of an array that `s` makes
-    only_waits,  ///< only of `s`, which the host waits for but which does not read `x`
+    users,       ///< those of all users of `x`; the current stream `s` is new
+    stream,      ///< only those of `s`, which becomes a user of `x`
+    clone,       ///< as `stream`, and those of users of an array that `s` makes
+    only_waits,  ///< only those of `s`: the host waits for `s`, but `s` does not read `x`
 };
 
 /// A way to read an array. `ask` returns the elements of `x`, and throws heddle's exceptions.

@@ -188,7 +188,8 @@ private:
         case Call::outside: enqueue_outside(s, outside_); break;
         case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
         case Call::thread:
-            // The order of the other thread waits for this order's work, as for work outside.
+            // The other thread's order waits for this order's work in the same way as for outside
+            // work.
             std::thread([&] {
                 order_by_data theirs(test_device(), program_.options);
                 launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
@@ -221,7 +222,7 @@ private:
     }
 
     MixAt at(const Statement& s) {
-        // (Does not call data() of the arrays, which would declare a use by the host to the check.)
+        // Avoids data() of the arrays, which would declare a use by the host to the checker.
         return {arrays_[s.from].view().data(), arrays_[s.to].view().data(), s.a, s.b, s.slow};
     }
 
@@ -240,7 +241,8 @@ private:
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
-                // The order declared the read on the stream `given`, so another stream must wait.
+                // The order declared the read on the task's stream, which must therefore wait for
+                // `side`.
                 if (stream != given) given.wait_stream(stream);
             });
             break;
@@ -271,13 +273,13 @@ private:
         }
     }
 
-    /// Makes the order wait for other users' work on the array. A stream that waits for the order
-    /// afterwards is then ordered after that work, too.
+    /// Makes `order_` wait for the work of the array's other users. A stream that waits for
+    /// `order_` later is then ordered after that work, too.
     void take_back(Array<int>& array) {
         order_->task({writes(array)}, [](StreamRef) {});
     }
 
-    /// Outside work does not wait for the order's work automatically.
+    /// Outside work does not wait for order_ automatically.
     void order_outside(const Statement& s, const Stream& stream) {
         take_back(arrays_[s.to]);
         if (is_captured()) {
@@ -340,7 +342,7 @@ std::string title(std::uint64_t seed, int pests) {
 template <class Around>
 void run_programs(double part, std::uint64_t step, bool has_pests, const Around& around) {
     if (!is_mode_wanted("by_data")) return;
-    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // alone, it has all the time
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part *= 4;  // no other mode runs
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end;
@@ -395,8 +397,8 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             without[left_out].kind = OpKind::host_function_runs;  // it orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
-            // Of ordered uses, the checker stores the newest. If that is the order's own, an older
-            // use outside is unknown, and its races are missed.
+            // Of uses that are ordered, the checker stores only the newest. If the newest use is
+            // through the order, the checker misses races with older uses by outside work.
             const std::size_t found = first_race_by_checker(without);
             REQUIRE(found <= race);
             ++waits;
@@ -408,7 +410,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
         std::cout << needed << " of " << waits << " waits were needed, and found; " << early
                   << " early" << std::endl;
     if (waits < 400) return;
-    // The other waits cover several operations, or work that heddle does not know.
+    // Some waits prevent no race: they cover several operations, or work that is unknown to heddle.
     CHECK(needed * 10 >= waits);
     CHECK(early * 100 <= waits);
 }

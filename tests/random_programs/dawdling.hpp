@@ -1,4 +1,4 @@
-// Threads that are delayed between a query of heddle and the action of the backend.
+// Delays threads after heddle has queried the state of a stream, and before the backend acts.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -15,9 +15,9 @@
 
 namespace heddle_test::programs {
 
-/// A CPU backend for some streams. Every few calls, it holds a thread for a limited time, until
-/// another thread arrives. The streams wait for others as if these were on another kind of
-/// device.
+/// A CPU backend for some streams. Every few calls, it delays a thread until another thread
+/// arrives, but only for a limited time. The streams wait for others as if these were on another
+/// kind of device.
 class Dawdling final : public heddle::detail::cpu::CpuBackend {
     using Record = heddle::detail::StreamRecord;
     using Place = heddle::SourceLocation;

@@ -1,8 +1,8 @@
 // Computes the expected results of programs whose work fails, statement after statement. Each
 // stream may have a failure, and each array may have failures of its users. Eager code on CPU
-// devices and batches behave so. On CUDA devices, work after a failed host function may run. If one
-// fails in a batch there, all connected streams fail (guide, chapter 11). So if work was dropped,
-// the arrays that it should have written may have a failure or any value.
+// devices and batches behave in this way. On CUDA devices, work after a failed host function may
+// run, and all connected streams fail if a host function fails in a batch (guide, chapter 11). So
+// if work was dropped, the arrays that it should have written may have a failure or any value.
 #include "asking.hpp"
 #include "reference.hpp"
 
@@ -18,17 +18,20 @@ using Failed = int;
 /// The CPU in a program for GPUs. It is not one of the program's devices.
 constexpr int no_device = -1;
 
-/// A stream that has used an array. If the stream has ended, the failure that it left.
+/// A stream that has used an array. After the stream has ended, `left` is the failure that the
+/// stream left in the array.
 struct User {
     int stream = -1;  ///< -1 if it has ended
     int device = 0;
     bool writes = false;
-    /// Whether it may not be a user: a batch's root, or a branch's base, may count instead.
+    /// Whether the stream may or may not count as a user, like the root of a batch or the base of a
+    /// branch.
     bool may_be_none = false;
     Failed left = 0;
-    /// Its stream may be reused, and then fail, because it was a branch or a lease.
+    /// Whether the stream may be reused, and then fail, because it was a branch or a lease.
     bool is_kept = false;
-    /// It has one of several failures of an awaited batch. In eager code, it has the first failure.
+    /// Whether the stream has one of several failures: of an awaited batch, or of several users of
+    /// an array. Eager streams that wait for each other have the first failure.
     bool is_mixed = false;
 };
 
@@ -85,7 +88,7 @@ private:
     void take_over(int stream, Failed failure, bool is_mixed) {
         if (failure == 0) return;
         const Failed own = at(failed_, stream);
-        if (mode_ == Mode::batch && (is_mixed || (own != 0 && own != failure)))
+        if (own == 0 ? is_mixed : mode_ == Mode::batch && (is_mixed || own != failure))
             at(is_mixed_, stream) = true;
         fail(stream, failure);
     }
@@ -211,7 +214,8 @@ private:
 
     struct Heard {
         Failed must = 0;
-        Failed may = 0;  ///< of streams that only read the array, if they may not have ended
+        Failed may = 0;         ///< of streams that may exist, and only read the array
+        bool is_mixed = false;  ///< `must` is one of several failures
     };
 
     void use(int buffer, int stream, bool writes) {
@@ -225,8 +229,8 @@ private:
         at(users_, buffer).push_back({stream, device_of(stream), writes});
     }
 
-    /// Records a read by a stream that was destroyed, possibly with pending work. A CPU stream may
-    /// read host memory, and is not cleared together with a GPU.
+    /// Records a read by a stream that was destroyed, possibly with pending work. The reader of
+    /// host memory may be a CPU stream, whose failure remains when a GPU's failures are cleared.
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
         if (failure == 0) return;
@@ -241,17 +245,20 @@ private:
             if (buffer >= 0) at(users_, buffer).push_back({stream, device_of(stream), false, true});
     }
 
-    /// In a batch, its root and a branch's bases may count as users of arrays that `stream` uses.
+    /// In a batch, the root stream and the streams that will join `stream` may also count as users
+    /// of the arrays of a statement on `stream`.
     void may_use_in_batch(const Statement& s, int stream) {
         if (mode_ != Mode::batch) return;
         if (root_ != stream) may_use(s, root_);
         for (int base = at(bases_, stream); base >= 0; base = at(bases_, base)) may_use(s, base);
     }
 
-    void work(const Statement& s, int stream, int round) {
+    void work(const Statement& s, int stream, int round, bool in_graph = false) {
         may_use_in_batch(s, stream);
-        // used_on() declares a write, too. A captured view declares the read.
-        use(s.from, stream, s.what == What::host && !s.captures);
+        // used_on() declares a write, too. A captured view declares the read, and so do the native
+        // host functions of CPU streams (runner.cpp).
+        const bool is_native = is_lent(s) && !is_cuda_ && !in_graph;
+        use(s.from, stream, s.what == What::host && !s.captures && !is_native);
         use(s.to, stream, true);
         const bool is_dropped = at(failed_, stream) != 0;
         if (is_cuda_ && is_dropped) at(out_.unknown, s.to) = true;
@@ -263,7 +270,7 @@ private:
     void all_on(int stream, const Block& block, int round) {
         for (const Statement& s : block)
             if (s.what == What::fail) fail(stream, ++failures_);
-            else work(s, stream, round);
+            else work(s, stream, round, true);
     }
 
     void by_data(const Statement& s) {
@@ -275,7 +282,7 @@ private:
                 if (buffer < 0) continue;
                 const Heard heard = ask_users(buffer, order);
                 out_.is_unsure = out_.is_unsure || (heard.may != 0 && heard.must == 0);
-                fail(order, heard.must);
+                take_over(order, heard.must, heard.is_mixed);
             }
             use(w.from, order, false);
             use(w.to, order, true);
@@ -299,20 +306,28 @@ private:
     void clear(int stream) {
         const Failed cleared = std::exchange(at(failed_, stream), 0);
         if (cleared == 0) return;
+        const bool is_any = at(is_mixed_, stream);
         at(is_mixed_, stream) = false;
         // A stream with pending work still passes its failure on.
         for (std::vector<User>& users : users_)
             for (User& one : users)
-                if (one.left == cleared || (one.left != 0 && one.is_mixed)) one.writes = false;
+                if (one.left == cleared || (one.left != 0 && (is_any || one.is_mixed)))
+                    one.writes = false;
     }
     void clear_all(int device) {
         for (std::size_t i = 0; i < failed_.size(); ++i)
             if (program_.streams[i].role == StreamRole::base &&
                 program_.streams[i].device == device)
                 clear(static_cast<int>(i));
-        for (std::vector<User>& users : users_)
-            std::erase_if(users,
-                          [&](const User& one) { return one.left != 0 && one.device == device; });
+        for (std::vector<User>& users : users_) {
+            const auto is_cleared = [&](const User& one) {
+                return one.left != 0 && one.device == device;
+            };
+            std::erase_if(users, [&](const User& one) { return is_cleared(one) && !one.is_kept; });
+            // The stream of a lease can be leased again, and fail again.
+            for (User& one : users)
+                if (is_cleared(one)) one.left = 0;
+        }
     }
 
     Heard ask_users(int buffer, int without) {
@@ -323,6 +338,8 @@ private:
             const Failed failure = one.stream >= 0 ? at(failed_, one.stream) : one.left;
             if (failure == 0) continue;
             const bool is_sure = !one.may_be_none && (one.stream >= 0 || one.writes);
+            const bool is_mixed = one.stream >= 0 ? at(is_mixed_, one.stream) : one.is_mixed;
+            if (is_mixed || (heard.must != 0 && heard.must != failure)) heard.is_mixed = true;
             (is_sure ? heard.must : heard.may) = failure;
         }
         return heard;

@@ -1,10 +1,11 @@
 // Random programs whose work fails, and random programs that are observed in all ways in turn.
 // random_programs_test.cpp describes the environment variables.
-#include <heddle/check.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/check.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
 #include "random_programs/watch.hpp"
@@ -38,26 +39,7 @@ struct Quiet {
     ~Quiet() { set_report_hook(before); }
 };
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
-std::string report(const Program& program, Mode mode, const std::string& why) {
-    std::cerr << title(program.seed, mode) << ": " << why << std::endl;
-    const auto limit = Time::now() + std::chrono::seconds(20);
-    std::string last = why;
-    const Program small = shrunken(program, mode, [&](const Program& candidate) {
-        for (int i = 0; i < 30 && Time::now() < limit; ++i) {
-            const Watch watch(title(program.seed, mode) + " (shrinking)",
-                              [&] { return text_of(candidate); });
-            const std::string now = failure(candidate, mode);
-            if (now.empty()) continue;
-            last = now;
-            return true;
-        }
-        return false;
-    });
-    return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
-}
-
-/// Counts its notifications about operations.
+/// Counts the notifications about operations.
 class Counter final : public Observer {
 public:
     Counter() { add_observer(*this, {.times = true, .host_functions = true}); }
@@ -104,7 +86,7 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ar
           "[random]") {
     if (!is_mode_wanted("fails")) return;
     const Quiet quiet;
-    // If it runs alone, it has all the time.
+    // If no other mode runs, this test has all the time.
     const double part = environment("HEDDLE_RANDOM_MODES") == "fails" ? 1 : 0.2;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0, failed = 0, gave = 0, threw = 0, unsure = 0;
@@ -115,12 +97,9 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ar
                 FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
                                                 << title(seed, mode) << "\n"
                                                 << text_of(program));
-            std::string why;
-            {
-                const Watch watch(title(seed, mode), [&] { return text_of(program); });
-                why = failure(program, mode);
-            }
-            if (!why.empty()) FAIL(report(program, mode, why));
+            require_success(
+                title(seed, mode), program, [&](const Program& one) { return failure(one, mode); },
+                [&](const Program& one, const auto& fails) { return shrunken(one, mode, fails); });
             const Outcome outcome = expected(program, mode);
             if (std::ranges::find(outcome.failed, true) != outcome.failed.end() &&
                 std::ranges::find(outcome.failed, false) != outcome.failed.end())

@@ -290,8 +290,8 @@ private:
         out.push_back(std::move(w));
     }
 
-    /// If a buffer is about to be overwritten or freed, first mixes it into one that stays. So the
-    /// result shows an earlier race. Is skipped at random. Returns false if the caller must stop.
+    /// Mixes a buffer that is about to be overwritten or freed into one that stays, so that the
+    /// result shows an earlier race. Sometimes omits this. Returns false if the caller must stop.
     bool keep_trace(Block& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
@@ -549,7 +549,8 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // Kernels use the array, and mix it with others, before any other statement can access it.
+        // Kernels use the array and mix it with other arrays before any other statement can access
+        // it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
@@ -624,7 +625,8 @@ private:
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
                 s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // The condition depends on one or two bits of the number, so all of it is kept elsewhere.
+        // The condition depends on only one or two bits of an element of `s.from`. So that buffer
+        // is also mixed into another one, where a race then shows.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -830,8 +832,9 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0;
-    /// Whether each temporary stream waits for another one first, and another waits for it at its
-    /// end. Needed for several rounds: the barrier between them only covers streams that persist.
+    /// Whether each temporary stream first waits for another stream, and another stream waits for
+    /// its end. Needed for several rounds: the barrier between them only covers streams that
+    /// persist.
     bool joins_ = false;
     int budget_ = 0;
 };
@@ -847,8 +850,8 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // A read by the host also orders the host after the work on the buffer. If some order relies on
-    // work that is left out in some rounds, no statement may be left out.
+    // A read by the host also orders the host after the work on the buffer. If leaving out
+    // statements in some rounds would remove a necessary order, none is left out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);
     return program;

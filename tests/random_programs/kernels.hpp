@@ -16,7 +16,7 @@
 
 namespace heddle_test::programs {
 
-/// Spins once in each kernel. One turn takes about a nanosecond.
+/// Spins if `i` is 0, so only once in each kernel. One turn takes about a nanosecond.
 HEDDLE_FN inline void idle(std::size_t i, int turns) {
     if (i != 0) return;
 #if defined(__CUDA_ARCH__)
@@ -130,7 +130,7 @@ inline GraphNode capturing_node(const Statement& s, Device device, const Capture
     return make([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
 }
 
-/// Launches Scale or Mix past heddle, on a lent stream. Compiled as CUDA only.
+/// Launches Scale or Mix natively, on a lent stream. Compiled as CUDA only.
 #if defined(__CUDACC__)
 inline constexpr bool can_launch_natively = true;
 template <class K, class... A> __global__ void natively(K kernel, std::size_t n, A... args) {

@@ -94,7 +94,8 @@ void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 // complete, too.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
-        // If work did not run, it is not waited for. Then earlier work of its stream is not either.
+        // heddle waits neither for work that did not run, nor for earlier work on the stream of
+        // that work.
         if (p.in_body && strictness_ == Strictness::promised) return;
         host_.know(p);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));
@@ -119,7 +120,7 @@ void Model::copy_here(int statement, int stream, int from, int to) {
     if (!up) forget(to);
 }
 
-// Models a wait for all users of the arrays of the work.
+// Models a wait for all users of the arrays that the work uses.
 void Model::by_data(int statement, int stream, int order, const Block& work) {
     at(streams_, order) = at(streams_, stream);
     at(streams_, order).set(order, at(given_, order));

@@ -39,7 +39,7 @@ struct Race {
     int first = -1, second = -1;
 };
 
-/// Which orders count in the model.
+/// The orders that count in the model.
 enum class Strictness : std::uint8_t {
     promised,  ///< only orders that heddle promises
     whatever,  ///< also orders that happen to exist in practice
@@ -70,7 +70,7 @@ public:
     std::vector<Point> missing(int stream, int from, int to) const;
     /// Adds an access to the model. Records a race if an order is missing.
     void access(int statement, int stream, int from, int to);
-    void forget(int buffer);  ///< to be called if the buffer is freed or allocated
+    void forget(int buffer);  ///< call when the buffer is freed or allocated
     void wait_here(int stream);
     void wait_here_event(int event);
     void look(int buffer);
@@ -82,7 +82,7 @@ public:
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
     /// Must be called before and after the bodies of a condition.
     void set_in_body(bool in_body) { in_body_ = in_body; }
-    void know_stream();  ///< to be called after adding a stream to the program
+    void know_stream();  ///< call after adding a stream to the program
 
 private:
     struct Buffer {

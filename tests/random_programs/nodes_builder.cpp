@@ -8,7 +8,7 @@
 namespace heddle_test::programs::nodes {
 
 View<int> Builder::view(int array, std::size_t first, std::size_t count) const {
-    // An argument may not be empty, even if the kernel has no elements.
+    // An argument must not be empty, even if the kernel has no elements.
     return const_cast<Array<int>&>(at(arrays, array))
         .view()
         .subview(first, std::max<std::size_t>(count, 1));

@@ -100,7 +100,8 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
         for (int& from : node.froms)
             from = pick(false, inside,
                         [&](int i) { return reached(i) && i != node.tos[0] && i != node.tos[1]; });
-    // A fill or copy keeps its kind of memory, because that decides which device it runs on.
+    // A fill or copy keeps its kind of memory, because that kind decides which device runs the
+    // node.
     if (node.kind == Kind::fill || node.kind == Kind::copy || node.kind == Kind::copy_2d) {
         const auto same = [&](std::array<int, 2>& two) {
             if (two[0] >= 0 && two[1] >= 0 &&
@@ -131,7 +132,8 @@ int GraphMaker::add_node(int graph, int depth, Inside inside) {
     return id;
 }
 
-/// Returns whether a loop around the node counts down this flag: then others must not write it.
+/// Returns whether a loop around the node counts down this flag. If so, other nodes must not write
+/// the flag.
 bool GraphMaker::counts(int array) const {
     return std::find(counted_.begin(), counted_.end(), array) != counted_.end();
 }

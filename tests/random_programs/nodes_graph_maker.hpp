@@ -15,8 +15,8 @@ struct Uses {
     std::set<int> writes, reads;
 };
 
-/// If nodes use the same memory, edges order them. This includes uses that a later change causes.
-/// Everything else is random.
+/// Makes random graphs. Only the order of nodes that use the same memory is fixed, by edges. This
+/// includes uses that a later change causes.
 class GraphMaker {
 public:
     enum class Inside : std::uint8_t { nothing, child, body };

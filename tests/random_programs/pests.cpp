@@ -32,7 +32,8 @@ Pests::~Pests() {
     if (before_ != nullptr) set_report_hook(*before_);
 }
 
-/// Leaves the scope that another thread has entered, if any. Enters one that another will leave.
+/// Leaves the scope that another thread has entered, if any. Enters a scope that another thread
+/// will leave.
 void Pests::move_scope(StreamRef stream, bool waits_on_exit) {
     delete moved_.exchange(nullptr);
     auto scope = std::make_unique<ScopedStream>(
@@ -55,7 +56,8 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             case 0:
             case 1: (void)stream.is_complete(); break;
             case 2: stream.synchronize(); break;
-            // Each thread has its own event: two threads must not record and query the same one.
+            // Each thread has its own event, because two threads must not record and query the same
+            // event.
             case 3: (void)event.is_complete(); break;
             case 4: event.synchronize(); break;
             case 5:

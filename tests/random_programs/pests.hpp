@@ -15,8 +15,8 @@ namespace heddle_test::programs {
 struct PestsView {
     std::vector<StreamRef> streams;
     std::vector<const Array<int>*> constants;
-    /// Whether the threads' own streams wait for the program's streams. If these are captured, this
-    /// must be false, because the waiting streams would join the capture.
+    /// Whether the threads' own streams wait for the program's streams. Must be false if the
+    /// program's streams are captured, because the waiting streams would join the capture.
     bool wait_on_streams = true;
     bool whole_devices = true;
     /// Whether the threads enqueue work without effect. Captured streams would record it as a node.

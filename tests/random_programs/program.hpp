@@ -41,7 +41,7 @@ struct StreamInfo {
 };
 
 enum class What : std::uint8_t {
-    // Statements that enqueue work on `stream`. It writes `to` and reads `from`.
+    // Statements that enqueue work on `stream`. The work writes `to` and reads `from`.
     scale,    ///< a kernel: to = to * a + b
     mix,      ///< a kernel: to = to * a + from + b
     fill,     ///< to = b
@@ -53,17 +53,17 @@ enum class What : std::uint8_t {
     wait_stream,  ///< `stream` waits for `other`
     record,       ///< records `event` on `stream`
     wait_event,   ///< `stream` waits for `event`
-    mark,         ///< `stream` waits for a new event of `other`, which is destroyed at once
+    mark,         ///< `stream` waits for a new event of `other`, which is destroyed immediately
     set_current,  ///< set_stream(stream); it waits for the previous stream
-    /// A copy between devices without a named stream. It runs on the destination's current stream,
-    /// or on the source's if only the source is on CUDA. It is ordered with both.
+    /// A copy between devices without a named stream. Runs on the destination's current stream, or
+    /// on the source's if only the source is on CUDA. Is ordered with the work of both streams.
     copy_across,
     // Statements that contain other statements:
     scope,      ///< a ScopedStream
     fork,       ///< a fork_join; each body is a branch on one of `streams`
     temporary,  ///< a stream that exists while the body runs
     local,      ///< an array that exists while the body runs
-    thread,     ///< runs the body on another thread, which is joined at once
+    thread,     ///< runs the body on another thread, which is joined immediately
     condition,  ///< to = from % 2, then runs body 0 or 1
     loop,       ///< to = from % 4; then runs body 0 `to` times
     graph,      ///< launches Program::graphs[event]
@@ -75,7 +75,7 @@ enum class What : std::uint8_t {
     wait_here_event,  ///< waits for `event`
     wait_here_all,    ///< waits for the device of `stream`
     look,             ///< to_host(from), which names no stream
-    /// to = numbers made from b, copied from pageable memory that is overwritten at once.
+    /// to = numbers made from b, copied from pageable memory that is overwritten immediately.
     upload,
     download,  ///< copies `from` into pageable memory
     /// to = from. One of the two is a pageable array that streams may still use.
@@ -107,7 +107,7 @@ struct Statement {
     bool captures = false;  ///< whether the function is a lambda that captures all that it uses
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< for scopes
     bool optional = false;     ///< whether every third round leaves it out, if rounds may differ
-    Word varies = 0;           ///< times the round: is added to b, and reduces the size
+    Word varies = 0;           ///< multiplied by the round; changes b and the size
     std::vector<int> streams;  ///< for a fork: the streams of the branches
     std::vector<std::vector<Statement>> bodies;
 };
@@ -160,7 +160,7 @@ struct Program {
     std::vector<int> current;  ///< by device: its current stream at the beginning
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
-    int statements = 0;  ///< how many ids are in use
+    int statements = 0;  ///< number of ids in use
     bool mixed = false;  ///< whether CPU streams take part, in addition to CUDA streams
     /// Whether work may fail. Then the result includes which streams are poisoned (failures.cpp).
     bool fails = false;
@@ -175,10 +175,10 @@ inline bool captures(Mode mode) {
     return mode == Mode::capture || mode == Mode::update || mode == Mode::clone ||
            mode == Mode::nested;
 }
-/// Returns whether rounds may leave statements out. They may not if one graph serves all rounds.
+/// Returns whether rounds may leave out statements. They must not if one graph serves all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// Returns the round whose numbers a statement uses in `round`. A graph that is launched again uses
-/// the numbers of the round in which it was captured.
+/// Returns the round from which a statement takes its constants and sizes when it runs in `round`.
+/// A graph that is launched again uses those of the round in which it was captured.
 inline int round_of(Mode mode, int round) {
     return captures(mode) && mode != Mode::update ? 0 : round;
 }

@@ -1,4 +1,4 @@
-// Random programs, whose results must be those of their statements, run one after the other. They
+// Random programs. Their results must be those of their statements run one after the other. They
 // must not depend on the mode, or on other threads that query and wait meanwhile.
 //
 // HEDDLE_RANDOM_SECONDS  time for all of these tests together, in seconds (10)
@@ -8,13 +8,14 @@
 //                        (the last three: nodes_test.cpp, by_data_test.cpp, failures_test.cpp)
 // HEDDLE_RANDOM_WITHOUT  "temporaries": creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
-#include <heddle/check.hpp>
+#include <heddle/observe/check.hpp>
 
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 #include "random.hpp"
 #include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
 #include "random_programs/watch.hpp"
@@ -52,28 +53,6 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
            std::to_string(options.pests);
 }
 
-/// Returns the error. Within some seconds, makes the program as small as possible.
-std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
-    // Prints it at once, because the process may crash while the program is being shrunk.
-    std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
-    const auto limit = Time::now() + std::chrono::seconds(20);
-    std::string last = why;
-    const Program small = shrunken(program, mode, [&](const Program& candidate) {
-        const auto enough = Time::now() + std::chrono::milliseconds(300);
-        for (int i = 0; i < 30 && Time::now() < std::min(enough, limit); ++i) {
-            const Watch watch(title(program.seed, mode, options) + " (shrinking)",
-                              [&] { return text_of(candidate); });
-            const std::string now = failure(candidate, mode, options);
-            if (now.empty()) continue;
-            last = now;
-            return true;
-        }
-        return false;
-    });
-    return title(program.seed, mode, options) + "\n" + why + "\nshrunken: " + last + "\n" +
-           text_of(small);
-}
-
 /// Runs programs for a part of the available time.
 void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
@@ -87,12 +66,10 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
                 FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
                                                 << title(seed, mode, options) << "\n"
                                                 << text_of(program));
-            std::string why;
-            {
-                const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
-                why = failure(program, mode, options);
-            }
-            if (!why.empty()) FAIL(report(program, mode, options, why));
+            require_success(
+                title(seed, mode, options), program,
+                [&](const Program& one) { return failure(one, mode, options); },
+                [&](const Program& one, const auto& fails) { return shrunken(one, mode, fails); });
             ++runs;
         }
         if (runs == 0) break;
@@ -116,8 +93,8 @@ struct Missed {
     Race race;
 };
 
-/// Returns each necessary wait. If it is left out, two conflicting statements have no order, not
-/// even one that happens to exist in practice.
+/// Returns each necessary wait, and the race without it. Two conflicting statements then have no
+/// order, not even one that happens to exist in practice.
 std::vector<Missed> needed_waits(const Program& program, Mode mode) {
     std::vector<WaitName> waits;
     for (const Segment& segment : program.segments) {
@@ -235,7 +212,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
                       << " programs" << std::endl;
         CAPTURE(to_string(mode), programs, missed);
         // A single mode runs only a few programs, so the bound is low. A batch also orders more
-        // than required: all participants continue after its graph.
+        // than required: all participants continue after the batch's graph.
         CHECK(found * 10 >= programs * 7);
         all_programs += programs;
         all_found += found;

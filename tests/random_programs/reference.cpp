@@ -139,7 +139,8 @@ std::string difference_of(const std::vector<int>& expected, const std::vector<in
 }
 
 std::string difference_of(const Answer& expected, const Answer& actual) {
-    if (actual.may_throw) return expected.may_throw ? "" : "throws, and should give elements";
+    if (actual.may_throw)
+        return expected.may_throw ? "" : "should give elements, and throws: " + actual.thrown;
     if (!expected.may_give) return "gives elements, and should throw";
     return expected.is_known ? difference_of(expected.elements, actual.elements) : "";
 }

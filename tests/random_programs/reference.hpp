@@ -3,6 +3,7 @@
 
 #include "program.hpp"
 
+#include <string>
 #include <vector>
 
 namespace heddle_test::programs {
@@ -14,6 +15,7 @@ struct Answer {
     bool may_throw = false;
     bool is_known = true;  ///< whether `elements` is known
     std::vector<int> elements = {};
+    std::string thrown = {};  ///< the text of the exception
 };
 
 /// The result of a program: all buffers that exist at the end, and all arrays that the host has

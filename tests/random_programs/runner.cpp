@@ -176,8 +176,8 @@ private:
         else enqueue_work(s, stream, round);
     }
 
-    /// Enqueues work on a lent stream: natively if it is not captured or its device captures native
-    /// work, and it is not for the host of a CUDA stream.
+    /// Enqueues work on a lent stream, natively if possible. Captured work of CPU streams and host
+    /// functions of CUDA streams cannot be enqueued natively.
     void lend_for_work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);
@@ -373,8 +373,8 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
-    /// Launches the graph on `root`. Every second time, if it has nodes on another GPU, launches it
-    /// on a stream of that GPU instead, with waits that keep its place in the order of `root`.
+    /// Launches the graph on `root`. If the graph has nodes on another GPU, every second launch is
+    /// on a stream of that GPU instead. Waits then order the launch as if it were on `root`.
     void launch_on_any(Graph& graph, int root, int round) {
         const auto has = [&](Device device) {
             return std::ranges::any_of(graph.nodes(),
@@ -520,7 +520,8 @@ private:
         answer(s, [&] { return to_host(array(s.from)); });
     }
 
-    /// Returns the elements as the host itself reads them, if it can. All writers have completed.
+    /// Reads the elements again by the host's own accesses, if it has access. Returns them. All
+    /// writers have completed.
     std::vector<int> read_again(const Statement& s, std::vector<int> elements) {
         const Array<int>& x = array(s.from);
         if (x.kind() == MemoryKind::device && x.device().is_cuda()) return elements;
@@ -536,7 +537,7 @@ private:
     }
 
     /// In programs for GPUs, makes a new CPU stream current, on which arrays of the host are then
-    /// read. It inherits failures of their users, while the program's own streams do not.
+    /// read. That stream inherits failures of the arrays' users. The program's streams do not.
     struct OnCpu {
         std::optional<Stream> stream;
         std::optional<ScopedStream> in;
@@ -552,8 +553,9 @@ private:
         try {
             answer.elements = ask();
             answer.may_give = true;
-        } catch (const WorkFailed&) {
+        } catch (const WorkFailed& error) {
             answer.may_throw = true;
+            answer.thrown = error.what();
         }
         outcome_.answers.push_back(std::move(answer));
     }
@@ -609,7 +611,7 @@ private:
             const Currents here(*this, current_, current_device_);
             block(s.bodies[1], round);
             if (s.from < 0 || captures(mode_)) return;
-            // Reads on the array's device. The current stream there inherits failures.
+            // Reads on the array's device, whose current stream inherits failures.
             const OnCpu on_cpu(device(0));
             const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
             const Stream reader(device(from.place == Place::device ? from.device : 0));

@@ -13,7 +13,7 @@ struct RunOptions {
     bool alone = true;       ///< whether no other program runs
     WaitName left_out = {};  ///< the wait to leave out
     int hold_ms = 15;
-    /// The stream of this statement is held before it, for hold_ms. -1 for none.
+    /// The statement whose stream is held for hold_ms before the statement runs. -1 for none.
     int held = -1;
 };
 

@@ -45,7 +45,7 @@ public:
     std::string b(const Statement& s) {
         return number(s.b) + (s.varies != 0 ? " + " + number(s.varies) + " * round" : "");
     }
-    /// Returns the part of a buffer that a statement uses.
+    /// Returns the text for the part of a buffer that a statement uses.
     std::string part(const Statement& s, int buffer) {
         const std::size_t n = extent(program_, s, 0);
         std::string text = x_(buffer);

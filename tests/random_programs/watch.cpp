@@ -81,7 +81,8 @@ private:
 
     Watcher() {
         void* one[1];
-        // The first call loads a library. A signal handler must not do that, so it is called here.
+        // The first backtrace() loads a library, which a signal handler must not do. So it is
+        // called here.
         (void)backtrace(one, 1);
         std::thread([this] { look(); }).detach();
     }

@@ -1,5 +1,5 @@
-// If a program hangs, prints it and ends the process. If the process crashes, prints the title of
-// the last program.
+// If a program hangs, prints the program and ends the process. If the process crashes, prints the
+// title of the last program.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Programs of fourteen kinds. Neither the watch, nor a thread that queries pending work without
-// pause, may see anything that is false.
+// Programs of fourteen kinds. The watch, and a thread that queries pending work without pause, must
+// report nothing false.
 //
 // HEDDLE_WATCHED_SECONDS  time for each kind; by default, runs one program of each
 // HEDDLE_WATCHED_KINDS    kinds to run, separated by commas; by default all of them
@@ -193,7 +193,7 @@ private:
     std::string texts_;
 };
 
-/// Returns whether no program in this file can ever have this cause.
+/// Returns true for a cause that no program in this file can have.
 bool is_never_so(const PendingCause& cause) {
     return cause.kind == CauseKind::cycle || cause.kind == CauseKind::nothing_reaches ||
            cause.kind == CauseKind::process_is_gone;
@@ -275,7 +275,7 @@ TEST_CASE("child: programs of fourteen kinds beside looks", "[.watched]") {
     set_report_hook(before);
 }
 
-// Needs a process of its own. Other tests expose native handles, and the work of such streams is
+// Needs a separate process. Other tests expose native handles, and the work of such streams is
 // unknown to heddle.
 TEST_CASE("nothing is told that is not so of programs of fourteen kinds", "[watch]") {
     const ChildResult child =

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t n = 1000;
 
 /// A batch on `here.stream`, with another stream in it. The batch's first stream is being captured.
-/// A third stream waits for the other stream, and so joins the batch. It sets `x` to 7, and is then
-/// destroyed.
+/// A third stream waits for the other stream, and so joins the batch. The third stream sets `x` to
+/// 7, and is then destroyed.
 struct CaptureInBatch {
     Stream here{test_device()}, side{test_device()}, other{test_device()};
     Array<int> kept = zeros<int>(here, n), x = zeros<int>(here, n);

@@ -1,5 +1,5 @@
-// Batches whose streams wait for another kind of device. The recorded work is submitted first. The
-// wait is the same as without a batch.
+// Batches whose streams wait for another kind of device. Such a wait submits the recorded work
+// first, and is otherwise the same as without a batch.
 #include "support.hpp"
 
 #include <functional>

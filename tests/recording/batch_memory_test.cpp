@@ -1,5 +1,5 @@
-// Memory that is allocated in a batch. The batch's first stream allocates it immediately, and in
-// the order of its own work. It does so for the batch's other streams, too.
+// Memory that is allocated in a batch. The batch's first stream allocates the memory immediately,
+// in the order of that stream's work, and also for the batch's other streams.
 #include "core/stream/recorded_calls.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -24,8 +24,8 @@ struct Joined {
         launch_host(second, [] {});
         in.send();
     }
-    /// Allocates memory for the second stream. On CPU devices, an allocation is no work, so this
-    /// also declares it as work.
+    /// Allocates memory for the second stream. An allocation is no work on CPU devices, so this
+    /// orders the second stream after the first one, as an allocation on a GPU would.
     Array<int> allocate() {
         Array<int> x = empty<int>(second, n);
         if (test_device().is_cpu())

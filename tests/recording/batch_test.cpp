@@ -1,4 +1,5 @@
 // Batches: they keep the order of eager code, reuse graphs, and are flushed by some calls.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -129,11 +130,7 @@ TEST_CASE(
         launch_host([&] { seen.add("second"); });
     });
     seen.note(here.stream, "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    here.stream.synchronize();
-    CHECK(seen.seen() == Strings{"before", "first", "second", "after"});
+    check_held(seen, gate, here.stream, {"before", "first", "second", "after"});
 }
 
 TEST_CASE("fork_join in a batch runs its branches side by side, every time with one graph") {
@@ -168,11 +165,7 @@ TEST_CASE("streams that took part come after the batch with what they are given 
     });
     CHECK(step.last().operations == 2);
     seen.note(other, "later");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    other.synchronize();
-    CHECK(seen.seen() == Strings{"here", "there", "later"});
+    check_held(seen, gate, other, {"here", "there", "later"});
 }
 
 TEST_CASE("a stream with work of its own is not recorded: it does what it would have done") {

@@ -267,7 +267,7 @@ TEST_CASE(
     if (&detail::Access::state(second) != record)
         HEDDLE_SKIP("the record did not become another stream");
     Gate gate;
-    gate.hold(second);                      // one submission, as many as the wait of `first`
+    gate.hold(second);                      // one submission, like first.wait_stream(origin)
     launch(second, Store{}, dim(1), 7, x);  // a second submission
     {
         const ScopedBatch batch(step, origin);

@@ -1,6 +1,5 @@
-// Threads that have read a stream's flags but not enqueued yet, while a batch takes in that
-// stream (docs/adr/0060). The streams use another backend, which holds the threads at that
-// point.
+// Threads that have read a stream's flags but not enqueued yet, while the stream joins a batch
+// (docs/adr/0060). The streams use a backend that holds the threads at that point.
 #include "core/recording/recorder.hpp"
 #include "core/stream/submission.hpp"
 #include "cpu/queue/queue.hpp"
@@ -15,8 +14,8 @@ using namespace heddle_test;
 
 namespace {
 
-/// Enqueues host functions like a backend whose native calls share no lock with heddle. Its queue
-/// accepts work without a look at the stream's flags.
+/// Enqueues host functions like a backend whose native calls share no lock with heddle. The queue
+/// accepts work without checking the stream's flags.
 class Announcing final : public HoldingBackend {
 public:
     Call on_its_way;  ///< called between the check of the flags and the native call

@@ -1,4 +1,5 @@
 // Arrays that are allocated, and maybe freed, while a stream is captured.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -86,11 +87,7 @@ TEST_CASE("clones share the memory of a captured graph, and never run side by si
     gate.hold(a);
     graph.launch(a);
     clone.launch(b);
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"run", "run"});
+    check_held(seen, gate, b, {"run", "run"});
 }
 
 TEST_CASE("a capture that is thrown away gives its memory back; its arrays live as long as they "

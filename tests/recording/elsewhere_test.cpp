@@ -1,4 +1,4 @@
-// If a capture or batch recorded nothing, but other streams received work, a report says so.
+// If a capture or batch records nothing while other streams receive work, heddle reports this.
 #include <thread>
 
 #include "kernel_launches.hpp"
@@ -16,9 +16,10 @@ TEST_CASE(
     CHECK(to_host(other, x) == Ints(10, 1));
     REQUIRE(reports.count() == 1);
     const std::optional<Error> told = reports.all()[0];
-    CHECK(mentions(told, "nothing was captured on 'captured', and meanwhile work was enqueued on "
-                         "'beside', which took no part: it ran at once and is not in the graph"));
-    CHECK(mentions(told, "on 'captured', or let 'beside' wait_stream() for 'captured' before it"));
+    CHECK(mentions(told, "nothing was captured on 'captured', because work was enqueued directly "
+                         "on 'beside', which is not part of the capture"));
+    CHECK(mentions(told,
+                   "on 'captured', or first make 'beside' wait for 'captured' by wait_stream()"));
     graph.launch(s);
     s.synchronize();
     CHECK(to_host(other, x) == Ints(10, 1));
@@ -78,10 +79,10 @@ TEST_CASE("of empty captures within each other, the one in whose scope it was en
         CHECK(reports.count() == 1);
     });
     REQUIRE(reports.count() == 2);
-    CHECK(mentions(reports.all()[0], "captured on 'inner', and meanwhile work was enqueued on "
-                                     "'beside'"));
-    CHECK(mentions(reports.all()[1], "captured on 'outer', and meanwhile work was enqueued on "
-                                     "'beside'"));
+    CHECK(mentions(reports.all()[0],
+                   "captured on 'inner', because work was enqueued directly on 'beside'"));
+    CHECK(mentions(reports.all()[1],
+                   "captured on 'outer', because work was enqueued directly on 'beside'"));
     other.synchronize();
 }
 
@@ -123,9 +124,8 @@ TEST_CASE("a batch whose work is all for other streams has it enqueued, and says
     CHECK(to_host(other, x) == Ints(10, 3));
     REQUIRE(reports.count() == 1);
     CHECK(mentions(reports.all()[0],
-                   "it has never recorded anything (3 of its scopes ended empty): "
-                   "work was enqueued on 'beside', which took no part, and ran "
-                   "at once"));
+                   "this batch has recorded nothing (3 of its scopes were empty), because work was "
+                   "enqueued directly on 'beside', which is not part of the batch"));
 }
 
 TEST_CASE("a batch that has recorded something once, and one of nothing, are not reported") {

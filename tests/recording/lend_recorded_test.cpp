@@ -1,5 +1,5 @@
-// Loans in batches and captures, by data, and to observers. On CPU streams, as in
-// stream/lend_test.cpp.
+// Loans in batches and captures, through an order_by_data, and as observers receive them. Uses CPU
+// streams, as in stream/lend_test.cpp.
 #include "lend.hpp"
 
 #include "waits_of.hpp"
@@ -154,7 +154,7 @@ TEST_CASE("by data, a loan is ordered by the data that it declares") {
 }
 
 namespace {
-/// Keeps the operations of one kind.
+/// Stores the operations of one kind.
 struct Kept final : Observer {
     explicit Kept(OpKind of) : kind(of) { add_observer(*this); }
     ~Kept() { remove_observer(*this); }

@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Plain bytes. There are too many of them for a graph to copy them elsewhere.
+/// Plain bytes, too many for a graph to copy them elsewhere.
 struct Large {
     std::array<int, 200> values;
     explicit Large(int value) { values.fill(value); }
@@ -49,8 +49,8 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     Gate gate;
     gate.hold(noted.s);
     for (int i = 0; i < 100; ++i) {
-        // The kept batch changes the arguments of its graph each time. The other batch and its tape
-        // are destroyed before its work can run.
+        // The kept batch changes the arguments of its graph each time. The other batch is
+        // destroyed, with its tape, before that batch's work can run.
         ScopedBatch in(kept, noted.s);
         noted.enqueue(i);
         in.end();

@@ -1,5 +1,5 @@
-// Completions (src/core/seam/completion.hpp). CPU events, and waits between CPU and CUDA streams,
-// are made of them.
+// Completions (src/runtime/core/seam/completion.hpp), from which CPU events, and waits between CPU
+// and CUDA streams, are built.
 #include "core/seam/completion.hpp"
 #include "support.hpp"
 

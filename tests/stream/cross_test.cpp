@@ -24,7 +24,7 @@ TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
         std::fill(staging.data(), staging.data() + 100, 5);
     });
     cuda.wait_stream(cpu);
-    copy(cuda, x, staging);  // returns at once
+    copy(cuda, x, staging);  // returns immediately
     CHECK_FALSE(cuda.is_complete());
     release.set();
     CHECK(to_host(cuda, x) == std::vector<int>(100, 5));

@@ -1,4 +1,5 @@
 // How failures are listed, cleared and reported (exactly once). Also tests on_completion().
+#include "held.hpp"
 #include "support.hpp"
 
 #include "core/stream/registry.hpp"
@@ -218,7 +219,7 @@ TEST_CASE("a failure that somebody was told of does not go to the report hook") 
     {
         const Stream s(test_device());
         poison(s);
-        // heddle detects the failure just before the driver reports the stream as complete.
+        // heddle may detect the failure just before the driver reports the stream as complete.
         CHECK_THROWS_AS(eventually([&] { return s.is_complete(); }), WorkFailed);
     }
     {
@@ -351,11 +352,7 @@ TEST_CASE("on_completion is called in stream order, with null where all went wel
     on_completion(
         s, [&](const std::exception_ptr& failure) { seen.add(failure ? "failed" : "done"); });
     seen.note(s, "after");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    s.synchronize();
-    CHECK(seen.seen() == Strings{"before", "done", "after"});
+    check_held(seen, gate, s, {"before", "done", "after"});
 }
 
 TEST_CASE("on_completion runs on a poisoned stream and gets what synchronize() would throw") {

@@ -1,4 +1,4 @@
-// Threads that are held after core has queried the state, and before the backend acts.
+// Holds threads after core has queried the state of a stream, and before the backend acts.
 #pragma once
 
 #include "core/seam/backend.hpp"
@@ -13,8 +13,8 @@
 
 namespace heddle_test {
 
-/// A CPU backend for some streams. Some of its calls can hold a thread. This is after core has
-/// queried the stream's flags, and before anything is enqueued.
+/// A CPU backend for some streams. Some calls can hold a thread after core has queried the stream's
+/// flags, and before anything is enqueued.
 class HoldingBackend : public detail::cpu::CpuBackend {
 public:
     using Call = std::function<void()>;

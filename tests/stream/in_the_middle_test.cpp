@@ -1,5 +1,5 @@
 // Queries, waits, enqueues and destruction while another thread is within a call (see the table in
-// docs/internals.md). batch_window_test.cpp tests batches that take in a stream.
+// docs/internals.md). batch_window_test.cpp tests streams that join a batch during a call.
 #include "core/recording/recorder.hpp"
 #include "kernel_launches.hpp"
 #include "stream/holding_backend.hpp"
@@ -205,7 +205,7 @@ TEST_CASE(
             batch = std::make_unique<ScopedBatch>(step, s);
             launch_host(s, [] {});
         });
-        for (int i = 0; i < 10; ++i)  // one of these may get the same id
+        for (int i = 0; i < 10; ++i)  // one of these threads may get the id of the ended thread
             on_another_thread([&] {
                 other.wait_stream(s);
                 CHECK_FALSE(detail::record_of(other).has(detail::stream_flag::recording));

@@ -1,5 +1,7 @@
-// Scopes that one thread enters and another leaves, as by coroutines that move between threads. The
-// thread that entered a scope closes it (docs/adr/0060).
+// Scopes that one thread enters and another leaves, for example in coroutines that move between
+// threads. The leaving thread passes such a scope to the thread that entered it. That thread closes
+// the scope later (docs/adr/0060).
+#include "held.hpp"
 #include "support.hpp"
 
 #ifdef __cpp_impl_coroutine
@@ -130,7 +132,7 @@ TEST_CASE("a scope that a coroutine leaves on another thread ends where it was e
         SECTION("current_device") { CHECK(current_device() == device); }
         SECTION("ScopedStream") {
             {
-                const ScopedStream in(b);  // follows the current scope, so not a
+                const ScopedStream in(b);  // nested in the scope of `before`, not of `a`
             }
             CHECK(current_stream(test_device()) == before);
         }
@@ -222,11 +224,7 @@ TEST_CASE("the stream before waits on exit for the stream of a scope that was le
         seen.note(current_stream(test_device()), "base");
         CHECK(current_stream(test_device()) == base);
     });
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    base.synchronize();
-    CHECK(seen.seen() == Strings{"side", "base"});
+    check_held(seen, gate, base, {"side", "base"});
     owner([&] { around.reset(); });
     CHECK(reports.count() == 1);
 }
@@ -239,7 +237,7 @@ TEST_CASE("a scope that is left after its thread has ended is reported, and no l
     constexpr int threads = 20;
     for (int i = 0; i < threads; ++i) {
         std::thread([&] { tasks.push_back(hold_scope(a)); }).join();
-        // The state of this scope may reuse the first one's memory.
+        // The state of the scope `in` may reuse the memory of the first scope's state.
         std::thread([&] {
             const ScopedStream in(b, {.wait_on_enter = false});
             finish(tasks.back());

@@ -1,5 +1,5 @@
-// Loans of a stream's native handle: order, elision, memory and failures. On CPU streams, which the
-// suite lends their queue. (with_native() itself: cuda/with_native_test.cu)
+// Loans of a stream's native handle: order, elision, memory and failures. Uses CPU streams, whose
+// queue stands for the native handle. cuda/with_native_test.cu tests with_native() itself.
 #include "lend.hpp"
 
 #include "kernel_launches.hpp"
@@ -65,7 +65,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
         CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
         note_natively(b, seen, "first");
         CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
-        // So does a thread that learns of the work.
+        // A wait by another thread, which may know of the work, is inserted, too.
         on_thread([&] { CHECK(waits_of([&] { c.wait_stream(b); }) == inserted); });
         gate.hold(b);
         note_natively(b, seen, "second");
@@ -73,6 +73,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
     CHECK(waits_of([&] { c.wait_stream(b); }) == inserted);
     seen.note(c, "c");
+    CHECK(eventually([&] { return seen.has("first"); }));  // another worker may run it
     settle(cpu_device());
     CHECK(seen.seen() == Strings{"first"});
     gate.open();
@@ -96,7 +97,7 @@ TEST_CASE("an event recorded inside a loan orders its waiter, whatever that has 
 
 TEST_CASE("memory freed inside a loan goes to no stream that had waited before") {
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("memory with pending work is not kept by sanitizers");
-    constexpr std::size_t n = 66'666;  // other tests allocate no arrays of this class
+    constexpr std::size_t n = 66'666;  // other tests allocate no arrays of this size class
     const Drained drained;
     Gate gate;
     const Stream s = cpu_stream(), t = cpu_stream();
@@ -109,7 +110,8 @@ TEST_CASE("memory freed inside a loan goes to no stream that had waited before")
         enqueue_natively(s, [at = temporary.data()] { *at = 7; });
     }));
     std::vector<Array<int>> some;
-    const auto gets_it = [&] {  // in a few tries, each of which looks at a few streams
+    // Tries several times, because each allocation searches only a few streams.
+    const auto gets_it = [&] {
         for (int i = 0; i < 40; ++i) {
             some.push_back(empty<int>(t, n));
             if (some.back().data() == freed) return true;
@@ -228,7 +230,8 @@ TEST_CASE("a stream may end in its own loan") {
     const Stream t = cpu_stream();
     std::optional<Stream> s(cpu_stream());
     CHECK(lend(*s, [&] { s.reset(); }));
-    // Its record may be another stream's by now: the loan's end leaves that alone.
+    // The stream's record may have been reused for another stream, which the end of the loan must
+    // not change.
     std::vector<Stream> some;
     for (int i = 0; i < 20; ++i) some.push_back(cpu_stream());
     for (const Stream& one : some) {

@@ -1,4 +1,5 @@
 // Lifetimes: streams and arrays destroyed with pending work, frees that wait, stale references.
+#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -44,7 +45,7 @@ TEST_CASE("destroying a stream does not block and loses no work") {
         const Stream s(test_device());
         gate.hold(s);
         for (int i = 0; i < 10; ++i) seen.note(s, std::to_string(i));
-    }  // would block here if it waited
+    }  // the destructors would block here if they waited
     CHECK(seen.seen().empty());
     gate.open();
     CHECK(eventually([&] { return seen.seen().size() == 10; }));
@@ -63,11 +64,7 @@ TEST_CASE("work that waits for a destroyed stream still comes after its work") {
         waiter.wait_stream(s);
     }
     seen.note(waiter, "waiter");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    waiter.synchronize();
-    CHECK(seen.seen() == Strings{"destroyed", "waiter"});
+    check_held(seen, gate, waiter, {"destroyed", "waiter"});
 }
 
 TEST_CASE("a stream that waits may be destroyed before what it waits for") {
@@ -114,7 +111,7 @@ TEST_CASE("an array that is freed while its own stream still has work on it keep
         held.synchronize();
         gate.hold(held);
         launch(held, AddTo{}, dim(n), x, result);
-    }  // does not block the host to free x
+    }  // freeing x does not block the host
     overwrite_what_is_free(other);
     gate.open();
     CHECK(to_host(held, result) == std::vector<int>(n, 5));
@@ -171,7 +168,7 @@ TEST_CASE("an array that many streams use is freed after all of them") {
         results.push_back(zeros<int>(users.back(), n));
         users.back().synchronize();
     }
-    // In each round, another stream is the only one that has not used the array yet.
+    // In each round, a different stream is the only one that has not used the array yet.
     for (std::size_t slow = 0; slow < users.size(); ++slow) {
         Gate gate;
         {

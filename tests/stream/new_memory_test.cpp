@@ -28,7 +28,7 @@ TEST_CASE("a wait is needed for a stream that was never given anything but memor
 
 TEST_CASE("a scope waits for the memory that the stream around it has got") {
     const Stream a(test_device()), b(test_device());
-    const ScopedStream in(a, {.wait_on_enter = false});  // a wait would be work itself
+    const ScopedStream in(a, {.wait_on_enter = false});  // a wait on entry would be work of `a`
     const Array<int> x = empty<int>(n);
     CHECK(waits_of([&] { const ScopedStream inner{b}; }) == wait_for_new_memory());
 }

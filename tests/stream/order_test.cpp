@@ -1,4 +1,5 @@
 // wait_stream(): the order that it creates, and when it is elided or must not be.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -14,11 +15,7 @@ TEST_CASE("wait_stream orders what comes after what the other was given before")
     seen.note(b, "b");
     a.wait_stream(b);
     seen.note(a, "a");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_held(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
@@ -65,13 +62,9 @@ TEST_CASE("order goes through chains of waits") {
     gate.hold(a);
     seen.note(a, "a");
     b.wait_stream(a);
-    c.wait_stream(b);  // b only has a wait, and no work
+    c.wait_stream(b);  // b has only a wait, and no work
     seen.note(c, "c");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"a", "c"});
+    check_held(seen, gate, c, {"a", "c"});
 }
 
 TEST_CASE("streams may wait for each other in turn") {
@@ -172,7 +165,7 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
     Array<int> fresh;
     CHECK(waits_after([&] { fresh = empty<int>(b, 54'321); }) == wait_for_new_memory());
-    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no call can use it afterwards
+    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // no call can use the array afterwards
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
@@ -209,7 +202,7 @@ TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream")
         const Stream b(test_device());
         launch_host(b, [] {});
         not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
-        b.synchronize();  // so that its record can be reused at once
+        b.synchronize();  // so that its record can be reused immediately
     }
     CHECK(not_inserted == 0);
 }

@@ -363,9 +363,9 @@ TEST_CASE("a failure that came by waiting names both streams") {
     REQUIRE(error);
     CHECK(error->stream() == "first");
     CHECK(std::string(error->what())
-              .find("stream 'second' waited for it, and took the failure over") !=
+              .find("stream 'second' waited for the failed work, and failed too") !=
           std::string::npos);
     const auto own = error_of([&] { s.synchronize(); });
     REQUIRE(own);
-    CHECK(std::string(own->what()).find("took the failure over") == std::string::npos);
+    CHECK(std::string(own->what()).find("failed too") == std::string::npos);
 }

@@ -1,4 +1,5 @@
 // Scopes: the current stream, order on entry and exit, and errors.
+#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -75,11 +76,7 @@ TEST_CASE("entering a stream orders it after the stream it replaces") {
         const ScopedStream in{inner};
         seen.note(current_stream(), "inner");
     }
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    inner.synchronize();
-    CHECK(seen.seen() == Strings{"outer", "inner"});
+    check_held(seen, gate, inner, {"outer", "inner"});
 }
 
 TEST_CASE("entering without waiting orders nothing") {
@@ -124,11 +121,7 @@ TEST_CASE("leaving with wait_on_exit orders the restored stream after the one le
         seen.note(inner, "inner");
     }
     seen.note(current_stream(), "outer");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    outer.synchronize();
-    CHECK(seen.seen() == Strings{"inner", "outer"});
+    check_held(seen, gate, outer, {"inner", "outer"});
 }
 
 TEST_CASE("leaving by an exception restores and waits all the same") {
@@ -249,11 +242,11 @@ TEST_CASE("what is said of scopes left out of order names both, and no header of
     CHECK_THAT(text, contains("the scope of stream 'left first' was left before the scope of "
                               "stream 'entered last', made at "));
     CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
-    CHECK_THAT(text, contains("pass it Where() as the last argument"));
+    CHECK_THAT(text, contains("pass Where() as the last argument"));
     CHECK(text.find("unique_ptr") == std::string::npos);
 
     text = told(with_place(a), by_library(b));
-    CHECK_THAT(text, contains("asked for at "));
+    CHECK_THAT(text, contains("called at "));
     CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
     CHECK(text.find("unique_ptr") == std::string::npos);
 

@@ -1,4 +1,5 @@
 // set_stream() and set_device(): their changes last until the innermost scope is left.
+#include "held.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -41,11 +42,7 @@ TEST_CASE("set_stream waits on the stream it replaces") {
     seen.note(a, "a");
     set_stream(b);
     seen.note(current_stream(), "b");
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    b.synchronize();
-    CHECK(seen.seen() == Strings{"a", "b"});
+    check_held(seen, gate, b, {"a", "b"});
 }
 
 TEST_CASE("set_stream without waiting orders nothing") {

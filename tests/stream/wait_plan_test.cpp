@@ -1,4 +1,4 @@
-// Decisions about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp). Tests each rule, and each
+// Decisions about waits (core/stream/wait_rules.hpp, wait_plan.hpp). Tests each rule, and each
 // pair of stream states.
 #include "core/stream/wait_plan.hpp"
 
@@ -28,7 +28,8 @@ namespace {
 
 // The table ---------------------------------------------------------------------------------------
 
-/// The decision if exactly these facts hold, and if one more fact holds.
+/// A rule, and its decision if exactly its facts hold. With one of the facts in `unless` as well,
+/// the rule does not apply.
 struct Row {
     WaitRuleName rule;
     WaitAction action;
@@ -67,7 +68,7 @@ const std::vector<Row>& rows() {
     return all;
 }
 
-/// The same decisions, written as a program. It shows the effect of each fact.
+/// The decisions of rows(), written as a program, which shows the effect of each fact.
 WaitRuleName expected(std::uint32_t facts) {
     const auto is = [facts](std::uint32_t one) { return (facts & one) != 0; };
     if (is(fact::unusable)) return WaitRuleName::unusable;
@@ -92,8 +93,8 @@ WaitRuleName expected(std::uint32_t facts) {
 
 // Streams in each state ---------------------------------------------------------------------------
 
-/// Returns the answers that a test has set. Its other functions would need native streams, which do
-/// not exist here. A decision does not call them, because it enqueues nothing.
+/// Returns the answers that a test has set. The other functions would need native streams, which do
+/// not exist here. Decisions do not call these functions, because they enqueue nothing.
 class Quiet final : public heddle::detail::cpu::CpuBackend {
 public:
     static constexpr std::uint64_t native_capture = 7;
@@ -264,9 +265,9 @@ Matrix decide_uses(Recorders recorders, bool is_covered) {
     });
 }
 
-/// The events, in this order: never recorded; recorded by the waiting stream; the same with its
-/// handle exposed; recorded by another stream; by a stream of another kind; in an open capture; in
-/// a capture that has ended; in a native capture.
+/// The events, in this order: never recorded; recorded by the waiting stream; the same, with the
+/// event's handle exposed; recorded by another stream; by a stream of another kind; in an open
+/// capture; in a capture that has ended; in a native capture.
 constexpr std::size_t event_count = 8;
 
 Matrix decide_events(Recorders recorders, bool is_idle) {
@@ -300,7 +301,7 @@ TEST_CASE("each rule about waits decides what it says", "[stream][wait_plan]") {
         const auto verdict = heddle::detail::verdict_on(row.facts);
         CHECK(verdict.rule == row.rule);
         CHECK(verdict.action == row.action);
-        // A wait that is elided because it is counted becomes necessary with one more fact.
+        // A wait that the rule elides becomes necessary with any of these facts.
         for (const std::uint32_t one : row.unless) {
             CHECK(heddle::detail::verdict_on(row.facts | one).rule == WaitRuleName::needed);
             CHECK(heddle::detail::verdict_on(row.facts | one | fact::other_kind).rule ==
@@ -319,8 +320,9 @@ TEST_CASE("the rules about waits decide for all that may be known", "[stream][wa
 }
 
 TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wait_plan]") {
-    // The columns are: open, closed, poisoned, lost, captured here, captured elsewhere, in a batch,
-    // handle exposed, captured natively, of another kind, of the parent process.
+    // The rows are states of the waiting stream. The columns are the same states of the target:
+    // open, closed, poisoned, lost, captured here, captured elsewhere, in a batch, handle exposed,
+    // captured natively, of another kind, of the parent process.
     SECTION("before the recorders are asked") {
         check_rows(decide_streams(Recorders::to_ask, false, false),
                    {
@@ -404,7 +406,8 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
 }
 
 TEST_CASE("a wait for a user of memory is decided by the user's state", "[stream][wait_plan]") {
-    // There is one more column: the stream has ended, and another stream reuses its record.
+    // The columns are states of the user. There is one more: the user has ended, and another stream
+    // reuses its record.
     const auto all_but_kind = [](const std::string& same, const std::string& other_kind) {
         Matrix all;
         all.fill(same);

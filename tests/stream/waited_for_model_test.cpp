@@ -27,7 +27,7 @@ void join(View& to, const View& more) {
 }
 
 /// One execution, in which threads run one after the other. Earlier threads observe nothing of
-/// later ones. Later threads observe any part of the effects of earlier ones.
+/// later threads. Later threads observe any part of the effects of earlier threads.
 class Execution {
 public:
     /// Begins the next thread. It has no knowledge yet.
@@ -35,7 +35,7 @@ public:
     View& known() { return known_; }
     std::size_t add_location() { return locations_++; }
 
-    /// Returns a number below `options`. Each execution gets another one.
+    /// Returns a number below `options`. Together, the executions try every combination of choices.
     std::size_t choose(std::size_t options) {
         if (depth_ == path_.size()) path_.push_back({0, options});
         return path_[depth_++].first;
@@ -86,7 +86,8 @@ private:
             join(execution->known(), values_[index].second);
         return values_[index].first;
     }
-    /// `inherited` is the knowledge attached to the value that a read-modify-write replaces.
+    /// Stores a value. For a read-modify-write, `inherited` is the knowledge attached to the
+    /// replaced value.
     void write(T value, std::memory_order order, View inherited) {
         known() = values_.size();
         if (order == std::memory_order_release || order == std::memory_order_acq_rel)
@@ -104,7 +105,8 @@ struct Outcomes {
     std::size_t all = 0, covered = 0;
 };
 
-/// Runs `write` on threads that it selects, and queries on another one, in all executions.
+/// In all executions, runs `write`, which selects threads for its writes, and queries on another
+/// thread.
 template <class Write>
 Outcomes outcomes(Write&& write, std::uint64_t stream_id, std::uint64_t submissions) {
     Execution all;

@@ -1,4 +1,4 @@
-// A stream's record of the waits that it has made (src/core/seam/records.hpp).
+// A stream's record of the waits that it has made (core/seam/records.hpp).
 #include "core/seam/records.hpp"
 #include "support.hpp"
 

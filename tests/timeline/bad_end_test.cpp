@@ -1,8 +1,9 @@
-// HEDDLE_TIMELINE in a program that crashes. The program must end as without it, and soon.
+// HEDDLE_TIMELINE in a program that crashes. The program must end as without the variable, and
+// soon.
 #include "virtual_case.hpp"
 
-#include <heddle/timeline.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -48,7 +49,8 @@ std::string_view unreadable() {
     return {static_cast<const char*>(none), bytes};
 }
 
-/// Crashes with the recording's lock held: name_array() copies an unreadable name with the lock.
+/// Crashes while the recording's lock is held: name_array() copies an unreadable name under that
+/// lock.
 void crash_with_lock(const Array<int>& x) { timeline::name_array(x, unreadable()); }
 
 Array<int> work_a_little() {
@@ -90,7 +92,7 @@ TEST_CASE("a program that ends badly waits 2 s in all for its recording") {
     CHECK(child.status == 0);
     CHECK_THAT(child.output, contains("terminate after 2000 ms"));
     CHECK_THAT(child.output, contains("abort after 2000 ms"));
-    CHECK_THAT(child.output, contains("goes on writing"));
+    CHECK_THAT(child.output, contains("continues to write"));
 }
 
 TEST_CASE("child: a writer that aborts", "[.child]") {
@@ -109,8 +111,8 @@ TEST_CASE("child: a writer that throws", "[.child]") {
 TEST_CASE("a program that crashes ends by its own signal, whatever its recording does") {
     if (detail::tsan::is_compiled_in) HEDDLE_SKIP("the writer is a thread of the program");
     const auto [name, said] = GENERATE(table<const char*, const char*>(
-        {{"child: a writer that aborts", "should write the file has failed"},
-         {"child: a writer that exits", "should write the file has failed"},
+        {{"child: a writer that aborts", "writes the file has failed"},
+         {"child: a writer that exits", "writes the file has failed"},
          {"child: a writer that throws", "there is no room"}}));
     const ChildResult child = run_test_case(name);
     INFO(child.output);

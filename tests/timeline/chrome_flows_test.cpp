@@ -20,12 +20,12 @@ TEST_CASE("a wait has an arrow from what was waited for to what waited", "[timel
     const auto from = events(json, "s"), to = events(json, "f");
     REQUIRE(from.size() == 1);
     REQUIRE(to.size() == 1);
-    CHECK(row_names(json).at(from[0]["tid"].text) == "up");
-    CHECK(row_names(json).at(to[0]["tid"].text) == "main");
-    CHECK(from[0]["ts"].text == "49.999");  // still within the copy
-    CHECK(to[0]["ts"].text == "52.001");
-    CHECK(from[0]["name"].text == "held up");
-    CHECK(from[0]["cat"].text == "wait");
+    CHECK(row_names(json).at(text(from[0].at("tid"))) == "up");
+    CHECK(row_names(json).at(text(to[0].at("tid"))) == "main");
+    CHECK(text(from[0].at("ts")) == "49.999");  // still within the copy
+    CHECK(text(to[0].at("ts")) == "52.001");
+    CHECK(text(from[0].at("name")) == "held up");
+    CHECK(text(from[0].at("cat")) == "wait");
 }
 
 TEST_CASE("an arrow that errors of the clocks turn back goes forwards", "[timeline]") {
@@ -34,8 +34,8 @@ TEST_CASE("an arrow that errors of the clocks turn back goes forwards", "[timeli
     const Json json = chrome_json(t.trace(0, 100'000));
     check_all(json);
     REQUIRE(events(json, "s").size() == 1);
-    CHECK(events(json, "s")[0]["ts"].text == "48.000");
-    CHECK(events(json, "f")[0]["ts"].text == "48.000");
+    CHECK(text(events(json, "s")[0].at("ts")) == "48.000");
+    CHECK(text(events(json, "f")[0].at("ts")) == "48.000");
 }
 
 TEST_CASE("a host wait that waited is a slice with an arrow, any other an instant", "[timeline]") {
@@ -46,12 +46,12 @@ TEST_CASE("a host wait that waited is a slice with an arrow, any other an instan
     check_all(json);
     const auto instants = events(json, "i");
     REQUIRE(instants.size() == 1);
-    CHECK(instants[0]["name"].text == "synchronize");
-    CHECK(instants[0]["s"].text == "t");
+    CHECK(text(instants[0].at("name")) == "synchronize");
+    CHECK(text(instants[0].at("s")) == "t");
     CHECK(argument(instants[0], "took_us") == "0.700");
     const auto ends = events(json, "f");
-    CHECK(std::ranges::count(ends, "85.000", [](const Json& e) { return e["ts"].text; }) == 0);
-    CHECK(std::ranges::count(ends, "84.999", [](const Json& e) { return e["ts"].text; }) == 1);
+    CHECK(std::ranges::count(ends, "85.000", [](const Json& e) { return text(e.at("ts")); }) == 0);
+    CHECK(std::ranges::count(ends, "84.999", [](const Json& e) { return text(e.at("ts")); }) == 1);
 }
 
 TEST_CASE("a host wait whose work had ended has no arrow, which would end in no slice",
@@ -62,7 +62,7 @@ TEST_CASE("a host wait whose work had ended has no arrow, which would end in no 
     check_all(json);
     CHECK(events(json, "i").size() == 1);
     CHECK(events(json, "f").size() == 1);  // of the wait between the streams
-    CHECK(json["otherData"]["arrows_left_out"].text == "1");
+    CHECK(text(json.at("otherData").at("arrows_left_out")) == "1");
 }
 
 TEST_CASE("a stream's bars and idle stretches add up to the whole", "[timeline]") {
@@ -70,8 +70,8 @@ TEST_CASE("a stream's bars and idle stretches add up to the whole", "[timeline]"
     const auto names = row_names(json);
     std::map<std::string, std::int64_t> sums;
     for (const Json& event : events(json, "X")) {
-        if (event["pid"].text == "1") continue;
-        const std::string row = names.at(event["tid"].text);
+        if (text(event.at("pid")) == "1") continue;
+        const std::string row = names.at(text(event.at("tid")));
         sums[row.substr(0, row.find(':'))] += ns(event, "dur");
     }
     REQUIRE(sums.size() == 4);
@@ -82,7 +82,7 @@ TEST_CASE("an idle stretch is named by its reason and tells its cause", "[timeli
     CopyAndHash t;
     const Json json = chrome_json(t.trace(0, 100'000));
     for (const Json& gap : events(json, "X", "idle"))
-        if (gap["name"].text == to_string(GapReason::waited)) {
+        if (text(gap.at("name")) == to_string(GapReason::waited)) {
             CHECK(argument(gap, "before") == "Hash");
             CHECK(argument(gap, "cause") == "copy host to device");
             CHECK(argument(gap, "cause_stream") == "up");
@@ -95,7 +95,7 @@ TEST_CASE("an idle stretch is named by its reason and tells its cause", "[timeli
 TEST_CASE("of too many arrows those are kept that held something up longest", "[timeline]") {
     TraceBuilder t;
     const auto up = t.stream("up"), main = t.stream("main");
-    // The first wait was satisfied when it was enqueued. The others delay their kernels.
+    // The first wait was satisfied when it was enqueued. The later waits delay their kernels.
     Moment at = 0;
     for (const Moment held : {0, 300, 100, 200}) {
         t.copy(up, "copy").called(at, at + 10).ran(at + 20, at + 30 + held);

@@ -36,11 +36,13 @@ struct Operation {
 
 struct Program {
     std::vector<Operation> operations;
-    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;  ///< host's times around it
+    /// The host's times before and after each clock reading.
+    std::vector<std::pair<std::int64_t, std::int64_t>> brackets;
 };
 
-/// Makes a program with one operation every `every` ns. Each starts some us after its call. The
-/// host sees the end of one in ten operations. Each second has a bracket of 6 us.
+/// Makes a program with one operation every `every` ns. Each starts a few us after its call. The
+/// host observes the end of one in ten operations. There is one clock reading per second, bracketed
+/// by two host times 6 us apart.
 Program make_program(std::int64_t length, std::int64_t every, unsigned seed) {
     std::mt19937 random(seed);
     const auto up_to = [&](std::int64_t most) {
@@ -76,14 +78,14 @@ void add_brackets(ClockMap& map, const Program& program, const DeviceClock& cloc
     }
 }
 
-/// Returns the true error of a mapped time minus the map's error bound.
+/// Returns by how much the true error of a mapped time exceeds the map's error bound.
 std::int64_t beyond_error(const ClockMap& map, const DeviceClock& clock, std::int64_t host) {
     const MappedMoment mapped = map.at(clock.at(host));
     return std::abs(mapped.host - host) - mapped.error;
 }
 
 struct Worst {
-    std::int64_t beyond = -second;  ///< relative to the error bound
+    std::int64_t beyond = -second;  ///< largest excess of an error over its bound
     std::int64_t error = 0;
     std::uint64_t violated = 0;  ///< number of violated bounds
 };
@@ -188,7 +190,7 @@ TEST_CASE("no moment is put before its bound if bounds agree") {
         const int bounds = seed % 2 == 0 ? 300 : 20;
         for (int i = 0; i < bounds; ++i) {
             const auto host = static_cast<std::int64_t>(random() % (5 * second));
-            // The bounds in some seconds are much tighter than those in others.
+            // In every other second, the bounds are much tighter.
             const std::int64_t most = host / second % 2 == 0 ? 100 * us : us / 10;
             const std::uint64_t slack_of = random() % 3 == 0 ? 1 : static_cast<std::uint64_t>(most);
             const auto slack = static_cast<std::int64_t>(random() % slack_of);

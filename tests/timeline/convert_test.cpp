@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <heddle/error.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -15,8 +15,9 @@
 
 #include <sys/resource.h>
 
+#include <nlohmann/json.hpp>
+
 #include "timeline/file/trace_file.hpp"
-#include "timeline/json_reader.hpp"
 #include "timeline/sample_traces.hpp"
 #include "timeline/solve/solution.hpp"
 
@@ -83,7 +84,7 @@ TEST_CASE("a trace is converted to what the extension names", "[timeline]") {
         folder.convert(name);
     CHECK_THAT(folder.text("run.html"), contains("<html"));
     CHECK_THAT(folder.text("run.svg"), contains("<svg"));
-    CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
+    CHECK(nlohmann::json::parse(folder.text("run.json")).contains("traceEvents"));
     CHECK(folder.read("copy.trace") == folder.trace);
     CHECK(folder.files() == 5);
 }
@@ -109,7 +110,7 @@ TEST_CASE("a summary is that of the solution", "[timeline]") {
           detail::summary_of(folder.trace, detail::solve(folder.trace)));
     const std::string part =
         timeline::summary(folder.path("run.trace"), {.from = 100us, .to = 200us});
-    CHECK_THAT(part, contains("This is a part of a recording: what ran before it or after it"));
+    CHECK_THAT(part, contains("This is a part of a recording: work before and after this part"));
     folder.convert("part.trace", {.from = 100us, .to = 200us});
     const Trace again = folder.read("part.trace");
     CHECK(again.notes.size() == folder.trace.notes.size() + 1);
@@ -123,7 +124,7 @@ TEST_CASE("a file that is replaced is whole or as it was", "[timeline]") {
     CHECK(folder.refusal("run.trace", "run.json", {.from = 1h}) != "");
     CHECK(folder.text("run.json") == "old");
     folder.convert("run.json");
-    CHECK(heddle_test::read_json(folder.text("run.json")).has("traceEvents"));
+    CHECK(nlohmann::json::parse(folder.text("run.json")).contains("traceEvents"));
     folder.convert("run.trace", {.to = 100us});  // writes to the file that it reads
     CHECK(folder.read("run.trace").ops.size() < folder.trace.ops.size());
     CHECK(folder.files() == 2);
@@ -147,18 +148,19 @@ TEST_CASE("what cannot be converted says why and leaves no file", "[timeline]") 
                              timeline::ConvertOptions options = {}) {
         CHECK_THAT(folder.refusal(from, to, options), contains(why));
     };
-    refused("run.trace", "run.txt", "run.txt\" names no format: let it end in .html, .svg, .json");
-    refused("run.trace", "run", "names no format");
+    refused("run.trace", "run.txt", "run.txt\" has no known extension: use .html, .svg, .json");
+    refused("run.trace", "run", "has no known extension");
     refused("missing.trace", "a.json", "missing.trace\" cannot be read: No such file");
     refused("folder.json", "a.json", "folder.json\" cannot be read: Is a directory");
     refused("run.json", "a.json", "run.json\" is not a trace of heddle (it begins with");
     refused("run.trace", "missing/a.json", "missing/a.json\" cannot be written: No such file");
     refused("run.trace", "folder.json", "folder.json\" is not a regular file");
-    refused("run.trace", "a.json", "the stretch begins at 12.0 ms and ends at 10.0 ms",
+    refused("run.trace", "a.json", "the interval begins at 12.0 ms and ends at 10.0 ms",
             {.from = 12ms, .to = 10ms});
-    refused("run.trace", "a.json", "nothing happened from 1.00 s to 2.00 s: the recording is from",
+    refused("run.trace", "a.json",
+            "the recording has no work from 1.00 s to 2.00 s: select times between",
             {.from = 1s, .to = 2s});
-    refused("run.trace", "a.svg", "nothing happened from 1.00 s", {.from = 1s, .to = 2s});
+    refused("run.trace", "a.svg", "the recording has no work from 1.00 s", {.from = 1s, .to = 2s});
     CHECK(folder.files() == files);
 }
 

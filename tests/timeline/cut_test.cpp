@@ -71,7 +71,7 @@ TEST_CASE("a cut keeps the waits that hold up what runs in it", "[timeline]") {
     const auto copy = t.copy(up, "copy").called(3, 4).ran(9, 22);
     const auto record = t.record(up, 1).called(4, 5);
     const auto wait = t.wait_event(main, 1).called(5, 6);
-    t.synchronize(main).called(6, 6);  // the host waits here, which delays no operation
+    t.synchronize(main).called(6, 6);  // the host wait delays no operation
     const auto hash = t.launch(main, "Hash").called(6, 7).ran(23, 29);
     t.launch(main, "later").called(7, 8).ran(40, 50);
     const Trace trace = cut(t.trace(0, 100), 20, 30);

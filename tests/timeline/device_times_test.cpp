@@ -13,7 +13,7 @@ namespace {
 
 constexpr Moment us = 1000, ms = 1000 * us;
 
-/// Returns the time by the device's clock. It runs 40 ppm fast, and has another origin.
+/// Returns the time by the device's clock, which runs 40 ppm fast and has another origin.
 std::int64_t shown_at(Moment host) {
     return host + 7'000'000'123 + std::llround(40e-6 * static_cast<double>(host));
 }
@@ -42,7 +42,8 @@ struct Made {
         runs.push_back({3, op.id, with_start ? shown_at(starts.back()) : unknown_moment,
                         shown_at(ends.back())});
     }
-    /// Adds a host wait for all operations so far. It returns `late` ns after the last one ended.
+    /// Adds a host wait for all operations so far. The wait returns `late` ns after the last one
+    /// ended.
     void synchronize(Moment late) {
         TraceOp op;
         op.kind = heddle::OpKind::synchronize;
@@ -102,7 +103,7 @@ TEST_CASE("a wait for earlier work says nothing of later work") {
     made.run(100 * us, true);
     made.synchronize(1 * us);
     made.trace.ops.back().other_position = 1;
-    made.run(110 * us, true);  // it ends after the wait returns
+    made.run(110 * us, true);  // ends after the wait returns
     made.trace.ops[1].call_end = made.ends[0] + 1 * us;
     made.give();
     CHECK(is_near(made.trace.ops[2].end, made.ends[2], made.error()));

@@ -49,8 +49,8 @@ struct Cuda : TraceBuilder {
         for (int i = 0; i < 10; ++i, now += 10 * us)
             launch(main, kernel).called(now, now + 2 * us).ran(now + 3 * us, now + 10 * us);
     }
-    /// Returns the last gap on a kernel's stream. The kernel starts after 60 us. Until `end`,
-    /// another stream runs an operation of kind `kind`.
+    /// Returns the last gap on the stream of a kernel that starts at 60 us. Until `end`, another
+    /// stream runs an operation of kind `kind`.
     Idle idle_beside(OpKind kind, Moment end) {
         op(kind, other, "beside").called(0, 2 * us).ran(3 * us, end);
         launch(main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
@@ -131,7 +131,7 @@ TEST_CASE("a wait for work outside of the recording takes what is left of a long
     CHECK(gap_of(s, GapReason::waited).wait == wait);
     CHECK(gap_of(s, GapReason::waited).cause == no_index);
     CHECK(gap_of(s, GapReason::waited).end == t.now + 80 * us);
-    // If operations were lost, the event's record may be among them.
+    // If operations were lost, the event's record may be one of these.
     trace.lost_ops = 1;
     CHECK_THROWS(gap_of(solve(trace), GapReason::waited));
 }
@@ -314,7 +314,7 @@ TEST_CASE("gap classes sum to the whole") {
         std::vector<Moment> idle(trace.streams.size());
         for (const Gap& gap : s.gaps) {
             REQUIRE(gap.begin < gap.end);
-            // If gaps do not touch, bars cover the time between them.
+            // If two gaps do not touch, bars cover the time between them.
             Moment& at = covered[gap.stream];
             while (bar != s.bars.end() && bar->stream < gap.stream) ++bar;
             for (; bar != s.bars.end() && bar->stream == gap.stream && bar->start < gap.begin;

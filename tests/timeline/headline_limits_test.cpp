@@ -11,7 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-constexpr Moment us = 1'000, ms = 1'000 * us;
 constexpr TimedCosts nothing{.call = 0,
                              .order = 0,
                              .between = 0,
@@ -165,7 +164,7 @@ TEST_CASE("one stream is named if a fifth of it could run beside the rest", "[ti
     }
     const std::string headline = headline_of(t);
     INFO(headline);
-    CHECK(says(headline, "work that nothing orders is on one stream") == (shorter > 100 * us));
+    CHECK(says(headline, "independent work is on one stream") == (shorter > 100 * us));
 }
 
 TEST_CASE("workers are late from 10 us on", "[timeline]") {
@@ -193,7 +192,7 @@ TEST_CASE("one stream could take as much less as there are workers for", "[timel
             t.launch(s, "k", 100 * us, {.changes = {chain}});
     const std::string headline = headline_of(t);
     INFO(headline);
-    CHECK(says(headline, "Its 40 operations could take 50 % (2.00 ms) of the longest chain less"));
+    CHECK(says(headline, "its 40 operations could take 50 % (2.00 ms) of the longest chain less"));
 }
 
 TEST_CASE("workers are too few if all are busy for half of the time", "[timeline]") {

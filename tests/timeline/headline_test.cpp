@@ -23,10 +23,10 @@ std::string headline_of(const Trace& trace) {
 }
 
 bool names_a_cause(const std::string& headline) {
-    return headline.find("First to mend") != std::string::npos;
+    return headline.find("Fix first") != std::string::npos;
 }
 
-/// Two streams that run kernels in turn, because each waits for the other.
+/// Two streams that run kernels in turn, because each kernel waits for the previous one.
 struct Turns : TraceBuilder {
     TraceIndex a = stream("a"), b = stream("b");
     Moment called = 0, now = 20 * us;
@@ -57,7 +57,7 @@ TEST_CASE("the headline names host waits between launches") {
     }
     const std::string headline = headline_of(t.trace(0, now));
     if (own == 0)
-        CHECK_THAT(headline, contains("First to mend: the host waits between launches. 19 waits, "
+        CHECK_THAT(headline, contains("Fix first: the host waits between launches. 19 waits, "
                                       "most at src/loop.cpp:21, and the launches after them take "
                                       "73 % (114 \u00b5s) of the longest chain."));
     else CHECK(headline.find("The host is the biggest reason") == 0);
@@ -95,7 +95,7 @@ TEST_CASE("the headline names copies of pageable memory") {
     }
     const std::string headline = headline_of(t.trace(0, now));
     if (is_pageable)
-        CHECK_THAT(headline, contains("First to mend: copies of pageable memory, most at "
+        CHECK_THAT(headline, contains("Fix first: copies of pageable memory, most at "
                                       "read.cpp:12."));
     else CHECK_FALSE(names_a_cause(headline));
 }
@@ -108,7 +108,7 @@ TEST_CASE("the headline names waits between streams that share no memory") {
             t.run(t.b, t.a, OpKind::launch, 0x2000);
         }
         CHECK_THAT(headline_of(t.all()),
-                   contains("First to mend: waits that seem needless, most at turns.cpp:7 (a for "
+                   contains("Fix first: waits that seem needless, most at turns.cpp:7 (a for "
                             "b)."));
     }
     SECTION("not if they do") {
@@ -150,7 +150,7 @@ TEST_CASE("the headline names copies and kernels that take turns") {
         t.run(t.a, t.b, OpKind::copy, 0x1000);
         t.run(t.b, t.a, OpKind::launch, 0x1000);
     }
-    CHECK_THAT(headline_of(t.all()), contains("First to mend: copies and kernels take turns."));
+    CHECK_THAT(headline_of(t.all()), contains("Fix first: copies and kernels alternate."));
 }
 
 TEST_CASE("the headline counts waits while the critical path is at what they wait for") {
@@ -227,11 +227,11 @@ TEST_CASE("a round trip ends at the first launch after the wait") {
     }
     const std::string headline = headline_of(t.trace(0, now));
     INFO(headline);
-    CHECK_THAT(headline, contains("First to mend: small operations, enqueued one by one."));
+    CHECK_THAT(headline, contains("Fix first: small operations, enqueued one by one."));
     CHECK_THAT(headline, contains("most at loop.cpp:5"));
-    CHECK_THAT(headline, contains(is_on_cuda ? "A graph or a batch makes fewer calls."
-                                             : "Larger operations, or a graph, make fewer calls; a "
-                                               "batch records nothing on CPU devices"));
+    CHECK_THAT(headline, contains(is_on_cuda ? "Use a graph or a batch to make fewer calls."
+                                             : "Use larger operations, or a graph, to make fewer "
+                                               "calls; on CPU devices, a batch records nothing"));
 }
 
 TEST_CASE("small copies of pageable memory are for no graph and no batch") {
@@ -253,10 +253,10 @@ TEST_CASE("small copies of pageable memory are for no graph and no batch") {
     }
     const std::string headline = headline_of(t.trace(0, now));
     INFO(headline);
-    CHECK_THAT(headline, contains("First to mend: small operations, enqueued one by one."));
-    CHECK_THAT(headline, contains(is_pageable ? "Neither a graph nor a batch takes copies of "
+    CHECK_THAT(headline, contains("Fix first: small operations, enqueued one by one."));
+    CHECK_THAT(headline, contains(is_pageable ? "Graphs and batches cannot contain copies of "
                                                 "pageable memory: use pinned() memory."
-                                              : "A graph or a batch makes fewer calls."));
+                                              : "Use a graph or a batch to make fewer calls."));
 }
 
 TEST_CASE("small operations that the device starts slowly are enqueued one by one") {
@@ -317,9 +317,9 @@ TEST_CASE("the headline names waits for a whole stream where an earlier event wo
     if (needs_last || has_third) {
         CHECK_FALSE(names_a_cause(headline));
     } else {
-        CHECK_THAT(headline, contains("First to mend: waits for more than is needed, most at "
-                                      "x.cpp:3 (b for a). Of what they wait for, k at x.cpp:1 is "
-                                      "needed last"));
+        CHECK_THAT(headline,
+                   contains("Fix first: waits for more than is needed, most at x.cpp:3 (b for a). "
+                            "Of the awaited work, k at x.cpp:1 is needed last"));
     }
 }
 
@@ -342,7 +342,7 @@ TEST_CASE("the headline names work on one stream that nothing orders") {
     const std::string headline = headline_of(t.trace(0, now));
     INFO(headline);
     const bool is_named =
-        headline.find("work that nothing orders is on one stream, 's'") != std::string::npos;
+        headline.find("independent work is on one stream, 's'") != std::string::npos;
     CHECK(is_named == (!one.is_ordered && !one.is_wide && !one.is_on_cuda && !one.holds_pointers));
 }
 

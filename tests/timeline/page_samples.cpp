@@ -1,23 +1,32 @@
 #include "timeline/page_samples.hpp"
 
+#include <algorithm>
+
 namespace heddle_test {
 
+Sample solved(TimedTrace& t, const std::string& program) {
+    t.raw().program = program;
+    t.raw().base_realtime_ns = 1'767'225'600'000'000'000;
+    Trace trace = t.finish();
+    for (const TraceOp& op : trace.ops) trace.end = std::max({trace.end, op.end, op.call_end});
+    return {trace, solve(trace)};
+}
+
 Sample tiny_sample() {
-    SampleMaker make("tiny");
-    const TraceIndex device = make.add_device("NVIDIA H200", 0, detail::TraceClock::events, 1300);
-    const TraceIndex main = make.add_stream(device, "main"), up = make.add_stream(device, "up");
-    make.add_stream(device, "unused");
-    make.add_thread("main");
-    make.at_line(12).run(up, OpKind::copy, "host to device", 40'000, 2'000'000);
-    make.access("chunk", 0x7f0000001000, 2'000'000, AccessMode::write, -1);
-    make.at_line(13).launch(main, "Clear", 9'000);
-    make.at_line(14).wait(main, up, WaitReason::data);
-    make.at_line(15).launch(main, "Hash", 30'000);
-    make.access("chunk", 0x7f0000001000, 2'000'000, AccessMode::read, 0);
-    make.access("", 0x7f0000801000, 4096, AccessMode::read_write, 1);
-    make.at_line(16).launch(main, "Reduce", 12'000);
-    make.at_line(17).synchronize(main);
-    Sample sample = make.finish();
+    SampleTrace t;
+    const TraceIndex device = t.cuda_device(TraceClock::events, 1300);
+    const TraceIndex main = t.stream("main", device), up = t.stream("up", device);
+    t.stream("unused", device);
+    t.run(OpKind::copy, up, "host to device", 40'000, {.bytes = 2'000'000}, 12)
+        .uses(0x7f0000001000, AccessMode::write, 2'000'000, "chunk");
+    t.launch(main, "Clear", 9'000, {}, 13);
+    t.wait_stream(main, up, 14).because(WaitReason::data);
+    t.launch(main, "Hash", 30'000, {}, 15)
+        .uses(0x7f0000001000, AccessMode::read, 2'000'000, "chunk", 0)
+        .uses(0x7f0000801000, AccessMode::read_write, 4096, "", 1);
+    t.launch(main, "Reduce", 12'000, {}, 16);
+    t.synchronize(main, 17);
+    Sample sample = solved(t, "tiny");
     sample.solution.bars[1].start_is_deduced = true;
     return sample;
 }
@@ -31,123 +40,137 @@ struct Engine {
 };
 
 /// Copies one chunk to the device, hashes it there, and copies the result back.
-void hash_chunk(SampleMaker& make, const Engine& engine, int chunk) {
+void hash_chunk(TimedTrace& t, const Engine& engine, int chunk) {
     const auto scaled = [&](Moment time) { return time * engine.scale / 100 + chunk * 731 % 9000; };
-    make.at_line(61).run(engine.up, OpKind::copy, "host to device", scaled(180'000), 8u << 20);
-    make.access("chunk", 0x7f2a00000000 + (std::uint64_t(chunk % 2) << 23), 8u << 20,
-                AccessMode::write, -1);
-    make.at_line(64).wait(engine.main, engine.up, WaitReason::data);
-    make.at_line(66).launch(engine.main, "Hash<float, 256>", scaled(150'000));
-    make.access("chunk", 0x7f2a00000000 + (std::uint64_t(chunk % 2) << 23), 8u << 20,
-                AccessMode::read, 0);
-    make.access("digest", 0x7f2b00000000, 1u << 16, AccessMode::read_write, 1);
-    make.at_line(67).launch(engine.main, "Reduce", scaled(42'000));
-    make.access("digest", 0x7f2b00000000, 1u << 16, AccessMode::read, 0);
-    make.at_line(70).wait(engine.down, engine.main);
-    make.at_line(71).run(engine.down, OpKind::copy, "device to host", scaled(26'000), 1u << 20);
+    const std::uint64_t read = 0x7f2a00000000 + (std::uint64_t(chunk % 2) << 23);
+    const std::uint64_t digest = 0x7f2b00000000;
+    t.run(OpKind::copy, engine.up, "host to device", scaled(180'000), {.bytes = 8u << 20}, 61)
+        .uses(read, AccessMode::write, 8u << 20, "chunk");
+    t.wait_stream(engine.main, engine.up, 64).because(WaitReason::data);
+    t.launch(engine.main, "Hash<float, 256>", scaled(150'000), {}, 66)
+        .uses(read, AccessMode::read, 8u << 20, "chunk", 0)
+        .uses(digest, AccessMode::read_write, 1u << 16, "digest", 1);
+    t.launch(engine.main, "Reduce", scaled(42'000), {}, 67)
+        .uses(digest, AccessMode::read, 1u << 16, "digest", 0);
+    t.wait_stream(engine.down, engine.main, 70);
+    t.run(OpKind::copy, engine.down, "device to host", scaled(26'000), {.bytes = 1u << 20}, 71);
 }
 
-void all_reduce(SampleMaker& make, const std::vector<Engine>& engines, std::uint64_t number) {
+void all_reduce(TimedTrace& t, const std::vector<Engine>& engines, std::uint64_t number) {
     Moment longest = 0;
     for (std::uint32_t i = 0; i < engines.size(); ++i) {
-        make.at_line(90).run(engines[i].main, OpKind::collective, "all_reduce", 64'000 - longest,
-                             4u << 20);
-        make.last_op().collective = number;
-        make.last_op().share = i;
-        make.last_op().shares = static_cast<std::uint32_t>(engines.size());
+        const auto op = t.run(OpKind::collective, engines[i].main, "all_reduce", 64'000 - longest,
+                              {.bytes = 4u << 20}, 90);
+        op->collective = number;
+        op->share = i;
+        op->shares = static_cast<std::uint32_t>(engines.size());
         longest += 9'000;
     }
 }
 
-void read_files(SampleMaker& make, TraceIndex thread, TraceIndex stream) {
-    make.on_thread(thread);
+/// Launches a graph of four nodes, of which two run at a time.
+void launch_graph(TimedTrace& t, TraceIndex stream, TraceIndex graph) {
+    const auto op = t.run(OpKind::graph_launch, stream, "step", 210'000, {}, 96);
+    op->graph = graph;
+    for (std::uint32_t node = 0; node < 4; ++node) {
+        const Moment start = op->start + 105'000 * (node / 2);
+        t.node_ran(op, node, start, start + 102'000);
+    }
+}
+
+void read_files(TimedTrace& t, TraceIndex thread, TraceIndex stream) {
+    t.on_thread(thread);
     for (int i = 0; i < 5; ++i) {
-        const Moment begin = make.now();
-        make.pass(320'000 + 40'000 * (i % 3));
-        make.at_line(142).run(stream, OpKind::host_function, "check_sum", 70'000);
-        make.range("read file " + std::to_string(i), begin);
-        make.pass(60'000);
+        const Moment begin = t.now();
+        t.compute(320'000 + 40'000 * (i % 3));
+        t.run(OpKind::host_function, stream, "check_sum", 70'000, {}, 142);
+        t.range("read file " + std::to_string(i), begin, t.now(), thread);
+        t.compute(60'000);
     }
 }
 
 }  // namespace
 
 Sample realistic_sample() {
-    SampleMaker make("build/examples/pipeline --chunks 12 --devices 2");
+    SampleTrace t;
     std::vector<Engine> engines;
     for (int i = 0; i < 2; ++i) {
-        const TraceIndex device =
-            make.add_device("NVIDIA H200", i, detail::TraceClock::events, 1300 + 400 * i);
-        const TraceIndex up = make.add_stream(device, "up");
-        const TraceIndex main = make.add_stream(device, "main");
-        engines.push_back({up, main, make.add_stream(device, "down"), 100 + 15 * i});
+        const TraceIndex device = t.cuda_device(TraceClock::events, 1300 + 400 * i);
+        const TraceIndex up = t.stream("up", device), main = t.stream("main", device);
+        engines.push_back({up, main, t.stream("down", device), 100 + 15 * i});
     }
-    const TraceIndex cpu = make.add_device("", 0, detail::TraceClock::workers, 0);
-    const TraceIndex checks = make.add_stream(cpu, "checks");
-    const TraceIndex main_thread = make.add_thread("main"), reader = make.add_thread("reader");
-    make.on_thread(main_thread);
+    const TraceIndex checks = t.stream("checks"), reader = t.thread("reader");
     for (const Engine& engine : engines) {
-        make.at_line(31).run(engine.main, OpKind::allocate, "allocate", 1'500, 64u << 20);
-        make.at_line(32).run(engine.main, OpKind::fill, "fill", 21'000, 64u << 20);
+        t.run(OpKind::allocate, engine.main, "allocate", 1'500, {.bytes = 64u << 20}, 31);
+        t.run(OpKind::fill, engine.main, "fill", 21'000, {.bytes = 64u << 20}, 32);
     }
-    for (int i = 0; i < 3; ++i)
-        make.at_line(40).call(engines[0].main, OpKind::launch, "Smooth", OpMode::captured);
-    const TraceIndex graph = make.add_graph({"Smooth", "Gradient", "Project", "Correct"});
-    const Moment begin = make.now();
+    for (int i = 0; i < 3; ++i) {
+        const auto op = t.call(OpKind::launch, engines[0].main, "Smooth", 40);
+        op.mode(OpMode::captured)->recording = 41;
+    }
+    const TraceIndex graph = t.graph({"Smooth", "Gradient", "Project", "Correct"});
+    const Moment begin = t.now();
     for (int chunk = 0; chunk < 12; ++chunk) {
-        const Moment chunk_begin = make.now();
-        for (const Engine& engine : engines) hash_chunk(make, engine, chunk);
-        if (chunk == 4) make.pass(310'000);  // the host is busy with other work
-        if (chunk == 7) make.delay_call(240'000, GapReason::loading_code);
-        if (chunk == 9) make.delay_call(420'000, GapReason::queue_full);
-        if (chunk % 4 == 3) all_reduce(make, engines, 7 + static_cast<std::uint64_t>(chunk));
-        if (chunk % 6 == 5) make.at_line(96).launch_graph(engines[0].main, graph, 210'000);
-        if (chunk % 2 == 1) make.at_line(99).synchronize(engines[chunk % 4 < 2 ? 0 : 1].down);
-        make.range("chunk " + std::to_string(chunk), chunk_begin);
+        const Moment chunk_begin = t.now();
+        for (const Engine& engine : engines) hash_chunk(t, engine, chunk);
+        if (chunk == 4) t.compute(310'000);  // the host is busy with other work
+        if (chunk == 7) {                    // the kernel's code is loaded
+            t.delay_call(240'000);
+            t.launch(engines[0].main, "Norm", 30'000, {}, 88);
+        }
+        if (chunk == 9) t.delay_call(420'000);  // the queue is full
+        if (chunk % 4 == 3) all_reduce(t, engines, 7 + static_cast<std::uint64_t>(chunk));
+        if (chunk % 6 == 5) launch_graph(t, engines[0].main, graph);
+        if (chunk % 2 == 1) t.synchronize(engines[chunk % 4 < 2 ? 0 : 1].down, 99);
+        t.range("chunk " + std::to_string(chunk), chunk_begin, t.now());
     }
-    make.at_line(101).call(engines[1].down, OpKind::dropped, "Reduce");
+    t.call(OpKind::dropped, engines[1].down, "Reduce", 101);
     for (const Engine& engine : engines) {
-        make.at_line(104).run(engine.main, OpKind::free, "free", 1'200, 64u << 20);
-        make.at_line(105).synchronize(engine.main);
+        t.run(OpKind::free, engine.main, "free", 1'200, {.bytes = 64u << 20}, 104);
+        t.synchronize(engine.main, 105);
     }
-    make.range("hash all", begin);
-    read_files(make, reader, checks);
-    make.trace().notes = {
-        "CUPTI was not used: another tool had subscribed to it.",
-        "A timing event behind each operation takes 0.6 \xc2\xb5s of the device."};
-    Sample sample = make.finish();
+    t.range("hash all", begin, t.now());
+    read_files(t, reader, checks);
+    t.raw().notes = {"CUPTI was not used: another tool had subscribed to it.",
+                     "A timing event behind each operation takes 0.6 \xc2\xb5s of the device."};
+    Sample sample = solved(t, "build/examples/pipeline --chunks 12 --devices 2");
     for (std::size_t i = 0; i < sample.solution.bars.size(); i += 3)
         sample.solution.bars[i].start_is_deduced = sample.solution.bars[i].run == no_index;
     return sample;
 }
 
 Sample large_sample(std::size_t count) {
-    SampleMaker make("a million operations");
+    SampleTrace t;
     std::vector<TraceIndex> streams;
     for (int i = 0; i < 2; ++i) {
-        const TraceIndex device = make.add_device("NVIDIA H200", i, detail::TraceClock::cupti, 700);
-        for (const char* name : {"up", "main", "down"})
-            streams.push_back(make.add_stream(device, name));
+        const TraceIndex device = t.cuda_device(TraceClock::cupti, 700);
+        for (const char* name : {"up", "main", "down"}) streams.push_back(t.stream(name, device));
     }
-    make.add_thread("main");
     const char* const names[] = {"Hash", "Reduce", "Scan", "Gather"};
     std::uint64_t random = 1;
-    while (make.trace().ops.size() < count) {
+    while (t.raw().ops.size() < count) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const auto dice = static_cast<std::size_t>(random >> 40);
-        const TraceIndex stream = streams[dice % streams.size()];
+        const std::size_t stream = dice % streams.size();
         const auto length = static_cast<Moment>(3'000 + dice % 17'000);
-        make.at_line(static_cast<std::uint32_t>(20 + dice % 40));
-        if (stream % 3 == 0) make.run(stream, OpKind::copy, "host to device", length, 1u << 20);
-        else if (stream % 3 == 2)
-            make.run(stream, OpKind::copy, "device to host", length, 1u << 16);
-        else make.launch(stream, names[dice / 7 % 4], length);
-        make.access("chunk", 0x7f0000000000 + (dice % 16 << 20), 1u << 20, AccessMode::read, 0);
-        if (dice % 10 == 3) make.wait(stream, streams[dice / 3 % streams.size()]);
-        make.pass(static_cast<Moment>(dice % 900));
-        if (dice % 50'000 == 7) make.pass(2'000'000);
+        const auto line = static_cast<std::uint32_t>(20 + dice % 40);
+        const bool is_up = stream % 3 == 0, is_launch = stream % 3 == 1;
+        t.run(is_launch ? OpKind::launch : OpKind::copy, streams[stream],
+              is_launch ? names[dice / 7 % 4]
+              : is_up   ? "host to device"
+                        : "device to host",
+              length,
+              {.bytes = is_launch ? 0u
+                        : is_up   ? 1u << 20
+                                  : 1u << 16},
+              line)
+            .uses(0x7f0000000000 + (dice % 16 << 20), AccessMode::read, 1u << 20, "chunk", 0);
+        if (dice % 10 == 3)
+            t.wait_stream(streams[stream], streams[dice / 3 % streams.size()], line);
+        t.compute(static_cast<Moment>(dice % 900));
+        if (dice % 50'000 == 7) t.compute(2'000'000);
     }
-    return make.finish();
+    return solved(t, "a million operations");
 }
 
 Sample hostile_sample() {
@@ -160,22 +183,23 @@ Sample hostile_sample() {
                                  "\xe2\x82\xac \xf0\x9f\x9a\x80 \xd7\xa9 \xe2\x80\xa8",
                                  "@scripts@ @head@ ${x} \\u0041 \\",
                                  "</style></title></noscript></svg>"};
-    SampleMaker make(names[0] + names[2]);
-    const TraceIndex device = make.add_device(names[1], 0, detail::TraceClock::none, 0);
-    make.add_thread(names[2]);
-    TraceIndex before = make.add_stream(device, names[3]);
+    SampleTrace t;
+    const TraceIndex device = t.cuda_device(TraceClock::events);
+    t.raw().devices[device].name = t.string(names[1]);
+    t.raw().threads[0].name = t.string(names[2]);
+    TraceIndex before = t.stream(names[3], device);
     for (const std::string& name : names) {
-        const TraceIndex stream = make.add_stream(device, name);
-        make.run(before, OpKind::launch, name, 9'000);
-        make.last_op().file = make.text("/src/" + name);
-        make.access(name, 0xfffffffffffff000, 4096, AccessMode::concurrent, 0);
-        make.wait(stream, before);
-        make.launch(stream, name, 9'000);
-        make.trace().notes.push_back(name);
+        const TraceIndex stream = t.stream(name, device);
+        t.in_file("/src/" + name);
+        t.launch(before, name, 9'000)
+            .uses(0xfffffffffffff000, AccessMode::concurrent, 4096, name, 0);
+        t.wait_stream(stream, before);
+        t.launch(stream, name, 9'000);
+        t.raw().notes.push_back(name);
         before = stream;
     }
-    make.range(names[0], 0);
-    return make.finish();
+    t.range(names[0], 0, t.now());
+    return solved(t, names[0] + names[2]);
 }
 
 }  // namespace heddle_test

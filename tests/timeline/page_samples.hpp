@@ -2,10 +2,36 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
-#include "timeline/sample_maker.hpp"
+#include "timeline/solve/solution.hpp"
+#include "timeline/timed_trace.hpp"
 
 namespace heddle_test {
+
+struct Sample {
+    Trace trace;
+    Solution solution;
+};
+
+/// A program in pipeline.cpp, on GPUs that start work 1.9 us after a call or a wait.
+struct SampleTrace : TimedTrace {
+    SampleTrace()
+        : TimedTrace({.call = 2'200,
+                      .order = 2'200,
+                      .between = 0,
+                      .start = 1'900,
+                      .start_awake = 1'900,
+                      .next = 0,
+                      .cross = 1'900,
+                      .wake = 4'700}) {
+        in_file("/home/user/pipeline/src/pipeline.cpp");
+        compute(1'000);
+    }
+};
+
+/// Returns the recording of the program, and its solution.
+Sample solved(TimedTrace& t, const std::string& program);
 
 /// Returns a sample of two streams, with three kernels, a copy and a wait.
 Sample tiny_sample();

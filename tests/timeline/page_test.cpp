@@ -103,11 +103,9 @@ TEST_CASE("an empty recording makes a page", "[timeline]") {
 }
 
 TEST_CASE("a recording of one operation makes a page", "[timeline]") {
-    SampleMaker make("one");
-    make.add_stream(make.add_device("", 0, detail::TraceClock::workers, 0), "");
-    make.add_thread("main");
-    make.launch(0, "Hash", 5);
-    const std::string head = between(page_of(make.finish()), "id=\"head\">", "</script>");
+    SampleTrace t;
+    t.launch(t.stream(""), "Hash", 5);
+    const std::string head = between(page_of(solved(t, "one")), "id=\"head\">", "</script>");
     CHECK_THAT(head, contains(R"("label":"stream 1")"));
     CHECK_THAT(head, contains(R"(["opSite",0,1,1,"u8"])"));
 }
@@ -128,7 +126,7 @@ TEST_CASE("rows are the host's threads, then streams by device", "[timeline]") {
         rows += row.is_thread ? sample.trace.text(sample.trace.threads[row.index].name) + " | "
                               : detail::stream_text(sample.trace, row.index) + " " +
                                     std::to_string(row.device) + " | ";
-    CHECK(rows == "main | reader | up 0 | main 0 | down 0 | up 1 | main 1 | down 1 | checks 2 | ");
+    CHECK(rows == "main | reader | checks 0 | up 1 | main 1 | down 1 | up 2 | main 2 | down 2 | ");
 }
 
 TEST_CASE("streams on which nothing ran have no row, but are counted", "[timeline]") {
@@ -156,22 +154,20 @@ TEST_CASE("an index beside its base is a small number", "[timeline]") {
 }
 
 TEST_CASE("operations that differ in their times alone share a site", "[timeline]") {
-    SampleMaker make("sites");
-    make.add_stream(make.add_device("", 0, detail::TraceClock::cupti, 0), "main");
-    make.add_thread("main");
-    for (Moment i = 0; i < 100; ++i) make.launch(0, i % 2 == 0 ? "Hash" : "Reduce", 1'000 + i);
-    CHECK_THAT(page_of(make.finish()), contains(R"(["siteName",0,2,)"));
+    SampleTrace t;
+    const auto s = t.stream("main", t.cuda_device(TraceClock::cupti));
+    for (Moment i = 0; i < 100; ++i) t.launch(s, i % 2 == 0 ? "Hash" : "Reduce", 1'000 + i);
+    CHECK_THAT(page_of(solved(t, "sites")), contains(R"(["siteName",0,2,)"));
 }
 
 TEST_CASE("gaps that lie between bars take next to no bytes", "[timeline]") {
-    SampleMaker make("gaps");
-    make.add_stream(make.add_device("", 0, detail::TraceClock::cupti, 0), "main");
-    make.add_thread("main");
+    SampleTrace t;
+    const auto s = t.stream("main", t.cuda_device(TraceClock::cupti));
     for (Moment i = 0; i < 1'000; ++i) {
-        make.launch(0, "Hash", 1'000 + i % 7);
-        make.pass(10'000);
+        t.launch(s, "Hash", 1'000 + i % 7);
+        t.compute(10'000);
     }
-    Sample sample = make.finish();
+    Sample sample = solved(t, "gaps");
     std::erase_if(sample.solution.gaps, [](const detail::Gap& gap) {
         return gap.reason != detail::GapReason::launched_late;
     });

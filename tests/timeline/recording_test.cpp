@@ -3,8 +3,8 @@
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
-#include <heddle/timeline.hpp>
-#include <heddle/timeline_files.hpp>
+#include <heddle/observe/timeline.hpp>
+#include <heddle/observe/timeline_files.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -259,7 +259,7 @@ TEST_CASE("child: works a little while another process does", "[.child]") {
 
 namespace {
 /// Waits until the coarse clock of file systems is past the file's time, so that new processes
-/// begin later. Since Linux 6.13, a file's time may be finer, and ahead of that clock.
+/// begin after that time. Since Linux 6.13, a file's time may be finer, and ahead of that clock.
 void await_later_time(const std::string& file) {
     CHECK(eventually([&] {
         struct stat found {};

@@ -1,15 +1,13 @@
 #include "timeline/sample_traces.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
-namespace heddle_test {
+#include "timeline/timed_trace.hpp"
 
-using namespace heddle;
-using namespace heddle::detail;
+namespace heddle_test {
 
 namespace {
 
@@ -154,7 +152,7 @@ private:
         }
         return graph;
     }
-    /// Returns a run of a node. If its launch exists, the launch's graph has that node.
+    /// Returns a run of a node. If the run's launch exists, the launched graph has that node.
     TraceNodeRun node_run() {
         const std::uint64_t launch = one_in(4) ? bits() : trace_.ops[below(trace_.ops.size())].id;
         const auto found = launched_.find(launch);
@@ -165,117 +163,6 @@ private:
 
     Random& random_;
     std::map<std::uint64_t, std::size_t> launched_;  ///< by a launch's id: number of its nodes
-};
-
-/// A host that enqueues, and devices that run one operation after the other.
-class Program {
-public:
-    Program() {
-        TraceIndex device = 0;
-        trace_.devices.push_back({true, 0, string("NVIDIA H200"), TraceClock::cupti, 900, 1});
-        trace_.threads.push_back({string("main")});
-        for (const char* name : {"up", "main", "side", "down"})
-            trace_.streams.push_back({trace_.streams.size() + 1, device, 0, string(name)});
-        for (std::uint64_t i = 0; i < 8; ++i)
-            trace_.accesses.push_back(
-                {{{reinterpret_cast<const void*>(0x7f0000000000 + (i << 20)), 1 << 20, 1, 1 << 20},
-                  i + 1,
-                  4,
-                  i % 2 == 0 ? AccessMode::read : AccessMode::read_write,
-                  static_cast<std::int8_t>(i % 2)},
-                 string("chunk")});
-        trace_.program = "steps";
-        trace_.base_ns = 987'654'321'012'345;
-        trace_.base_realtime_ns = 1'765'432'109'876'543'210;
-    }
-
-    Trace run(std::size_t ops) {
-        while (trace_.ops.size() < ops) step();
-        trace_.ops.resize(ops);
-        for (const TraceOp& op : trace_.ops)
-            trace_.end = std::max({trace_.end, op.call_end, op.end});
-        return trace_;
-    }
-
-private:
-    enum Stream : TraceIndex { up, main, side, down };
-
-    TraceIndex string(const std::string& text) {
-        const auto found = std::find(trace_.strings.begin(), trace_.strings.end(), text);
-        if (found == trace_.strings.end()) return trace_.strings.push_back(text), last_string();
-        return static_cast<TraceIndex>(found - trace_.strings.begin());
-    }
-    TraceIndex last_string() const { return static_cast<TraceIndex>(trace_.strings.size() - 1); }
-    Moment about(Moment duration) {
-        return duration + static_cast<Moment>(random_.below(static_cast<std::size_t>(duration)));
-    }
-
-    TraceOp& call(OpKind kind, const char* name, std::uint32_t line, TraceIndex stream) {
-        TraceOp op;
-        op.id = trace_.ops.size() + 1;
-        op.kind = kind;
-        op.name = string(name);
-        op.file = string("src/steps.cpp");
-        op.line = line;
-        op.thread = 0;
-        op.device = 0;
-        op.stream = stream;
-        op.position = ++position_[stream];
-        op.call_begin = host_ += about(300);
-        op.call_end = host_ += about(1500);
-        return trace_.ops.emplace_back(op);
-    }
-    void run(TraceOp& op, Moment duration) {
-        op.start = std::max({op.call_begin + 2500, ready_[op.stream], after_[op.stream]});
-        op.end = ready_[op.stream] = op.start + about(duration);
-    }
-    void launch(const char* name, std::uint32_t line, Stream stream) {
-        TraceOp& op = call(OpKind::launch, name, line, stream);
-        op.first_access = static_cast<std::uint32_t>(trace_.ops.size() % 4 * 2);
-        op.accesses = 2;
-        run(op, 8000);
-    }
-    void copy(const char* name, std::uint32_t line, Stream stream) {
-        TraceOp& op = call(OpKind::copy, name, line, stream);
-        op.bytes = 1 << 20;
-        run(op, 40'000);
-    }
-    static void set_event(TraceOp& op, std::uint64_t event, std::uint32_t generation) {
-        op.event = event;
-        op.generation = generation;
-    }
-    void wait(std::uint32_t line, Stream stream, Stream other) {
-        const std::uint64_t event = trace_.ops.size() % 16 + 1;
-        set_event(call(OpKind::record, "event", line, other), event, ++generation_);
-        TraceOp& wait = call(OpKind::wait, "wait_stream", line, stream);
-        set_event(wait, event, generation_);
-        wait.other = other;
-        wait.other_position = position_[other];
-        after_[stream] = std::max(after_[stream], ready_[other]);
-    }
-    void step() {
-        copy("host to device", 20, up);
-        wait(21, main, up);
-        for (int i = 0; i < 4; ++i) launch("Hash", 23, main);
-        wait(25, side, main);
-        launch("Norm", 26, side);
-        launch("Sum", 27, main);
-        wait(28, main, side);
-        launch("Step", 29, main);
-        wait(30, down, main);
-        copy("device to host", 31, down);
-        TraceOp& wait = call(OpKind::synchronize, "synchronize", 32, down);
-        wait.other = down;
-        wait.other_position = position_[down] - 1;
-        host_ = wait.call_end = std::max(host_, ready_[down]);
-    }
-
-    Trace trace_;
-    Random random_{1};
-    Moment host_ = 0;
-    std::uint32_t generation_ = 0;
-    std::array<std::uint64_t, 4> position_{};
-    std::array<Moment, 4> ready_{}, after_{};
 };
 
 }  // namespace
@@ -311,6 +198,77 @@ Trace crowded_trace(Random& random, std::size_t ops) {
     return trace;
 }
 
-Trace trace_of_steps(std::size_t ops) { return Program().run(ops); }
+Trace trace_of_steps(std::size_t ops) {
+    TimedTrace t({.call = 0, .order = 0, .between = 0, .start = 1'000, .start_awake = 1'000});
+    const TraceIndex device = t.cuda_device(TraceClock::cupti, 900);
+    const TraceIndex up = t.stream("up", device), main = t.stream("main", device),
+                     side = t.stream("side", device), down = t.stream("down", device);
+    t.in_file("src/steps.cpp");
+    Trace& trace = t.raw();
+    for (std::uint64_t i = 0; i < 8; ++i)
+        trace.accesses.push_back(
+            {{{reinterpret_cast<const void*>(0x7f0000000000 + (i << 20)), 1 << 20, 1, 1 << 20},
+              i + 1,
+              4,
+              i % 2 == 0 ? AccessMode::read : AccessMode::read_write,
+              static_cast<std::int8_t>(i % 2)},
+             t.string("chunk")});
+    trace.program = "steps";
+    trace.base_ns = 987'654'321'012'345;
+    trace.base_realtime_ns = 1'765'432'109'876'543'210;
+
+    Random random{1};
+    const auto about = [&](Moment time) {
+        return time + static_cast<Moment>(random.below(static_cast<std::size_t>(time)));
+    };
+    const auto pass = [&] {
+        t.compute(about(300));
+        t.delay_call(about(1'500));
+    };
+    const auto launch = [&](const char* name, std::uint32_t line, TraceIndex stream) {
+        pass();
+        const auto op = t.launch(stream, name, about(8'000), {}, line);
+        op->first_access = static_cast<std::uint32_t>(trace.ops.size() % 4 * 2);
+        op->accesses = 2;
+    };
+    const auto copy = [&](const char* name, std::uint32_t line, TraceIndex stream) {
+        pass();
+        t.run(OpKind::copy, stream, name, about(40'000), {.bytes = 1 << 20}, line);
+    };
+    std::uint32_t generation = 1;
+    const auto wait = [&](std::uint32_t line, TraceIndex stream, TraceIndex other) {
+        const std::uint64_t event = trace.ops.size() % 16 + 1;
+        pass();
+        const auto record = t.call(OpKind::record, other, "event", line);
+        pass();
+        for (const auto& op : {record, t.wait_stream(stream, other, line)}) {
+            op->event = event;
+            op->generation = generation;
+        }
+        ++generation;
+    };
+    while (trace.ops.size() < ops) {
+        copy("host to device", 20, up);
+        wait(21, main, up);
+        for (int i = 0; i < 4; ++i) launch("Hash", 23, main);
+        wait(25, side, main);
+        launch("Norm", 26, side);
+        launch("Sum", 27, main);
+        wait(28, main, side);
+        launch("Step", 29, main);
+        wait(30, down, main);
+        copy("device to host", 31, down);
+        pass();
+        t.synchronize(down, 32);
+    }
+    trace.ops.resize(ops);
+    for (TraceOp& op : trace.ops) {
+        trace.end = std::max({trace.end, op.call_end, op.end});
+        op.device = 0;
+    }
+    trace.devices.erase(trace.devices.begin());  // the CPU, which does nothing
+    for (TraceStream& stream : trace.streams) stream.device = 0;
+    return trace;
+}
 
 }  // namespace heddle_test

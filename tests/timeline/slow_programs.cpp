@@ -2,19 +2,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <thread>
 
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "gpu_clock.hpp"
 #include "support.hpp"
-#include "timeline/slow_traces.hpp"
+#include "timeline/timed_trace.hpp"
 
 namespace heddle_test {
 
 namespace {
 
-using namespace std::chrono_literals;
+using Uses = TimedTrace::Uses;
 
 HEDDLE_FN void burn(int us) {
 #if defined(__CUDA_ARCH__)
@@ -42,7 +43,7 @@ struct BurnFrom {
     }
 };
 
-/// The same, but reads from an address, so the memory is unknown to heddle.
+/// Same as BurnFrom, but reads from an address, so the memory is unknown to heddle.
 struct BurnAt {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, const float* y, int us) const {
         burn(us);
@@ -62,242 +63,324 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-Stream stream(const char* name) { return Stream{test_device(), {.priority = 0, .name = name}}; }
+/// Runs work on the device under test. Its member functions are called like those of TimedTrace.
+/// `length` is the duration of the work itself.
+class RealCalls {
+public:
+    std::uint32_t workers() const { return static_cast<std::uint32_t>(cpu_workers()); }
+    std::size_t stream(const char* name, Where where = {}) {
+        streams_.emplace_back(test_device(), StreamOptions{.priority = 0, .name = name}, where);
+        return streams_.size() - 1;
+    }
+    void zeros(std::size_t s, std::uint64_t memory, std::uint64_t bytes = sizeof(float),
+               Where where = {}) {
+        arrays_.emplace(memory, heddle::zeros<float>(streams_[s], bytes / sizeof(float), where));
+    }
+    void pinned(std::uint64_t memory, std::uint64_t bytes, Where where = {}) {
+        arrays_.emplace(memory, heddle::pinned<float>(bytes / sizeof(float), where));
+    }
+    void compute(Moment time) { burn(static_cast<int>(time / us)); }
 
-constexpr std::size_t many = 4 << 20;  ///< in floats; a copy takes a few milliseconds
+    void launch(std::size_t s, const char* name, Moment length, const Uses& uses,
+                Where where = {}) {
+        const Stream& stream = streams_[s];
+        Array<float>& x = arrays_.at(uses.changes[0]);
+        const auto read = [&](std::size_t i) -> Array<float>& { return arrays_.at(uses.reads[i]); };
+        const auto shape = dim(1, where);
+        const int time = static_cast<int>(length / us);
+        if (!uses.behind_pointers.empty())
+            heddle::launch(stream, BurnAt{}, shape, x, arrays_.at(uses.behind_pointers[0]).data(),
+                           time);
+        else if (uses.reads.size() == 4)
+            heddle::launch(stream, Sum{}, shape, x, read(0), read(1), read(2), read(3));
+        else if (uses.reads.size() == 1)
+            heddle::launch(stream, BurnFrom{}, shape, x, read(0), time);
+        else if (name == std::string_view("Burn")) heddle::launch(stream, Burn{}, shape, x, time);
+        else heddle::launch(stream, Increment{}, shape, x);
+    }
+    void copy(std::size_t s, Moment, const Uses& uses, Where where = {}) {
+        heddle::copy(streams_[s], arrays_.at(uses.writes[0]), arrays_.at(uses.reads[0]), where);
+    }
+    void copy_from_pageable(std::size_t s, Moment, const Uses& uses, Where where = {}) {
+        pageable_.resize(uses.bytes / sizeof(float));
+        heddle::copy(streams_[s], arrays_.at(uses.writes[0]), std::span<const float>(pageable_),
+                     where);
+    }
+    void copy_to_pageable(std::size_t s, Moment, const Uses& uses, Where where = {}) {
+        pageable_.resize(uses.bytes / sizeof(float));
+        heddle::copy(streams_[s], std::span<float>(pageable_), arrays_.at(uses.reads[0]), where);
+    }
+    void to_host(std::size_t s, Moment, const Uses& uses, Where where = {}) {
+        static_cast<void>(heddle::to_host(streams_[s], arrays_.at(uses.reads[0]), where));
+    }
+    void wait_stream(std::size_t waiter, std::size_t other, Where where = {}) {
+        streams_[waiter].wait_stream(streams_[other], where);
+    }
+    void synchronize(std::size_t s, Where where = {}) { streams_[s].synchronize(where); }
+    void poll_event(std::size_t s, Moment pause, Where where = {}) {
+        const Event done = streams_[s].record_event({}, where);
+        while (!done.is_complete(where)) rest(pause);
+    }
+    void poll(std::vector<std::size_t> left, Moment pause, Where where = {}) {
+        while (std::erase_if(left, [&](std::size_t s) { return streams_[s].is_complete(where); }),
+               !left.empty())
+            rest(pause);
+    }
+
+private:
+    static void rest(Moment pause) {
+        if (pause < us) std::this_thread::yield();
+        else std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
+    }
+
+    std::vector<Stream> streams_;
+    std::map<std::uint64_t, Array<float>> arrays_;
+    std::vector<float> pageable_;
+};
+
+/// Numbers for memory.
+constexpr std::uint64_t x = 1, y = 2, z = 3, chunk = 9;
+constexpr std::uint64_t many = 16 << 20;  ///< in bytes
+constexpr Moment copying = 3 * ms;        ///< time to copy `many` bytes
+constexpr Moment tiny = 60;               ///< time of a kernel that adds
+
+/// Creates a stream, and clears memory on it.
+auto stream_with(auto& t, const char* name, std::uint64_t memory) {
+    const auto s = t.stream(name);
+    t.zeros(s, memory);
+    return s;
+}
+
+/// Enqueues work that takes 10 ms.
+void enqueue_work(auto& t, auto s) {
+    for (int i = 0; i < 5; ++i) t.launch(s, "Burn", 2 * ms, {.changes = {x}});
+}
 
 // Programs that cannot be improved: the work itself takes the time.
 
-void work_in_a_row() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
-    for (int i = 0; i < 20; ++i) launch(s, Burn{}, dim(1), x, 2000);
-    s.synchronize();
-}
+constexpr auto work_in_a_row = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
+    for (int i = 0; i < 20; ++i) t.launch(s, "Burn", 2 * ms, {.changes = {x}});
+    t.synchronize(s);
+};
 
-void work_that_is_read() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto work_that_is_read = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5; ++i) launch(s, Burn{}, dim(1), x, 2000);
-        static_cast<void>(to_host(s, x));
+        enqueue_work(t, s);
+        t.to_host(s, tiny, {.writes = {TimedTrace::pageable}, .reads = {x}, .bytes = 4});
     }
-}
+};
 
-void work_that_is_copied() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
-    std::vector<float> pageable(1);
+constexpr auto work_that_is_copied = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5; ++i) launch(s, Burn{}, dim(1), x, 2000);
-        copy(s, std::span<float>(pageable), x);
+        enqueue_work(t, s);
+        t.copy_to_pageable(s, tiny, {.writes = {TimedTrace::pageable}, .reads = {x}, .bytes = 4});
     }
-}
+};
 
-void work_whose_event_is_polled() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto work_whose_event_is_polled = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5; ++i) launch(s, Burn{}, dim(1), x, 2000);
-        const Event done = s.record_event();
-        while (!done.is_complete()) std::this_thread::sleep_for(100us);
+        enqueue_work(t, s);
+        t.poll_event(s, 100 * us);
     }
-}
+};
 
-void work_whose_stream_is_polled() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto work_whose_stream_is_polled = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5; ++i) launch(s, Burn{}, dim(1), x, 2000);
-        while (!s.is_complete()) std::this_thread::yield();
+        enqueue_work(t, s);
+        t.poll({s}, us / 2);
     }
-}
+};
 
-void two_streams_that_are_polled_by_turns() {
-    const Stream a = stream("a"), b = stream("b");
-    Array<float> x = zeros<float>(a, 1), y = zeros<float>(b, 1);
+constexpr auto two_streams_that_are_polled_by_turns = [](auto& t) {
+    const auto a = stream_with(t, "a", x), b = stream_with(t, "b", y);
     for (int round = 0; round < 5; ++round) {
         for (int i = 0; i < 5; ++i) {
-            launch(a, Burn{}, dim(1), x, 2000);
-            launch(b, Burn{}, dim(1), y, 1000);
+            t.launch(a, "Burn", 2 * ms, {.changes = {x}});
+            t.launch(b, "Burn", 1 * ms, {.changes = {y}});
         }
-        bool is_a = false, is_b = false;
-        while (!is_a || !is_b) {
-            is_a = is_a || a.is_complete();
-            is_b = is_b || b.is_complete();
-            std::this_thread::sleep_for(50us);
-        }
+        t.poll({a, b}, 100 * us);
     }
-}
+};
 
-void streams_side_by_side() {
-    const Stream a = stream("a"), b = stream("b");
-    Array<float> x = zeros<float>(a, 1), y = zeros<float>(b, 1);
+constexpr auto streams_side_by_side = [](auto& t) {
+    const auto a = stream_with(t, "a", x), b = stream_with(t, "b", y);
     for (int i = 0; i < 20; ++i) {
-        launch(a, Burn{}, dim(1), x, 2000);
-        launch(b, Burn{}, dim(1), y, 2000);
+        t.launch(a, "Burn", 2 * ms, {.changes = {x}});
+        t.launch(b, "Burn", 2 * ms, {.changes = {y}});
     }
-    a.synchronize();
-    b.synchronize();
-}
+    t.synchronize(a);
+    t.synchronize(b);
+};
 
-void chains_that_cross_on_one_stream() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1), y = zeros<float>(s, 1);
+constexpr auto chains_that_cross_on_one_stream = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
+    t.zeros(s, y);
     for (int i = 0; i < 10; ++i) {
-        launch(s, BurnFrom{}, dim(1), x, y, 2000);
-        launch(s, BurnFrom{}, dim(1), y, x, 2000);
+        t.launch(s, "BurnFrom", 2 * ms, {.changes = {x}, .reads = {y}});
+        t.launch(s, "BurnFrom", 2 * ms, {.changes = {y}, .reads = {x}});
     }
-    s.synchronize();
-}
+    t.synchronize(s);
+};
 
-void waits_for_memory_behind_an_address() {
-    const Stream a = stream("a"), b = stream("b");
-    Array<float> x = zeros<float>(a, 1), y = zeros<float>(b, 1), z = zeros<float>(b, 1);
+constexpr auto waits_for_memory_behind_an_address = [](auto& t) {
+    const auto a = stream_with(t, "a", x), b = stream_with(t, "b", y);
+    t.zeros(b, z);
     for (int i = 0; i < 10; ++i) {
-        b.wait_stream(a);
-        launch(b, BurnAt{}, dim(1), y, x.data(), 2000);
-        a.wait_stream(b);
-        launch(a, BurnAt{}, dim(1), x, y.data(), 2000);
+        t.wait_stream(b, a);
+        t.launch(b, "BurnAt", 2 * ms, {.changes = {y}, .behind_pointers = {x}});
+        t.wait_stream(a, b);
+        t.launch(a, "BurnAt", 2 * ms, {.changes = {x}, .behind_pointers = {y}});
     }
-    a.synchronize();
-    b.synchronize();
-}
+    t.synchronize(a);
+    t.synchronize(b);
+};
 
 // Programs that spend time on the host.
 
-void host_that_enqueues_one_by_one() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
-    const Array<float> a = zeros<float>(s, 1), b = zeros<float>(s, 1), c = zeros<float>(s, 1),
-                       d = zeros<float>(s, 1);
+constexpr auto host_that_enqueues_one_by_one = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
+    for (std::uint64_t memory = 2; memory < 6; ++memory) t.zeros(s, memory);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5000; ++i) launch(s, Sum{}, dim(1), x, a, b, c, d);
-        s.synchronize();
+        for (int i = 0; i < 5000; ++i)
+            t.launch(s, "Sum", tiny, {.changes = {x}, .reads = {2, 3, 4, 5}});
+        t.synchronize(s);
     }
-}
+};
 
-void host_that_waits_between_launches() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto host_that_waits_between_launches = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int i = 0; i < 500; ++i) {
-        launch(s, Increment{}, dim(1), x);
-        s.synchronize();
+        t.launch(s, "Increment", tiny, {.changes = {x}});
+        t.synchronize(s);
     }
-}
+};
 
-void host_that_reads_between_launches() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto host_that_reads_between_launches = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int i = 0; i < 500; ++i) {
-        launch(s, Increment{}, dim(1), x);
-        static_cast<void>(to_host(s, x));
+        t.launch(s, "Increment", tiny, {.changes = {x}});
+        t.to_host(s, tiny, {.writes = {TimedTrace::pageable}, .reads = {x}, .bytes = 4});
     }
-}
+};
 
-void host_that_polls_between_launches() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto host_that_polls_between_launches = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int i = 0; i < 500; ++i) {
-        launch(s, Increment{}, dim(1), x);
-        while (!s.is_complete()) std::this_thread::yield();
+        t.launch(s, "Increment", tiny, {.changes = {x}});
+        t.poll({s}, us / 2);
     }
-}
+};
 
-void host_that_computes_between_launches() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, 1);
+constexpr auto host_that_computes_between_launches = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
     for (int i = 0; i < 20; ++i) {
-        burn(2000);
-        launch(s, Burn{}, dim(1), x, 100);
+        t.compute(2 * ms);
+        t.launch(s, "Burn", 100 * us, {.changes = {x}});
     }
-    s.synchronize();
-}
+    t.synchronize(s);
+};
 
 // Programs that copy memory.
 
-void copies_of_pageable_memory() {
-    const Stream s = stream("s");
-    Array<float> x = zeros<float>(s, many);
-    const std::vector<float> pageable(many);
+constexpr auto copies_of_pageable_memory = [](auto& t) {
+    const auto s = t.stream("s");
+    t.zeros(s, x, many);
+    t.compute(5 * ms);  // clears the pageable memory
     for (int i = 0; i < 8; ++i) {
-        copy(s, x, std::span<const float>(pageable));
-        launch(s, Increment{}, dim(1), x);
+        t.copy_from_pageable(s, copying,
+                             {.writes = {x}, .reads = {TimedTrace::pageable}, .bytes = many});
+        t.launch(s, "Increment", tiny, {.changes = {x}});
     }
-    s.synchronize();
-}
+    t.synchronize(s);
+};
 
-void copies_and_kernels_by_turns() {
-    const Stream up = stream("up"), s = stream("s");
-    Array<float> x = zeros<float>(up, many);
-    Array<float> y = zeros<float>(s, 1);
-    const Array<float> chunk = pinned<float>(many);
+constexpr auto copies_and_kernels_by_turns = [](auto& t) {
+    const auto up = t.stream("up"), s = t.stream("s");
+    t.zeros(up, x, many);
+    t.zeros(s, y);
+    t.pinned(chunk, many);
     for (int i = 0; i < 10; ++i) {
-        copy(up, x, chunk);
-        s.wait_stream(up);
-        launch(s, BurnFrom{}, dim(1), y, x, 2000);
-        up.wait_stream(s);
+        t.copy(up, copying, {.writes = {x}, .reads = {chunk}, .bytes = many});
+        t.wait_stream(s, up);
+        t.launch(s, "BurnFrom", 2 * ms, {.changes = {y}, .reads = {x}});
+        t.wait_stream(up, s);
     }
-    up.synchronize();
-    s.synchronize();
-}
+    t.synchronize(up);
+    t.synchronize(s);
+};
 
 // Programs with needless order.
 
-void waits_without_a_reason() {
-    const Stream a = stream("a"), b = stream("b");
-    Array<float> x = zeros<float>(a, 1), y = zeros<float>(b, 1);
+constexpr auto waits_without_a_reason = [](auto& t) {
+    const auto a = stream_with(t, "a", x), b = stream_with(t, "b", y);
     for (int i = 0; i < 10; ++i) {
-        launch(a, Burn{}, dim(1), x, 2000);
-        b.wait_stream(a);
-        launch(b, Burn{}, dim(1), y, 2000);
-        a.wait_stream(b);
+        t.launch(a, "Burn", 2 * ms, {.changes = {x}});
+        t.wait_stream(b, a);
+        t.launch(b, "Burn", 2 * ms, {.changes = {y}});
+        t.wait_stream(a, b);
     }
-    a.synchronize();
-    b.synchronize();
-}
+    t.synchronize(a);
+    t.synchronize(b);
+};
 
-void waits_for_a_whole_stream() {
-    const Stream a = stream("a"), b = stream("b");
-    Array<float> x = zeros<float>(a, 1), z = zeros<float>(a, 1);
-    Array<float> y = zeros<float>(b, 1);
+constexpr auto waits_for_a_whole_stream = [](auto& t) {
+    const auto a = stream_with(t, "a", x), b = stream_with(t, "b", y);
+    t.zeros(a, z);
     for (int i = 0; i < 10; ++i) {
-        launch(a, Burn{}, dim(1), x, 300);
-        launch(a, Burn{}, dim(1), z, 3000);
-        b.wait_stream(a);
-        launch(b, BurnFrom{}, dim(1), y, x, 2000);
-        a.wait_stream(b);
+        t.launch(a, "Burn", 300 * us, {.changes = {x}});
+        t.launch(a, "Burn", 3 * ms, {.changes = {z}});
+        t.wait_stream(b, a);
+        t.launch(b, "BurnFrom", 2 * ms, {.changes = {y}, .reads = {x}});
+        t.wait_stream(a, b);
     }
-    a.synchronize();
-    b.synchronize();
-}
+    t.synchronize(a);
+    t.synchronize(b);
+};
 
-void chains_on_one_stream() {
-    const Stream s = stream("s");
-    std::vector<Array<float>> chains;
-    for (int i = 0; i < 4; ++i) chains.push_back(zeros<float>(s, 1));
+constexpr auto chains_on_one_stream = [](auto& t) {
+    const auto s = stream_with(t, "s", x);
+    for (std::uint64_t chain = 2; chain <= 4; ++chain) t.zeros(s, chain);
     for (int i = 0; i < 10; ++i)
-        for (Array<float>& x : chains) launch(s, Burn{}, dim(1), x, 1000);
-    s.synchronize();
-}
+        for (std::uint64_t chain = 1; chain <= 4; ++chain)
+            t.launch(s, "Burn", 1 * ms, {.changes = {chain}});
+    t.synchronize(s);
+};
 
 // Programs for the workers of CPU devices.
 
-void more_streams_than_workers() {
-    std::vector<Stream> streams;
-    std::vector<Array<float>> arrays;
-    const int count = 4 * cpu_workers();
-    for (int i = 0; i < count; ++i) {
-        streams.push_back(stream("s"));
-        arrays.push_back(zeros<float>(streams.back(), 1));
-    }
-    for (int i = 0; i < 4; ++i)
-        for (std::size_t k = 0; k < streams.size(); ++k)
-            launch(streams[k], Burn{}, dim(1), arrays[k], 2000);
-    for (const Stream& s : streams) s.synchronize();
+constexpr auto more_streams_than_workers = [](auto& t) {
+    const std::uint64_t count = 4 * t.workers();
+    std::vector<decltype(t.stream("s"))> streams;
+    for (std::uint64_t i = 0; i < count; ++i) streams.push_back(stream_with(t, "s", 1 + i));
+    for (int round = 0; round < 4; ++round)
+        for (std::uint64_t i = 0; i < count; ++i)
+            t.launch(streams[i], "Burn", 2 * ms, {.changes = {1 + i}});
+    for (const auto s : streams) t.synchronize(s);
+};
+
+/// Returns a program from a function that makes its calls.
+template <class Calls>
+SlowProgram program(std::string name, Calls, Strings says, Strings does_not_say, int workers = 1,
+                    bool is_for_gpus = true) {
+    const auto run = [] {
+        RealCalls t;
+        Calls{}(t);
+    };
+    const auto trace = [](const TimedCosts& costs) {
+        TimedTrace t(costs);
+        Calls{}(t);
+        return t.finish();
+    };
+    return {std::move(name),         run,     trace,      std::move(says),
+            std::move(does_not_say), workers, is_for_gpus};
 }
 
-const std::string work = "The work itself is the biggest reason", mend = "First to mend",
+const std::string work = "The work itself is the biggest reason", mend = "Fix first",
                   round_trips = "the host waits between launches",
                   enqueuing = "small operations, enqueued one by one",
                   pageable = "copies of pageable memory", own = "the program's own code";
@@ -306,108 +389,39 @@ const std::string work = "The work itself is the biggest reason", mend = "First 
 
 const std::vector<SlowProgram>& slow_programs() {
     static const std::vector<SlowProgram> all{
-        {"work in a row", work_in_a_row, slow_traces::work_in_a_row, {work}, {mend, own}},
-        {"work that is read",
-         work_that_is_read,
-         slow_traces::work_that_is_read,
-         {work},
-         {mend, own}},
-        {"work that is copied",
-         work_that_is_copied,
-         slow_traces::work_that_is_copied,
-         {work},
-         {mend, own}},
-        {"work whose event is polled",
-         work_whose_event_is_polled,
-         slow_traces::work_whose_event_is_polled,
-         {work},
-         {mend, own}},
-        {"work whose stream is polled",
-         work_whose_stream_is_polled,
-         slow_traces::work_whose_stream_is_polled,
-         {work},
-         {mend, own}},
-        {"two streams that are polled by turns",
-         two_streams_that_are_polled_by_turns,
-         slow_traces::two_streams_that_are_polled_by_turns,
-         {work},
-         {mend, own},
-         2},
-        {"streams side by side",
-         streams_side_by_side,
-         slow_traces::streams_side_by_side,
-         {work},
-         {mend, own},
-         2},
-        {"chains that cross on one stream",
-         chains_that_cross_on_one_stream,
-         slow_traces::chains_that_cross_on_one_stream,
-         {work},
-         {mend, own}},
-        {"waits for memory behind an address",
-         waits_for_memory_behind_an_address,
-         slow_traces::waits_for_memory_behind_an_address,
-         {work},
-         {mend, own}},
-        {"a host that enqueues one by one",
-         host_that_enqueues_one_by_one,
-         slow_traces::host_that_enqueues_one_by_one,
-         {enqueuing, "fewer calls"},
-         {round_trips, pageable}},
-        {"a host that waits between launches",
-         host_that_waits_between_launches,
-         slow_traces::host_that_waits_between_launches,
-         {round_trips},
-         {enqueuing}},
-        {"a host that reads between launches",
-         host_that_reads_between_launches,
-         slow_traces::host_that_reads_between_launches,
-         {round_trips},
-         {pageable, enqueuing}},
-        {"a host that polls between launches",
-         host_that_polls_between_launches,
-         slow_traces::host_that_polls_between_launches,
-         {round_trips},
-         {own, enqueuing}},
-        {"a host that computes between launches",
-         host_that_computes_between_launches,
-         slow_traces::host_that_computes_between_launches,
-         {"The host is the biggest reason", own},
-         {mend}},
-        {"copies of pageable memory",
-         copies_of_pageable_memory,
-         slow_traces::copies_of_pageable_memory,
-         {pageable},
-         {round_trips}},
-        {"copies and kernels by turns",
-         copies_and_kernels_by_turns,
-         slow_traces::copies_and_kernels_by_turns,
-         {"copies and kernels take turns"},
-         {"needless", pageable}},
-        {"waits without a reason",
-         waits_without_a_reason,
-         slow_traces::waits_without_a_reason,
-         {"waits that seem needless"},
-         {own}},
-        {"waits for a whole stream",
-         waits_for_a_whole_stream,
-         slow_traces::waits_for_a_whole_stream,
-         {"waits for more than is needed", "An earlier event"},
-         {"needless", own}},
-        {"chains on one stream",
-         chains_on_one_stream,
-         slow_traces::chains_on_one_stream,
-         {"work that nothing orders is on one stream"},
-         {own},
-         2,
-         false},
-        {"more streams than workers",
-         more_streams_than_workers,
-         slow_traces::more_streams_than_workers,
-         {"Too few workers are the biggest reason"},
-         {mend},
-         1,
-         false},
+        program("work in a row", work_in_a_row, {work}, {mend, own}),
+        program("work that is read", work_that_is_read, {work}, {mend, own}),
+        program("work that is copied", work_that_is_copied, {work}, {mend, own}),
+        program("work whose event is polled", work_whose_event_is_polled, {work}, {mend, own}),
+        program("work whose stream is polled", work_whose_stream_is_polled, {work}, {mend, own}),
+        program("two streams that are polled by turns", two_streams_that_are_polled_by_turns,
+                {work}, {mend, own}, 2),
+        program("streams side by side", streams_side_by_side, {work}, {mend, own}, 2),
+        program("chains that cross on one stream", chains_that_cross_on_one_stream, {work},
+                {mend, own}),
+        program("waits for memory behind an address", waits_for_memory_behind_an_address, {work},
+                {mend, own}),
+        program("a host that enqueues one by one", host_that_enqueues_one_by_one,
+                {enqueuing, "fewer calls"}, {round_trips, pageable}),
+        program("a host that waits between launches", host_that_waits_between_launches,
+                {round_trips}, {enqueuing}),
+        program("a host that reads between launches", host_that_reads_between_launches,
+                {round_trips}, {pageable, enqueuing}),
+        program("a host that polls between launches", host_that_polls_between_launches,
+                {round_trips}, {own, enqueuing}),
+        program("a host that computes between launches", host_that_computes_between_launches,
+                {"The host is the biggest reason", own}, {mend}),
+        program("copies of pageable memory", copies_of_pageable_memory, {pageable}, {round_trips}),
+        program("copies and kernels by turns", copies_and_kernels_by_turns,
+                {"copies and kernels alternate"}, {"needless", pageable}),
+        program("waits without a reason", waits_without_a_reason, {"waits that seem needless"},
+                {own}),
+        program("waits for a whole stream", waits_for_a_whole_stream,
+                {"waits for more than is needed", "Wait for an event"}, {"needless", own}),
+        program("chains on one stream", chains_on_one_stream, {"independent work is on one stream"},
+                {own}, 2, false),
+        program("more streams than workers", more_streams_than_workers,
+                {"Too few workers are the biggest reason"}, {mend}, 1, false),
     };
     return all;
 }

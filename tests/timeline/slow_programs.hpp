@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "timeline/timed_costs.hpp"
-#include "timeline/trace.hpp"
+#include "timeline/timed_trace.hpp"
 
 namespace heddle_test {
 
@@ -14,11 +13,11 @@ namespace heddle_test {
 struct SlowProgram {
     std::string name;
     void (*run)();
-    heddle::detail::Trace (*trace)(const TimedCosts&);  ///< makes a trace of the same calls
-    std::vector<std::string> says;                      ///< texts that the headline must contain
-    std::vector<std::string> does_not_say;              ///< texts that it must not contain
-    int workers = 1;                                    ///< how many a CPU device must have
-    bool is_for_gpus = true;                            ///< whether a GPU has the same headline
+    Trace (*trace)(const TimedCosts&);      ///< makes up a trace of the program's calls
+    std::vector<std::string> says;          ///< texts that the headline must contain
+    std::vector<std::string> does_not_say;  ///< texts that it must not contain
+    int workers = 1;                        ///< how many a CPU device must have
+    bool is_for_gpus = true;                ///< whether a GPU has the same headline
 };
 
 const std::vector<SlowProgram>& slow_programs();

@@ -1,5 +1,5 @@
-// The timeline's headline for whole programs. The suite uses their made-up traces, with declared
-// costs. If run by hand, the programs themselves run.
+// The timeline's headline for whole programs. The suite uses made-up traces of these programs, with
+// declared costs. The programs themselves only run if requested by hand.
 #include "timeline/slow_programs.hpp"
 
 #include <algorithm>

@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Returns the bar of an operation. If `run` is set, returns the bar of that node run.
+/// Returns the bar of an operation, or of a run of one of its nodes if `run` is set.
 const Bar* bar_of(const Solution& solution, TraceIndex op, TraceIndex run = no_index) {
     for (const Bar& bar : solution.bars)
         if (bar.op == op && bar.run == run) return &bar;
@@ -238,7 +238,7 @@ TEST_CASE("a wait for an event means the record with its generation") {
     t.record(up, 7, 2).called(3, 4);
     t.copy(up, "third").called(4, 5).ran(40, 60);
     const auto wait = t.wait_event(main, 7, 1).called(5, 6);
-    wait->other = up;  // the record says more exactly when
+    wait->other = up;  // the record of the event is more exact
     wait->other_position = 100;
     t.launch(main, "k").called(6, 7).ran(21, 70);
     CHECK(arrow_of(solve(t.trace(0, 100)), wait)->from == first);
@@ -263,7 +263,7 @@ TEST_CASE("a wait for a wait leads to what that one waited for") {
     t.record(b, 9).called(3, 4);
     const auto wait = t.wait_event(main, 9).called(4, 5);
     t.launch(main, "k").called(5, 6).ran(52, 60);
-    const auto back = t.wait(a, b).called(6, 7);  // b waited since then, but only for work of a
+    const auto back = t.wait(a, b).called(6, 7);  // since `other`, b has only waited for a
     t.launch(a, "again").called(7, 8).ran(53, 60);
     const Solution s = solve(t.trace(0, 100));
     CHECK(arrow_of(s, wait)->from == source);
@@ -374,8 +374,8 @@ TEST_CASE("an empty trace has an empty solution") {
 
 namespace {
 
-/// Finds the last end by brute force. Considers some operations of a stream, and all work that
-/// their waits are ordered after.
+/// Finds by brute force when all work up to a position of a stream has ended, including all work
+/// that its waits are ordered after.
 class Oracle {
 public:
     Oracle(const Trace& trace, const Solution& solution) : trace_(trace) {
@@ -428,7 +428,8 @@ TEST_CASE("a wait waited for what ended last of all that it is ordered after") {
             const TraceOp& wait = trace.ops[arrow.wait];
             if (wait.kind == OpKind::synchronize && wait.stream == no_index) continue;
             const Moment last = oracle.wait_ends(wait);
-            // No arrow connects a stream with itself. Then the source ended earlier.
+            // No arrow connects a stream with itself. If the waiting stream's own work ended last,
+            // the arrow's source ended earlier.
             REQUIRE(arrow.from_end <= last);
             if (arrow.from_end != last) REQUIRE(wait.kind != OpKind::synchronize);
             compared += arrow.from_end == last;

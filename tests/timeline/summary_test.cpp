@@ -38,7 +38,8 @@ struct Cuda : TraceBuilder {
     TraceIndex main = stream("main", device);
     Moment now = 0;
 
-    /// Launches a kernel `after` ns after the last one ended, by a call of 2 us. Waits for it.
+    /// Launches a kernel with a call that takes 2 us and begins `after` ns after the wait for the
+    /// last kernel ended. Then waits for the new kernel.
     void run(const std::string& kernel, Moment after, Moment takes) {
         now += after;
         launch(main, kernel)
@@ -65,7 +66,8 @@ TEST_CASE("the summary begins with the biggest reason: the host's own code, and 
     Cuda t;
     for (int i = 0; i < 10; ++i) t.run("k", 100 * us, 10 * us);
     const std::string text = summary(t.trace(0, t.now));
-    CHECK(first_line(text).find("The host is the biggest reason: it came late for 90 %") == 0);
+    CHECK(first_line(text).find("The host is the biggest reason: it enqueued too late for 90 %") ==
+          0);
     CHECK_THAT(unwrapped(text), contains("from solver.cpp:21 to solver.cpp:20"));
 }
 

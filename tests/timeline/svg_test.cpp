@@ -154,15 +154,13 @@ TEST_CASE("gaps say why", "[timeline]") {
 }
 
 TEST_CASE("a gap names the device of what was waited for if that was another one", "[timeline]") {
-    SampleMaker make("devices");
-    const TraceIndex first = make.add_device("", 0, detail::TraceClock::cupti, 0);
-    const TraceIndex second = make.add_device("", 1, detail::TraceClock::cupti, 0);
-    const TraceIndex a = make.add_stream(first, "main"), b = make.add_stream(second, "main");
-    make.add_thread("main");
-    make.launch(a, "Hash", 90'000);
-    make.wait(b, a);
-    make.launch(b, "Reduce", 90'000);
-    CHECK_THAT(svg_of(make.finish()), contains(">waited for Hash on main of cuda:0 "));
+    SampleTrace t;
+    const auto a = t.stream("main", t.cuda_device(TraceClock::cupti));
+    const auto b = t.stream("main", t.cuda_device(TraceClock::cupti));
+    t.launch(a, "Hash", 90'000);
+    t.wait_stream(b, a);
+    t.launch(b, "Reduce", 90'000);
+    CHECK_THAT(svg_of(solved(t, "devices")), contains(">waited for Hash on main of cuda:0 "));
 }
 
 TEST_CASE("the legend has what was drawn, and no more", "[timeline]") {

@@ -1,6 +1,6 @@
 // Builds the trace of a program from just its calls. A host thread makes the calls, and workers run
-// the enqueued work. Each takes the declared time. The same calls produce the same trace on any
-// machine, so a test may compare the timeline's output.
+// the enqueued work. Calls and work take the declared times. The same calls produce the same trace
+// on any machine, so a test may compare the timeline's output.
 //
 //     TimedTrace t;
 //     const auto s = t.stream("s");
@@ -14,14 +14,39 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "timeline/timed_costs.hpp"
 #include "timeline/trace_builder.hpp"
 
 namespace heddle_test {
+
+inline constexpr Moment us = 1'000, ms = 1'000 * us;
+
+/// Costs in addition to the work itself, in ns. They were measured on a CPU device of an idle
+/// machine, and rounded.
+struct TimedCosts {
+    Moment call = 250;          ///< a call that enqueues work
+    Moment order = 200;         ///< a call that records an event or waits
+    Moment between = 150;       ///< the time between two calls
+    Moment start = 7'000;       ///< from a call to its work, if the workers sleep
+    Moment awake = 20'000;      ///< how long an idle worker looks for work before it sleeps
+    Moment start_awake = 700;   ///< from a call to its work, if a worker is awake
+    Moment next = 100;          ///< between two operations of one stream
+    Moment cross = 2'000;       ///< from the end of awaited work to the waiting stream's start
+    Moment wake = 2'000;        ///< from the end of awaited work to the wait's return
+    std::uint32_t workers = 2;  ///< number of the device's workers
+};
+
+/// The memory that an operation changes, overwrites or only reads, by number. Also the number of
+/// workers that share the operation, and memory that it uses through pointers, unknown to heddle.
+struct TimedUses {
+    std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
+    std::uint32_t workers = 1;
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> behind_pointers = {};
+};
 
 class TimedTrace : public TraceBuilder {
 public:
@@ -30,14 +55,7 @@ public:
     /// The number that stands for pageable memory. Other numbers stand for memory of heddle.
     static constexpr std::uint64_t pageable = 1'000;
 
-    /// The memory that an operation changes, overwrites or only reads, by number. Also the number
-    /// of workers that share it, and whether it holds an address of unknown memory.
-    struct Uses {
-        std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
-        std::uint32_t workers = 1;
-        bool holds_pointers = false;
-        std::uint64_t bytes = 0;
-    };
+    using Uses = TimedUses;
 
     explicit TimedTrace(const TimedCosts& costs = {}) : costs_(costs) {
         raw().devices[0].processors = costs.workers;
@@ -45,21 +63,42 @@ public:
 
     /// Lets time pass in the program's own code.
     void compute(Moment time) { now_ += time; }
+    std::uint32_t workers() const { return costs_.workers; }
     Moment now() const { return now_; }
 
-    Op launch(TraceIndex stream, const std::string& name, Moment length, const Uses& uses,
+    /// Selects the thread for later calls. Each thread has a time of its own.
+    void on_thread(TraceIndex thread) {
+        clocks_[thread_] = now_;
+        now_ = clocks_[thread_ = thread];
+    }
+    /// Makes the next call take `time` longer.
+    void delay_call(Moment time) { delay_ = time; }
+    /// Names the file of later calls.
+    void in_file(const std::string& name) { file_ = name; }
+
+    /// Enqueues an operation that runs for `length`.
+    Op run(OpKind kind, TraceIndex stream, const std::string& name, Moment length,
+           const Uses& uses = {}, Line line = __builtin_LINE()) {
+        return enqueue(op(kind, stream, name), length, uses, line);
+    }
+    Op launch(TraceIndex stream, const std::string& name, Moment length, const Uses& uses = {},
               Line line = __builtin_LINE()) {
-        return enqueue(op(OpKind::launch, stream, name), length, uses, line);
+        return run(OpKind::launch, stream, name, length, uses, line);
+    }
+    /// Enqueues an operation that never runs.
+    Op call(OpKind kind, TraceIndex stream, const std::string& name, Line line = __builtin_LINE()) {
+        return call(op(kind, stream, name), costs_.call, line);
     }
     /// Allocates memory on the device, and clears it.
-    void zeros(TraceIndex stream, std::uint64_t memory, Line line = __builtin_LINE()) {
+    void zeros(TraceIndex stream, std::uint64_t memory, std::uint64_t = 0,
+               Line line = __builtin_LINE()) {
         const Op made = op(OpKind::allocate, stream, "allocate");
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
         enqueue(op(OpKind::fill, stream, "fill"), costs_.next, {.writes = {memory}}, line);
     }
     /// Allocates pinned memory.
-    void pinned(std::uint64_t memory, Line line = __builtin_LINE()) {
+    void pinned(std::uint64_t memory, std::uint64_t = 0, Line line = __builtin_LINE()) {
         const Op made = op(OpKind::allocate, no_index, "allocate");
         use(made, {.writes = {memory}});
         call(made, costs_.call, line);
@@ -81,8 +120,8 @@ public:
     void copy_to_pageable(TraceIndex stream, Moment length, const Uses& uses,
                           Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
-        const Op wait = blocked(stream, 1).at(file, line).because(WaitReason::copy);
-        const Op made = op(OpKind::copy, stream, "copy").at(file, line);
+        const Op wait = placed(blocked(stream, 1), line).because(WaitReason::copy);
+        const Op made = placed(op(OpKind::copy, stream, "copy"), line);
         use(made, uses);
         now_ += costs_.call;
         run(made, length, uses.workers);
@@ -91,8 +130,16 @@ public:
         host_accesses(uses.writes, AccessMode::write, line);
     }
 
-    void record_event(TraceIndex stream, Line line = __builtin_LINE()) {
+    /// Copies to new pageable memory, and waits.
+    void to_host(TraceIndex stream, Moment length, const Uses& uses, Line line = __builtin_LINE()) {
+        copy_to_pageable(stream, length, uses, line);
+        synchronize(stream, line);
+    }
+
+    /// Records an event, and queries it repeatedly.
+    void poll_event(TraceIndex stream, Moment pause, Line line = __builtin_LINE()) {
         call(record(stream, 1, ++generation_), costs_.order, line);
+        poll({stream}, pause, line);
     }
     /// Makes `waiter` wait for all work that was enqueued on `other` so far.
     Op wait_stream(TraceIndex waiter, TraceIndex other, Line line = __builtin_LINE()) {
@@ -107,11 +154,11 @@ public:
         const Op made = TraceBuilder::synchronize(stream);
         const Moment begin = now_ += costs_.between;
         now_ = std::max(begin + costs_.order, wakes_at(stream));
-        return made.called(begin, now_).at(file, line);
+        return placed(made.called(begin, now_), line);
     }
 
-    /// The host queries repeatedly whether the streams have completed their work so far. It pauses
-    /// between two rounds of queries.
+    /// Makes the host query repeatedly whether the streams have completed their work so far. The
+    /// host pauses between two rounds of queries.
     void poll(std::initializer_list<TraceIndex> streams, Moment pause,
               Line line = __builtin_LINE()) {
         const Moment begin = now_ += costs_.between;
@@ -121,7 +168,7 @@ public:
                 if (end_[stream] > asked) return false;
                 if (asked > begin) tell_polled(stream, begin, asked, line);
                 now_ = asked + costs_.order;
-                answered(stream).called(asked, now_).at(file, line);
+                placed(answered(stream).called(asked, now_), line);
                 return true;
             };
             std::erase_if(left, has_answered);
@@ -132,19 +179,19 @@ public:
     Trace finish() { return trace(0, now_); }
 
 private:
-    static constexpr const char* file = "program.cpp";
-    static constexpr WaitReason copying = WaitReason::copy;
-
     /// A period in which some workers of the device are busy.
     struct Busy {
         Moment begin = 0, end = 0;
         std::uint32_t workers = 1;
     };
 
-    void call(const Op& made, Moment cost, Line line) {
+    Op call(const Op& made, Moment cost, Line line) {
         const Moment begin = now_ += costs_.between;
-        made.called(begin, now_ += cost).at(file, line);
+        now_ += cost + std::exchange(delay_, 0);
+        return placed(made.called(begin, now_), line);
     }
+    /// Sets the place and the thread of the call.
+    Op placed(const Op& made, Line line) const { return made.at(file_, line).on_thread(thread_); }
 
     Op enqueue(const Op& made, Moment length, const Uses& uses, Line line) {
         call(made, costs_.call, line);
@@ -156,7 +203,7 @@ private:
     void host_accesses(const std::vector<std::uint64_t>& memory, AccessMode mode, Line line) {
         const Op made = op(OpKind::host_access, no_index, "host access");
         add_uses(made, memory, mode);
-        made.called(now_, now_).at(file, line).because(WaitReason::copy);
+        placed(made.called(now_, now_), line).because(WaitReason::copy);
     }
 
     void add_uses(const Op& made, const std::vector<std::uint64_t>& all, AccessMode mode) {
@@ -170,24 +217,25 @@ private:
         add_uses(made, uses.changes, AccessMode::read_write);
         add_uses(made, uses.writes, AccessMode::write);
         add_uses(made, uses.reads, AccessMode::read);
-        made->workers = uses.workers;
-        made->holds_pointers = uses.holds_pointers;
+        const bool is_cuda = made->device != no_index && raw().devices[made->device].is_cuda;
+        made->workers = is_cuda ? 0 : uses.workers;
+        made->holds_pointers = !uses.behind_pointers.empty();
         made->bytes = uses.bytes;
     }
 
-    /// Runs an operation that is enqueued now, as soon as its stream and enough workers are free.
+    /// Runs an operation that is enqueued now, as soon as its stream is free. On a CPU device, the
+    /// operation also waits for enough free workers.
     void run(const Op& made, Moment length, std::uint32_t workers) {
         const TraceIndex stream = made->stream;
         const bool is_awake = now_ <= last_end_ + costs_.awake;
         Moment start = std::max({now_ + (is_awake ? costs_.start_awake : costs_.start),
                                  end_[stream] + costs_.next, ready_[stream]});
         std::erase_if(busy_, [&](const Busy& one) { return one.end <= now_; });
-        while (true) {
-            Moment next = start;
-            if (has_room(start, start + length, workers, next)) break;
-            start = next;
+        if (!raw().devices[made->device].is_cuda) {
+            for (Moment next = start; !has_room(start, start + length, workers, next);)
+                start = next;
+            busy_.push_back({start, start + length, workers});
         }
-        busy_.push_back({start, start + length, workers});
         end_[stream] = start + length;
         last_end_ = std::max(last_end_, end_[stream]);
         made.ran(start, end_[stream]);
@@ -215,14 +263,17 @@ private:
         return end_[stream] > now_ ? end_[stream] + costs_.wake : now_;
     }
 
-    /// Adds the host's failed queries, from `begin` to the successful one.
+    /// Adds the host's failed queries, from `begin` to the successful query.
     void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
-        blocked(stream).called(std::max(begin, told_), answered).at(file, line);
+        placed(blocked(stream).called(std::max(begin, told_), answered), line);
         told_ = answered;
     }
 
     TimedCosts costs_;
-    Moment now_ = 0, told_ = 0;
+    std::string file_ = "program.cpp";
+    TraceIndex thread_ = 0;
+    std::map<TraceIndex, Moment> clocks_;  ///< by thread: its time, if it is not selected
+    Moment now_ = 0, told_ = 0, delay_ = 0;
     Moment last_end_ = -costs_.awake;     ///< end of the last operation
     std::uint32_t generation_ = 0;        ///< of the last record of the event
     std::map<TraceIndex, Moment> end_;    ///< by stream: end of its last operation

@@ -29,7 +29,7 @@ public:
         return {{{reinterpret_cast<const void*>(address), bytes}, 0, 0, mode}};
     }
 
-    /// An operation of the trace. It converts to its index. Valid while the builder exists.
+    /// An operation of the trace. Converts to its index. Valid while the builder exists.
     class Op {
     public:
         Op(TraceBuilder& builder, TraceIndex index) : builder_(&builder), index_(index) {}
@@ -62,12 +62,16 @@ public:
             (*this)->parent = host_function->id;
             return *this;
         }
-        /// Adds a use of the 64 bytes at this address. Call it before the next operation is added.
-        const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write) const {
+        /// Adds a use of the memory at this address. Call it before the next operation is added.
+        const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write,
+                       std::uint64_t bytes = 64, const std::string& name = "",
+                       int argument = -1) const {
             std::vector<TraceAccess>& all = builder_->made_.accesses;
             if ((*this)->accesses++ == 0)
                 (*this)->first_access = static_cast<std::uint32_t>(all.size());
-            all.push_back(access(data, 64, mode));
+            all.push_back(access(data, bytes, mode));
+            all.back().name = builder_->string(name);
+            all.back().argument = static_cast<std::int8_t>(argument);
             return *this;
         }
         const Op& mode(OpMode mode) const {
@@ -150,14 +154,14 @@ public:
     Op synchronize(TraceIndex stream) {
         return covering(op(OpKind::synchronize, no_index, "synchronize"), stream);
     }
-    /// Adds time in which the host was blocked within a call, or polled. It ended when the stream
-    /// had completed its work so far and `more` further operations.
+    /// Adds a period in which the host was blocked within a call, or polled. The period ended when
+    /// the stream had completed its work so far and `more` further operations.
     Op blocked(TraceIndex stream, std::uint64_t more = 0) {
         const Op made = covering(op(OpKind::blocked, no_index, "blocked"), stream);
         made->other_position += more;
         return made;
     }
-    /// Adds a query by the host. Its answer is that the stream has completed its work so far.
+    /// Adds a query by the host, with the answer that the stream has completed its work so far.
     Op answered(TraceIndex stream) {
         return covering(op(OpKind::query, no_index, "is_complete"), stream);
     }
@@ -204,7 +208,7 @@ public:
         return index;
     }
 
-    /// Returns the trace as a recording from `begin` to `end`. Operations keep their indices in it.
+    /// Returns the trace as a recording from `begin` to `end`. Operations keep their indices.
     Trace trace(Moment begin, Moment end) const {
         Trace copy = made_;
         copy.begin = begin;

@@ -54,7 +54,7 @@ TEST_CASE("a column gives back any numbers", "[timeline]") {
 TEST_CASE("a column of zeros costs a few bytes", "[timeline]") {
     std::vector<std::uint64_t> values(100'000);
     const std::size_t without = table_of(values).size();
-    CHECK(without < values.size() + 10);  // for the full column
+    CHECK(without < values.size() + 10);  // bytes of the full column
     values.back() = 7;
     CHECK(table_of(values).size() == without + 6);
     CHECK(values_of(table_of(values)) == values);

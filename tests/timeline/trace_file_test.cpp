@@ -112,9 +112,9 @@ TEST_CASE("a trace file that was cut off anywhere is refused", "[timeline]") {
     CHECK_THAT(refusal(""), contains("\"run.trace\" is empty"));
     for (std::size_t size = 1; size < file.size(); ++size) {
         INFO(size);
-        CHECK_THAT(refusal(file.substr(0, size)), contains("was cut off after"));
+        CHECK_THAT(refusal(file.substr(0, size)), contains("ends after"));
     }
-    CHECK_THAT(refusal(file.substr(0, 1100)), contains("was cut off after 1.1 kB"));
+    CHECK_THAT(refusal(file.substr(0, 1100)), contains("ends after 1.1 kB"));
 }
 
 TEST_CASE("every damaged byte of a trace file is noticed", "[timeline]") {
@@ -145,13 +145,13 @@ TEST_CASE("pieces of two trace files do not make one", "[timeline]") {
 }
 
 TEST_CASE("sections of two trace files do not make one", "[timeline]") {
-    // Every section is intact, but one is from another file. So the final checksum differs.
+    // Every section is intact, but one section is from another file. So the final checksum differs.
     const std::string one = small_file();
     Random random(6);
     const std::string other = written(heddle_test::random_trace(random, 12));
     const std::size_t to = one.find("strm"), from = other.find("strm");
     CHECK_THAT(refusal(one.substr(0, to) + other.substr(from)),
-               contains("its sections are not those that were written"));
+               contains("its sections differ from the sections that were written"));
 }
 
 TEST_CASE("wrong contents with right checks are refused or make a valid trace", "[timeline]") {
@@ -181,8 +181,8 @@ TEST_CASE("other files are told by what they begin with", "[timeline]") {
     CHECK_THAT(
         refusal("{\"traceEvents\":[]}"),
         contains("\"run.trace\" is not a trace of heddle (it begins with \"{\"traceEvent\")") &&
-            contains("heddle writes JSON, SVG and HTML"));
-    CHECK_THAT(refusal("<!doctype html>"), contains("heddle writes JSON, SVG and HTML"));
+            contains("heddle reads only .trace files"));
+    CHECK_THAT(refusal("<!doctype html>"), contains("heddle reads only .trace files"));
     CHECK_THAT(refusal("\x7f"
                        "ELF\x02 and more"),
                contains("(it begins with \"\\x7fELF\\x02 and mo\"): name a file"));
@@ -198,9 +198,11 @@ TEST_CASE("a trace of another format says which", "[timeline]") {
         return refusal(file);
     };
     CHECK(refusal_of_format(1).empty());
-    CHECK_THAT(refusal_of_format(2),
-               contains("was written by a newer heddle (format 2; this one reads 1)"));
-    CHECK_THAT(refusal_of_format(0), contains("an older heddle (format 0; this one reads 1)"));
+    CHECK_THAT(
+        refusal_of_format(2),
+        contains("was written by a newer version of heddle (format 2; this version reads 1)"));
+    CHECK_THAT(refusal_of_format(0),
+               contains("an older version of heddle (format 0; this version reads 1)"));
 }
 
 TEST_CASE("sections of a newer heddle are skipped", "[timeline]") {
@@ -280,17 +282,17 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
     refused("operation 3 has the access 9", [](Trace& t) { t.ops[3].accesses = 9; });
     refused("operation 3 has the access 4294967297",
             [](Trace& t) { t.ops[3].first_access = no_index, t.ops[3].accesses = 2; });
-    refused("operation 3 has the moment", [&](Trace& t) { t.ops[3].start = far; });
+    refused("operation 3 has the time", [&](Trace& t) { t.ops[3].start = far; });
     refused("graph 0 has the node 2", [](Trace& t) { t.graphs[0].nodes[1].after = {2}; });
     refused("graph 0 has the kind " + no_kind,
             [](Trace& t) { t.graphs[0].nodes[1].kind = OpKind{op_kinds}; });
     refused("graph 0 has the node 1", [](Trace& t) { t.graphs[0].nodes[1].inside = 1; });
-    refused("nodes of graph 0 precede each other in a circle",
+    refused("the dependencies of graph 0 form a cycle",
             [](Trace& t) { t.graphs[0].nodes[0].after = {1}, t.graphs[0].nodes[1].after = {0}; });
     refused("range 0 has the thread 1", [](Trace& t) { t.ranges[0].thread = 1; });
-    refused("range 0 has the moment", [&](Trace& t) { t.ranges[0].begin = -far; });
+    refused("range 0 has the time", [&](Trace& t) { t.ranges[0].begin = -far; });
     refused("run of a node 0 has the node 2", [](Trace& t) { t.node_runs[0].node = 2; });
-    refused("recording 0 has the moment", [&](Trace& t) { t.base_ns = far; });
+    refused("recording 0 has the time", [&](Trace& t) { t.base_ns = far; });
 }
 
 TEST_CASE("a stream that cannot be read is no damaged trace", "[timeline]") {

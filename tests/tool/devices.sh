@@ -9,7 +9,7 @@ same "nothing on standard error" "$err" ""
 for title in device name memory free priorities "copy engines" processors "compute capability"; do
     contains "title" "$(head -1 <<<"$out")" "$title"
 done
-contains "the memory of arrays" "$out" $'\narrays  in use  peak  kept  made of kept  made anew\n'
+contains "the memory of arrays" "$out" $'\narrays  in use  peak  cached  from cache  new\n'
 contains "the CPU" "$out" $'\ncpu:0 '
 contains "the default" "$out" $'\ndefault: '
 if [[ $out == *$'\ncuda:0 '* ]]; then
@@ -57,7 +57,7 @@ same "a bad default device, json: output" "$out" ""
 HEDDLE_DEVICE=cpu:63 run devices
 same "a default device that is not there: status" "$status" 1
 contains "a default device that is not there: message" "$err" \
-    "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+    "heddle: HEDDLE_DEVICE: device cpu:63 does not exist: "
 
 # Standard output that accepts nothing. HEDDLE_CPU_DEVICES makes the output exceed a buffer.
 if [ -w /dev/full ]; then

@@ -22,7 +22,8 @@ bad /dev/null "is not a regular file"
 ln -s loop loop
 bad loop "Too many levels of symbolic links"
 bad good/inside "Not a directory"
-bad - "standard input is not supported: the file is read at many places at once"
+bad - "standard input is not supported, because the file is read at many places at once: \
+name a regular file"
 run digest --quiet ""
 same "an empty name: status" "$status" 1
 same "an empty name: message" "$err" 'heddle: "": No such file or directory'
@@ -68,7 +69,7 @@ run digest --device cpu:77 good
 same "a device that is not there: status" "$status" 1
 same "a device that is not there: output" "$out" ""
 contains "a device that is not there: message" "$err" \
-    "heddle: --device: there is no device cpu:77: "
+    "heddle: --device: device cpu:77 does not exist: "
 same "a device that is not there: one line" "$(wc -l <<<"$err")" 1
 run digest --device toaster good
 same "no device at all: status" "$status" 2
@@ -81,13 +82,13 @@ same "a bad default device: one line" "$(wc -l <<<"$err")" 1
 HEDDLE_DEVICE=cpu:63 run digest good
 same "a default device that is not there: status" "$status" 1
 contains "a default device that is not there: message" "$err" \
-    "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+    "heddle: HEDDLE_DEVICE: device cpu:63 does not exist: "
 HEDDLE_DEVICE=toaster run digest --quiet --device cpu good
 same "a bad default device that nobody asks for: output" "$out" "$good_line"
 if ! "$heddle" devices | grep -q '^cuda:0'; then
     run digest --device cuda good
     same "no GPU: status" "$status" 1
-    contains "no GPU: message" "$err" "heddle: --device: there is no device cuda:0: "
+    contains "no GPU: message" "$err" "heddle: --device: device cuda:0 does not exist: "
 fi
 
 # Standard output that accepts nothing.

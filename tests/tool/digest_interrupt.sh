@@ -22,7 +22,7 @@ good"
     done
 done
 
-# If the signal was ignored when the program started, as by nohup, it continues.
+# If the signal was ignored when the program started, as by nohup, the program continues.
 truncate -s 64M hole
 ignore_interrupt=yes start digest --quiet --serial --chunk 4096 hole
 kill -INT "$child" 2>/dev/null || true

@@ -76,7 +76,7 @@ usage '"frobnicate" is not a command: write digest or devices' frobnicate
 usage '"--frobnicate" is not a command' --frobnicate
 usage "--frobnicate" digest --frobnicate good
 usage "multiple of 4096" digest --chunk 4097 good
-usage "has to be positive" digest --chunk 0 good
+usage "must be positive" digest --chunk 0 good
 usage "not a size" digest --chunk 4X good
 usage "not a size" digest --chunk -4K good
 usage "not a size" digest --chunk 99999999999999999999 good

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `heddle timeline` reports a wrong file, time or name in one line. It leaves no file behind
-# then.
+# If a file, time or name is wrong, `heddle timeline` reports it in one line, and leaves no file
+# behind.
 . "$(dirname "$0")/common.bash"
 
 # bad STATUS REASON ARGUMENT...: `heddle timeline` must fail with this status and reason.
@@ -17,21 +17,21 @@ bad 1 'heddle: timeline: "missing" cannot be read: No such file or directory' mi
 mkdir directory
 bad 1 'heddle: timeline: "directory" cannot be read: Is a directory' directory
 : >empty.trace
-bad 1 'heddle: timeline: "empty.trace" is empty: the program ended before it was written' \
+bad 1 'heddle: timeline: "empty.trace" is empty, because the program ended before it was written' \
     empty.trace
 echo '{"traceEvents": []}' >run.json
-bad 1 '"run.json" is not a trace of heddle (it begins with "{"traceEvent"): heddle writes JSON' \
+bad 1 '"run.json" is not a trace of heddle (it begins with "{"traceEvent"): heddle reads only' \
     run.json
 bad 1 '"run.json" is not a trace of heddle' run.json --html new.html
 printf '\x89hedd' >cut.trace
-bad 1 'heddle: timeline: "cut.trace" was cut off after 5 bytes' cut.trace
+bad 1 'heddle: timeline: "cut.trace" ends after 5 bytes' cut.trace
 for file in new.html .html; do
     if [ -e "$file" ]; then fail "$file was left"; fi
 done
 
 bad 2 'heddle: TRACE is required' --summary
-bad 2 '"10" has no unit; write 10ms, 1.5s, 250us or 800ns' run.json --from 10
-bad 2 '"10m" is not a time; write 10ms' run.json --to 10m
+bad 2 '"10" has no unit: write 10ms, 1.5s, 250us or 800ns' run.json --from 10
+bad 2 '"10m" is not a time: write 10ms' run.json --to 10m
 bad 2 'heddle: timeline: --from 12ms is after --to 10ms' run.json --from 12ms --to 10ms
 bad 2 'the name "page.svg" must end in .html' run.json --html page.svg
 bad 2 'the name ".json" must end in .json' run.json --json .json

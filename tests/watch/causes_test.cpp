@@ -1,4 +1,4 @@
-// The watch names a cause only if its work made no progress while the snapshot was taken.
+// The watch names a cause only if the work at fault made no progress while the snapshot was taken.
 #include "watch/causes.hpp"
 #include "watch/held.hpp"
 

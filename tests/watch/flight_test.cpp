@@ -1,5 +1,6 @@
-// The flight recorder stores the last operations of a stream. It is read while other threads write.
-#include "core/observe/flight.hpp"
+// The flight recorder stores the last operations of a stream. A thread reads them while others
+// write.
+#include "core/operation/flight.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

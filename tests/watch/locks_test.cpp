@@ -69,7 +69,7 @@ TEST_CASE("a stream whose locks are held is seen, without its name", "[watch]") 
     REQUIRE(work);
     CHECK(has_stream(work, "stream " + std::to_string(s.id())));
     CHECK(has_unseen(work, "the name of stream " + std::to_string(s.id()) + ": its lock is held"));
-    CHECK(to_string(*work).find("  could not look at the name of stream") != std::string::npos);
+    CHECK(to_string(*work).find("  could not inspect the name of stream") != std::string::npos);
 }
 
 TEST_CASE("a batch whose lock is held is said not to have been looked at", "[watch]") {

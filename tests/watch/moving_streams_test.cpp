@@ -1,5 +1,5 @@
 // Samples of a stream that always makes progress. The watch must not report a wait that the stream
-// has promised to complete. It must report all waits that no stream will complete.
+// has promised to complete, and must report all waits that no stream will complete.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -111,7 +111,7 @@ private:
 
 Moving* moving = nullptr;
 
-/// Copies memory. After that, the stream makes progress.
+/// Copies memory. Then advances the stream `moving`.
 bool peek_and_move(const void* from, void* to, std::size_t bytes) noexcept {
     const bool copied = detail::peek(from, to, bytes);
     moving->move();
@@ -140,7 +140,7 @@ TEST_CASE("waits for a stream that never stands still", "[.]") {
     moving = &moves;
     const bool is_promised = GENERATE(true, false);
     INFO("promised: " << is_promised);
-    // In the first two samples, the stream advances by fewer steps.
+    // During the first two samples, the stream advances by fewer steps than these.
     for (int i = 0; i < 300; ++i) moves.fill();
     if (is_promised) moves.fill(waiting.awaited());
     int looks = 0;

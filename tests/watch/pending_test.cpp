@@ -151,7 +151,7 @@ TEST_CASE("a lost wait", "[.]") {
     Gate gate;  // the test itself will end this wait
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "nothing under way reaches"));
+    CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "no pending work reaches"));
 }
 
 TEST_CASE("a lost wait is found beside a stream that never rests", "[watch]") {
@@ -174,8 +174,7 @@ TEST_CASE("a lost wait beside a stream that never rests", "[.]") {
     gate.hold(held);
     launch_host(held, [] {});
     CHECK(eventually([&] {
-        return has_cause(what_is_pending(), CauseKind::nothing_reaches,
-                         "nothing under way reaches");
+        return has_cause(what_is_pending(), CauseKind::nothing_reaches, "no pending work reaches");
     }));
     is_enough.set();
     working.join();
@@ -256,10 +255,11 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     CHECK(stream->pending == 3);
     CHECK(has(stream->text, "3 operations in the batch that thread"));
     CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
-    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6) will run"));
 }
 
-// A stream's earlier work is not a part of an open batch. Only that work is waited for.
+// The work that a stream had before it joined an open batch is not a part of the batch. The thread
+// waits only for that earlier work.
 TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     const Drained drained;
     const Watched watched;
@@ -278,7 +278,8 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
             return has(one.text, "owner.cpp:5");
         });
     }));
-    // A snapshot reads streams before threads. So only a new snapshot certainly contains the batch.
+    // A snapshot reads streams before threads. So the snapshot above may lack the batch. A new
+    // snapshot contains it.
     const PendingWork work = what_is_pending();
     held.open();
     owner.join();
@@ -294,7 +295,8 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     CHECK(!has_cause(work, CauseKind::cycle, ""));
 }
 
-// Dropped work is not pending. But a thread may wait for it by other means.
+// Dropped work is not pending. The failed stream is still listed, because a thread may wait for
+// that work by other means.
 TEST_CASE("a stream that has failed is told of, until it is cleared", "[watch]") {
     const Drained drained;
     const Stream s = named("failed one");
@@ -353,6 +355,7 @@ TEST_CASE("all workers in host functions are a cause, with the stream that is re
     const PendingStream* const stream = find(work, "late");
     REQUIRE(stream != nullptr);
     CHECK(stream->is == StreamIs::ready);
-    CHECK(has(stream->text, "ready to run, and no worker for it"));
-    CHECK(has_cause(work, CauseKind::workers_busy, "and 'late' is ready with no worker to run it"));
+    CHECK(has(stream->text, "ready to run, but no worker is free"));
+    CHECK(has_cause(work, CauseKind::workers_busy,
+                    "but 'late' is ready and no worker is free to run it"));
 }

@@ -1,5 +1,5 @@
-// The watch may read streams' records at any time, even while they are reused for other streams.
-// ThreadSanitizer would report members that should be atomic but are not.
+// The watch may read a stream's record at any time, even while the record is being reused for
+// another stream. ThreadSanitizer would report members that should be atomic but are not.
 #include "watch/held.hpp"
 #include "watch/progress.hpp"
 

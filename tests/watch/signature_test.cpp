@@ -23,7 +23,7 @@ TEST_CASE("a report is told again if a stream is at another operation, else not"
     const std::string before = signature(progress);
     CHECK(before.find("has not returned") != std::string::npos);
     CHECK(signature(progress) == before);
-    launch_host(s, [] {});  // more work after it does not change the report
+    launch_host(s, [] {});  // later work does not change the report
     CHECK(signature(progress) == before);
     first.open();
     second.await();

@@ -121,7 +121,7 @@ TEST_CASE("a report that is asked for has the stacks of functions that do not re
     const Reported reported(std::chrono::milliseconds(0));
     Held held(s);
     held.await();
-    CHECK(eventually([&] {  // a thread that has no core answers later
+    CHECK(eventually([&] {  // until it gets a core, a thread does not answer
         (void)std::raise(SIGQUIT);
         return std::ranges::any_of(reported.all(), [](auto& one) {
             return has(one, "    on heddle-") && has(one, " in heddle_test::Held::Held()");
@@ -138,7 +138,7 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
         const Reported reported(std::chrono::milliseconds(0));
         (void)std::raise(SIGQUIT);
         REQUIRE(reported.await("'asked for' runs"));
-        CHECK(reported.all()[0].starts_with("heddle: what is pending\n"));
+        CHECK(reported.all()[0].starts_with("heddle: pending work\n"));
     }
     struct sigaction now {};
     CHECK(sigaction(SIGQUIT, nullptr, &now) == 0);
@@ -146,7 +146,7 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
 }
 
 namespace {
-/// The host's clock. A test can make it block the watching thread.
+/// The host's clock. A test can make this clock block the watching thread.
 class HeldClock final : public detail::DecisionClock {
 public:
     std::int64_t now_ns() noexcept override {

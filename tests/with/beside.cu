@@ -1,5 +1,5 @@
-// heddle with cuBLAS: the stream and the workspace are set anew in each loan. A workspace of its
-// own for each stream lets two streams, and graphs, use one handle.
+// heddle with cuBLAS: each loan sets the stream and the workspace again. A separate workspace for
+// each stream lets two streams, and graphs, use one handle.
 #include "want.hpp"
 
 #include <heddle/cuda.hpp>

@@ -44,7 +44,7 @@ int main() {
     want(sum == 999 * 1000, "2 * (0 + ... + 999)");
     want(stats().allocations > before.allocations, "temporaries are arrays of the stream");
 
-    // In a capture.
+    // The same transform() in a capture.
     Array<int> y = full<int>(s, n, 1);
     s.synchronize();
     Graph graph = capture(s, [&] {

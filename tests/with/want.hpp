@@ -1,5 +1,5 @@
-// Shared by the programs of this folder. They exit with 0 if all conditions hold, 1 if one does
-// not, and 77 without a GPU.
+// Helpers of the programs in this folder. The programs exit with 0 if all conditions hold, with 1
+// if one is violated, and with 77 without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,17 @@
 
 inline int bad = 0;
 inline void want(bool holds, const char* what) {
-    if (!holds) std::printf("not so: %s\n", what), ++bad;
+    if (!holds) std::printf("failed: %s\n", what), ++bad;
+}
+
+/// Returns whether the call throws UsageError.
+template <class F> bool is_refused(const F& f) {
+    try {
+        f();
+    } catch (const heddle::UsageError&) {
+        return true;
+    }
+    return false;
 }
 
 /// Waits twice for `other`. Checks that the first wait is inserted and the second is elided.

@@ -1,4 +1,5 @@
-// heddle with native CUDA calls: a lent handle is one operation, and elision continues.
+// heddle with native CUDA calls: work on a lent handle counts as one operation, and later waits can
+// still be elided.
 #include "want.hpp"
 
 #include <heddle/by_data.hpp>
@@ -116,7 +117,7 @@ void fail() {
         is_thrown = true;
     }
     want(is_thrown, "an impossible launch is thrown by the call that makes it");
-    launch(s, Times{2}, dim(n), x);  // and by no later one
+    launch(s, Times{2}, dim(n), x);  // does not throw the earlier error
     launch_host(s, [] { throw 1; });
     try {
         s.synchronize();

@@ -31,7 +31,8 @@ struct ModuleKernelData {
 }  // namespace detail
 
 /// A handle to a kernel of a module, returned by Module::kernel(). It has the size of a pointer,
-/// and is valid until the process ends.
+/// and is valid until the process ends. Module has an example, and the errors of a launch. Members
+/// throw nothing and are thread-safe.
 class ModuleKernel {
 public:
     /// Returns the readable name, "my::scale<float>".
@@ -175,8 +176,8 @@ template <int N> LaunchGrid grid_for(const Dim<N>& d) {
             d.how.options.shared_bytes};
 }
 
-/// Describes launches with dim(): at least one thread for each index. The kernel must check the
-/// range.
+/// Describes launches with dim(). There may be more threads than indices, so the kernel must check
+/// that its index is in range.
 template <int N>
 struct LaunchTraits<ModuleKernel, Dim<N>> : LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class... A> static auto closure(ModuleKernel kernel, const Dim<N>& d, A&... args) {

@@ -25,8 +25,8 @@ struct ProgramOptions {
     std::vector<std::string> names = {};
     /// The target architecture. "sm_90" generates code for GPUs of compute capability 9.0.
     /// "compute_90" generates PTX for these and newer GPUs, which the driver compiles when the
-    /// module is loaded. Empty selects the device's own architecture, or PTX for an older one if
-    /// the compiler does not support it.
+    /// module is loaded. If empty, selects the device's own architecture. If the compiler does not
+    /// support that one, selects PTX for an older architecture.
     std::string architecture = {};
     /// Caches results on disk, in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
     /// ~/.cache/heddle. The folder holds at most $HEDDLE_CACHE_MIB MiB (1024 if unset); the least
@@ -42,12 +42,16 @@ struct ProgramState;
 }
 
 /// A handle to CUDA C++ source that a background thread compiles. Made by compile(). Copies refer
-/// to the same program. Thread-safe.
+/// to the same program.
 ///
 ///     Program program = compile(source, {.names = {"scale<float>"}});
 ///     Module code = program.load_when_idle();            // does not block
 ///     ModuleKernel scale = code.kernel("scale<float>");  // blocks until the code is loaded
 ///     launch(stream, scale, dim(1000), x, 2.0f, 1000);
+///
+/// Lifetime: destroying a handle never blocks. Compiling continues without it, and modules outlive
+/// it. Errors: members that need the code throw CompileError if the source does not compile, and
+/// ForkedError in a child of fork() if the parent was still compiling. Thread-safe.
 class Program {
 public:
     /// Returns whether compilation has ended, in success or failure. Never blocks.
@@ -75,8 +79,8 @@ public:
     Module load(Where where = {}) const;
     /// Returns a module at once. A background thread loads the code when it is compiled and all of
     /// heddle's streams of the device are idle. If the device is never idle, the code is never
-    /// loaded. The module's members throw the errors of compiling and loading. Work enqueued in the
-    /// microseconds between the check and the load still delays the load.
+    /// loaded. The module's members throw the errors of compiling and loading. Work that is
+    /// enqueued in the microseconds between that check and the loading still delays the loading.
     Module load_when_idle(Where where = {}) const;
 
 private:

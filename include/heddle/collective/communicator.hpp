@@ -1,12 +1,12 @@
 // Communicators: collectives between GPUs of many processes and hosts, with NCCL.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
 
-#include <heddle/detail/collective_call.hpp>
+#include <heddle/collective/communicator_id.hpp>
+#include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
@@ -19,20 +19,6 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
     return call;
 }
 }  // namespace detail
-
-/// Returns why NCCL cannot be used here ("built without NCCL", "no libnccl.so.2: ..."), or an empty
-/// string if it can. Loads NCCL on the first call.
-std::string nccl_unavailable_reason();
-
-/// Identifies a communicator. One rank makes the id, and the program sends its bytes to all other
-/// ranks (by MPI, a file or a socket).
-struct CommunicatorId {
-    /// The bytes to send, unchanged.
-    std::array<std::byte, 128> bytes{};
-    /// Makes a new id. Throws Unsupported if NCCL is not available.
-    static CommunicatorId make(Where where = {});
-    bool operator==(const CommunicatorId&) const = default;
-};
 
 /// A *rank*: one GPU among GPUs of any processes and hosts. For the GPUs of one process alone,
 /// DeviceGroup is simpler.
@@ -50,8 +36,10 @@ struct CommunicatorId {
 /// do not block. While a collective's kernels wait for other ranks, threads that load code are
 /// blocked. So call preload_all() first.
 ///
-/// In a capture, collectives become part of the graph; capture them on all ranks or none. Destroy
-/// such graphs before the communicator.
+/// In a capture, collectives become part of the graph; capture them on all ranks or none.
+///
+/// Lifetime: destroy such graphs before the communicator. Its destructor blocks until its
+/// collectives have completed.
 ///
 /// Errors: calls throw UsageError for mistakes that this rank can detect, and NativeError, with
 /// NCCL's code and name, for errors of NCCL. After a NativeError, only abort() and the destructor

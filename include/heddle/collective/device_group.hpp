@@ -1,11 +1,11 @@
 // Collectives between devices of this process: broadcast, scatter, gather and reductions.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include <heddle/detail/collective_call.hpp>
+#include <heddle/collective/detail/collective_call.hpp>
+#include <heddle/collective/device_group_options.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
@@ -13,33 +13,6 @@ namespace heddle {
 namespace detail {
 struct GroupState;
 }
-
-/// Returns the name of a ReduceOp: "sum", "product", "min", "max" or "average". Integers wrap. A
-/// NaN in any operand makes min and max NaN. Average is the sum divided by the number of ranks, for
-/// floating-point types only.
-const char* to_string(ReduceOp op) noexcept;
-
-/// How a DeviceGroup moves and reduces elements.
-enum class Transport : std::uint8_t {
-    /// NCCL if it is available and there are two GPUs or more, else copies. If NCCL fails to start,
-    /// its error is passed to the report hook, and copies are used.
-    automatic,
-    copies,  ///< heddle's own copies and kernels
-    nccl,    ///< NCCL; throws Unsupported, with the reason, if it cannot be used
-};
-
-/// Returns the name of a transport, "copies" for example.
-const char* to_string(Transport transport) noexcept;
-
-/// Options of a DeviceGroup.
-struct DeviceGroupOptions {
-    /// Permanently enables pool access among the devices (heddle/device/memory_access.hpp) if they
-    /// can reach each other. Kernels then read other ranks' arrays in place; without it, arrays are
-    /// first copied to scratch memory. With NCCL, pool access is always enabled.
-    bool access = true;
-    /// How elements are transferred; `automatic` is resolved when the group is made.
-    Transport transport = Transport::automatic;
-};
 
 /// Devices of this process that run collectives together; rank i is the i-th device.
 ///
@@ -70,12 +43,13 @@ struct DeviceGroupOptions {
 /// 16-bit floating-point types (half_kind). 16-bit types are added as floats, and rounded once per
 /// eight ranks. Other collectives accept any type.
 ///
-/// In a capture: streams that do not take part yet join the capture for the collective, and are
-/// joined back at the collective's end. NCCL is not used in captures and batches, for parts of
-/// different sizes, or on failed streams.
+/// In a capture: a rank's stream that does not take part yet joins the capture. At the end of the
+/// collective, a captured stream waits for it. NCCL is not used in captures and batches, for parts
+/// of different sizes, or on failed streams.
 ///
-/// Errors: invalid calls throw UsageError before any work is enqueued. Thread-safety: one
-/// collective of a group at a time; groups are independent of each other.
+/// Lifetime: move-only. The destructor blocks only with NCCL. Errors: invalid calls throw
+/// UsageError before any work is enqueued, and so do calls of a moved-from group. Thread-safety:
+/// one collective of a group at a time; groups are independent of each other.
 class DeviceGroup {
 public:
     /// Makes a group of 1 to 64 different devices of one kind; throws UsageError for any other

@@ -43,7 +43,7 @@ template <class T>
     fill_zero(order, array, where);
     return array;
 }
-/// Returns a new array with the elements of a host range or host array, copied as by copy().
+/// Returns a new array with the elements of a host range or host array, copied as with copy().
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(order_by_data& order, const R& range, Where where = {}) {
     const View<const T> from(range);

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/graph/prepared_launch.hpp>
 #include <heddle/launch/launch.hpp>
-#include <heddle/launch/prepared_launch.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/memory/fill.hpp>
 
 namespace heddle {
 
@@ -32,11 +33,10 @@ inline constexpr bool is_address =
 
 template <class K, class... A> constexpr void check_nothing_hidden() {
     static_assert(!hides_memory<K>,
-                  "heddle: launch(order, ...): this kernel holds references or addresses, by which "
-                  "nothing can be ordered: capture Views, or pass arrays as arguments");
-    static_assert(!(is_address<A> || ...),
-                  "heddle: launch(order, ...): an address does not say how much memory is used: "
-                  "pass the array, or a View");
+                  "heddle: launch(order, ...): this kernel contains references or addresses, which "
+                  "cannot be ordered by data: capture Views, or pass arrays as arguments");
+    static_assert(!(is_address<A> || ...), "heddle: launch(order, ...): an address does not state "
+                                           "how much memory is used: pass the array, or a View");
 }
 
 struct SubmitByData {
@@ -49,10 +49,10 @@ struct SubmitByData {
 inline namespace HEDDLE_COMPILED_BY {
 
 /// Launches a kernel on a stream that `order` chooses, after all conflicting operations of `order`.
-/// Operations conflict if they use the same memory and at least one writes it. Otherwise as
-/// launch() with a stream: accepts portable kernels, `__global__` functions and kernels of modules.
-/// Ignores touching() and concurrent(): the whole array counts, as written unless the kernel can
-/// only read.
+/// Operations conflict if they use the same memory and at least one writes it. Otherwise the same
+/// as launch() with a stream: accepts portable kernels, `__global__` functions and kernels of
+/// modules. Ignores touching() and concurrent(): the whole array counts as used. It counts as
+/// written unless the kernel can only read it.
 template <class K, class S, class... A>
 void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
@@ -104,33 +104,33 @@ template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
     static_assert(
         !detail::hides_memory<std::decay_t<F>>,
-        "heddle: launch_host(order, ...): this function holds references or addresses, "
-        "by which nothing can be ordered: declare what it uses with reads() and writes()");
+        "heddle: launch_host(order, ...): this function contains references or addresses, which "
+        "cannot be ordered by data: declare the arrays with reads() and writes()");
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, {},
                                 where);
 }
 
 /// Copies on a stream that `order` chooses, after all conflicting operations of `order`. Otherwise
-/// as copy() with a stream. For pageable memory the host waits for conflicting operations, and for
-/// no others.
+/// the same as copy() with a stream. For pageable memory the host waits for conflicting operations,
+/// and for no others.
 template <detail::Destination To, detail::Source From>
 void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, "copy", where);
     auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+                  "heddle::copy: the destination and the source must have the same element type");
     detail::copy_by_data(order, detail::region(destination), detail::region(source), where);
 }
-/// Copies a rectangle in the same way. Otherwise as copy_2d() with a stream.
+/// Copies a rectangle in the same way. Otherwise the same as copy_2d() with a stream.
 template <class T, detail::SameElement<T> S>
 void copy_2d(order_by_data& order, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_by_data(order, detail::region(to), detail::region(from), where);
 }
 
 /// Sets all elements on a stream that `order` chooses, after all conflicting operations of `order`.
-/// Otherwise as fill() with a stream.
+/// Otherwise the same as fill() with a stream.
 template <detail::Destination To, class V>
 void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
@@ -145,7 +145,7 @@ void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where
     const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
 }
-/// Sets every byte to zero. Otherwise as fill().
+/// Sets every byte to zero. Otherwise the same as fill().
 template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_by_data(order, detail::region(detail::as_destination(to, "fill_zero", where)),
@@ -161,9 +161,9 @@ void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
 
 /// Blocks until all operations of `order` that conflict with the host's use have completed, and
 /// returns the view. Also waits for earlier work on other streams that uses the array, but not for
-/// other operations of `order`. Without reads() or writes() the host may write the memory, unless
-/// the elements are const. The host must finish using the memory before the next call that uses it.
-/// Throws the failure if the awaited work failed.
+/// other operations of `order`. Without reads() or writes(), assumes that the host writes the
+/// memory unless its elements are const. The host must finish using the memory before the next call
+/// that uses it. Throws the failure if the awaited work failed.
 ///
 ///     for (float value : on_host(order, reads(result))) use(value);
 template <class T> View<T> on_host(order_by_data& order, DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {

@@ -31,7 +31,7 @@ private:
     Impl* impl_;
 };
 
-/// A stream with the caller's location: no defaulted argument can follow a parameter pack.
+/// A stream with the caller's location, because no defaulted argument can follow a parameter pack.
 struct ForkBase {
     StreamRef stream;
     SourceLocation where;

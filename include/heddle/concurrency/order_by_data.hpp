@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
@@ -25,14 +25,14 @@ struct WorkType;
 
 /// The precision of the waits between the streams of an order_by_data.
 enum class DataWaits : std::uint8_t {
-    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations take over 0.7
-    /// us each, measured at run time, and `newest` while they are shorter.
+    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations last longer
+    /// than 0.7 us each, as measured at run time; otherwise `newest`.
     automatic,
     /// Waits for the newest operation of the other stream. Records no events in advance, but waits
     /// longer than necessary if that stream has later work.
     newest,
     /// Waits for the first event recorded at or after the conflicting operation. Records an event
-    /// behind each operation that others may have to wait for; each stream keeps its newest 64.
+    /// behind each operation that others may have to wait for; each stream keeps the newest 64.
     exact,
 };
 
@@ -61,7 +61,7 @@ struct ByDataOptions {
 /// Counts of the operations and waits of an order_by_data.
 struct ByDataStats {
     std::uint64_t operations = 0;  ///< enqueued through it
-    /// Waits enqueued on its own streams, for each other and for streams that use the same memory.
+    /// Waits enqueued on its own streams: for each other, and for others that use the same memory.
     std::uint64_t waits_inserted = 0;
     /// Waits between its own streams that were elided.
     std::uint64_t waits_elided = 0;
@@ -77,10 +77,10 @@ struct ByDataStats {
 ///     launch(order, Scale{}, dim(n), x, z);   // may overlap the launch before it
 ///     std::vector<float> host = to_host(order, y);  // waits for y, not for z
 ///
-/// It owns a few streams. An operation runs on the stream of one of its dependencies if that is the
-/// newest operation there, otherwise on the least loaded stream. Arrays count as a whole: two
-/// operations on halves of one array are ordered. All memory that heddle does not own counts as one
-/// array. Imports of one array of another process, or of its parts, count as one array.
+/// It owns a few streams. An operation runs on the stream whose newest operation it depends on, if
+/// there is one, otherwise on the least loaded stream. Arrays count as a whole: two operations on
+/// halves of one array are ordered. All memory that heddle does not own counts as one array. All
+/// imports of one array of another process, or of parts of it, count as one array.
 ///
 /// Order: its work is ordered after everything enqueued on the device's current stream before
 /// construction. Destruction, also by an exception, orders the current stream after all of its
@@ -96,10 +96,10 @@ struct ByDataStats {
 /// dropped; others may be dropped too. to_host() and synchronize() throw the failure. The
 /// destructor poisons the current stream with it.
 ///
-/// Thread-safety: one thread makes and uses it, outside host functions (UsageError). Construction
-/// and join() throw UsageError if the device's current stream is in a native capture, or in a
-/// capture or batch of this thread. The destructor reports this error. Other threads' captures may
-/// be open.
+/// Thread-safety: construct and use it on one thread, outside host functions; otherwise calls throw
+/// UsageError. Construction and join() throw UsageError if the device's current stream is in a
+/// native capture, or in a capture or batch of this thread. The destructor reports this error.
+/// Other threads' captures may be open.
 class order_by_data {
 public:
     /// Makes the streams on `device`, by default the current one. Throws UsageError for a negative
@@ -118,8 +118,8 @@ public:
     ///
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
     ///
-    /// Arrays that the function makes need no declaration: later operations that use them are
-    /// ordered after its work on `stream`. Work on other streams is treated as usual.
+    /// Arrays that it makes need no declaration: later operations that use them are ordered after
+    /// its work on the passed stream. Work on other streams is not part of the operation.
     ///
     /// The function must not use the order_by_data itself (UsageError). Its exceptions propagate;
     /// work enqueued before that still counts.
@@ -171,7 +171,7 @@ namespace detail {
 
 // Implements the calls by data (by_data_calls.hpp, by_data_arrays.hpp).
 
-/// Enqueues a prepared launch on the chosen stream. Null for other launches.
+/// Enqueues a prepared launch on the chosen stream. Both members are null for other launches.
 struct PreparedByData {
     void (*launch)(void* self, StreamRef stream, const SourceLocation& where) = nullptr;
     void* self = nullptr;

@@ -13,126 +13,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/concurrency/detail/pieces.hpp>
+#include <heddle/concurrency/pipeline_options.hpp>
 #include <heddle/memory/array.hpp>
 
 namespace heddle {
-
-/// Options of a Pipeline, and of overlap().
-struct PipelineOptions {
-    /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
-    /// if there is no input or no output.
-    std::size_t depth = 0;
-    /// Maximum input elements of a piece (output elements if there is no input), at least 1. By
-    /// default 8 MB on CUDA devices, where copies reach their full rate. On CPU devices 512 KB to 8
-    /// MB, to fit the caches.
-    std::optional<std::size_t> piece = {};
-    /// Maximum output elements of a piece, at least 1. By default the number of its input elements.
-    std::optional<std::size_t> out_piece = {};
-    int copy_priority = 0;  ///< priority of the streams that copy
-    int work_priority = 0;  ///< priority of the stream that runs the work
-    /// On CPU devices, lets the work use the host's buffers without copies. CUDA devices always
-    /// copy, from and to pinned memory.
-    bool in_place = true;
-    std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
-    /// Called on the calling thread when a piece has completed (with output: when it is popped).
-    /// Receives the numbers of pieces completed, and of their input elements (output elements if
-    /// there is no input). Its exceptions stop the pipeline.
-    std::function<void(std::uint64_t pieces, std::uint64_t elements)> progress = {};
-};
-
-namespace detail {
-
-/// The memory that the work on a piece uses, untyped.
-struct PieceMemory {
-    const void* in;
-    std::size_t in_count;
-    Block* in_owner;
-    void* out;
-    std::size_t out_count;  ///< maximum number of outputs
-    Block* out_owner;
-};
-
-/// Enqueues the work on a piece. Returns the number of outputs that it will have.
-using EnqueueWork = std::size_t(void* work, StreamRef stream, const PieceMemory& memory);
-
-/// The implementation of Pipeline, untyped.
-class PipelineCore {
-public:
-    /// Makes a pipeline for element sizes in bytes; 0 means no input or no output.
-    PipelineCore(Device device, std::size_t in_size, std::size_t out_size, PipelineOptions options,
-                 Where where);
-    ~PipelineCore();
-    PipelineCore(const PipelineCore&) = delete;
-    PipelineCore& operator=(const PipelineCore&) = delete;
-
-    struct Result {
-        const void* data;
-        std::size_t count;
-    };
-    void* acquire(Where where);
-    /// Returns the number of outputs of the piece.
-    std::size_t submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where);
-    void submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work, Where where);
-    std::optional<Result> pop(Where where);
-    void finish(Where where);
-    void stop() noexcept;
-    bool is_full() const noexcept;
-    bool is_ready(Where where);
-    std::size_t pending() const noexcept;
-    std::size_t depth() const noexcept;
-    std::size_t piece() const noexcept;
-    StreamRef stream(int stage) const noexcept;  ///< 0: copy in, 1: work, 2: copy out
-
-private:
-    struct State;
-    std::unique_ptr<State> state_;
-};
-
-/// T, or std::byte in place of void, so that spans and views of it are valid types.
-template <class T> using Element = std::conditional_t<std::is_void_v<T>, std::byte, T>;
-template <class T> constexpr std::size_t element_size = std::is_void_v<T> ? 0 : sizeof(Element<T>);
-
-/// Calls `work`. Returns the number of outputs: its result, or `all` if it returns void.
-template <class Work, class... A>
-std::size_t count_outputs(Work& work, std::size_t all, A... args) {
-    if constexpr (std::is_void_v<std::invoke_result_t<Work&, A...>>) {
-        work(args...);
-        return all;
-    } else {
-        return static_cast<std::size_t>(work(args...));
-    }
-}
-
-template <class In, class Out, class Work>
-std::size_t enqueue_work(void* work, StreamRef stream, const PieceMemory& m) {
-    Work& call = *static_cast<Work*>(work);
-    const auto in = Access::view(static_cast<const Element<In>*>(m.in), m.in_count, m.in_owner);
-    const auto out = Access::view(static_cast<Element<Out>*>(m.out), m.out_count, m.out_owner);
-    if constexpr (std::is_void_v<Out>) {
-        call(stream, in);
-        return 0;
-    } else if constexpr (std::is_void_v<In>) {
-        return count_outputs(call, m.out_count, stream, out);
-    } else {
-        const std::size_t most = m.in_count < m.out_count ? m.in_count : m.out_count;
-        return count_outputs(call, most, stream, in, out);
-    }
-}
-
-template <class W, class In, class Out> constexpr bool takes_pieces() {
-    if constexpr (std::is_void_v<In>) return std::is_invocable_v<W&, StreamRef, View<Element<Out>>>;
-    else if constexpr (std::is_void_v<Out>)
-        return std::is_invocable_v<W&, StreamRef, View<const Element<In>>>;
-    else return std::is_invocable_v<W&, StreamRef, View<const Element<In>>, View<Element<Out>>>;
-}
-template <class W, class In, class Out>
-concept PieceWork = takes_pieces<W, In, Out>();
-template <class R, class In>
-concept PieceReader = !std::is_void_v<In> && std::invocable<R&, std::span<Element<In>>>;
-template <class W, class Out>
-concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const Element<Out>>>;
-
-}  // namespace detail
 
 /// Copies pieces of In to a device, processes them there, and returns pieces of Out, in order.
 /// Copying in, work and copying out have a stream each, and overlap with each other and the host.
@@ -165,7 +50,8 @@ template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;
     using OutElement = detail::Element<Out>;
     static constexpr bool has_in = !std::is_void_v<In>, has_out = !std::is_void_v<Out>;
-    static_assert(has_in || has_out, "heddle::Pipeline: neither input nor output");
+    static_assert(has_in || has_out, "heddle::Pipeline: the input type and the output type are "
+                                     "both void: use an element type for at least one of them");
     static_assert(
         detail::ArrayElement<InElement> && detail::ArrayElement<OutElement>,
         "heddle::Pipeline: elements are copied as bytes, so they must be trivially copyable");
@@ -271,8 +157,8 @@ public:
     /// Returns whether all slots were in use at the last call that checked them. Checks nothing
     /// itself.
     bool is_full() const noexcept { return core_.is_full(); }
-    /// Returns the number of pieces submitted and not yet popped. Without output: not yet found
-    /// complete.
+    /// Returns the number of pieces submitted and not yet popped. Without output, returns the
+    /// number of pieces not yet found complete.
     std::size_t pending() const noexcept { return core_.pending(); }
     /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }
@@ -304,65 +190,5 @@ private:
     detail::EnqueueWork* enqueue_;
     detail::PipelineCore core_;  // destroyed first; waits for the work
 };
-
-/// Runs an entire input through a Pipeline and blocks until all work has completed.
-/// - read(std::span<In>) fills host memory and returns the number of elements; 0 ends the input.
-/// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
-/// - write(std::span<const Out>) receives results, in order. It is not called for an empty result.
-///
-/// read and write are called on the calling thread, which reads ahead while a slot is free and no
-/// result is ready. Errors: an error in one of the three functions, or in enqueued work, is thrown
-/// when all work has completed. Results not yet written are then dropped.
-template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
-          detail::PieceWriter<Out> Write>
-void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},
-             Where where = {}) {
-    Pipeline<In, Out> pipeline(
-        device, [&work](StreamRef s, View<const In> in, View<Out> out) { return work(s, in, out); },
-        std::move(options), where);
-    for (bool more = true; more || pipeline.pending() > 0;) {
-        if (more && !pipeline.is_full() && !pipeline.is_ready(where)) {
-            const std::size_t count = static_cast<std::size_t>(read(pipeline.acquire(where)));
-            pipeline.submit(count, where);
-            more = count > 0;
-        } else if (const std::span<const Out> result = *pipeline.pop(where); !result.empty()) {
-            write(result);
-        }
-    }
-    pipeline.finish(where);
-}
-
-/// Runs an input through a Pipeline without results: work(StreamRef, View<const In>).
-template <class In, detail::PieceReader<In> Read, detail::PieceWork<In, void> Work>
-void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = {},
-             Where where = {}) {
-    Pipeline<In> pipeline(
-        device, [&work](StreamRef s, View<const In> in) { work(s, in); }, std::move(options),
-        where);
-    for (bool more = true; more;) {
-        const std::size_t count = static_cast<std::size_t>(read(pipeline.acquire(where)));
-        pipeline.submit(count, where);
-        more = count > 0;
-    }
-    pipeline.finish(where);
-}
-
-/// Runs a Pipeline without input, overlap<void, Out>: work(StreamRef, View<Out>) returns the number
-/// of elements that it makes; 0 ends the run.
-template <class In, class Out, detail::PieceWork<void, Out> Work, detail::PieceWriter<Out> Write>
-    requires(std::is_void_v<In>)
-void overlap(Device device, Work&& work, Write&& write, PipelineOptions options = {},
-             Where where = {}) {
-    Pipeline<void, Out> pipeline(
-        device,
-        [&work](StreamRef s, View<Out> out) { return static_cast<std::size_t>(work(s, out)); },
-        std::move(options), where);
-    for (bool more = true; more || pipeline.pending() > 0;) {
-        if (more && !pipeline.is_full() && !pipeline.is_ready(where))
-            more = pipeline.submit(where) > 0;
-        else if (pipeline.pending() > 0) write(*pipeline.pop(where));
-    }
-    pipeline.finish(where);
-}
 
 }  // namespace heddle

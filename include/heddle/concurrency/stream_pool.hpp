@@ -21,8 +21,13 @@ struct StreamPoolOptions {
 ///     fill(mine, x, 1);
 ///     StreamRef anyone = pool.shared();       // others may use it too
 ///
-/// Lifetime: leases may outlive the pool; streams of shared() may not. Errors: the constructor
-/// throws UsageError for options below 1. Thread-safe.
+/// Order: like a new Stream, a stream of the pool is not ordered with other streams.
+///
+/// Lifetime: leases may outlive the pool; streams of shared() may not. The destructor does not
+/// block, and pending work still completes.
+///
+/// Errors: the constructor throws UsageError for options below 1. lease() throws UsageError if no
+/// stream is left. Thread-safe.
 class StreamPool {
 public:
     /// Makes an empty pool of `device`, by default the current one.
@@ -31,7 +36,9 @@ public:
     StreamPool(const StreamPool&) = delete;
     StreamPool& operator=(const StreamPool&) = delete;
 
-    /// Exclusive use of a stream until the lease ends. Move-only.
+    /// Exclusive use of a stream until the lease ends. Move-only. A lease that is
+    /// default-constructed or moved from is an empty StreamRef. Example and errors: see StreamPool.
+    /// Threads: as for a Stream.
     ///
     /// The stream's work may still be pending when the lease ends. The next lease prefers an idle
     /// stream. It reuses a busy stream only at max_streams; if the earlier work fails, the new
@@ -82,7 +89,7 @@ private:
 /// resources for about thirty streams at a time. Creating one more stream blocks until the device
 /// is idle, unless as many streams existed before (H200, driver 580: docs/adr/0202).
 ///
-/// This call blocks until the device is idle, too, so make it before enqueuing work. 128 streams
+/// This call also blocks until the device is idle, so call it before enqueuing work. 128 streams
 /// take 4 ms and 70 MB of device memory. Has no effect on CPU devices. Throws UsageError for more
 /// than 4096. Thread-safe.
 void reserve_streams(Device device, std::size_t count, Where where = {});

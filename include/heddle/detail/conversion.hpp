@@ -8,8 +8,8 @@
 namespace heddle::detail {
 
 /// Converts between a type of heddle and one of another library. The headers in heddle/with/
-/// specialise it, with `static To convert(const From&, Where)`. heddle itself names no type of
-/// others.
+/// specialise it, with `static To convert(const From&, Where)`. The other headers need no types of
+/// those libraries.
 template <class From, class To> struct Conversion;
 
 /// True if a header that was included specialises Conversion<From, To>.
@@ -18,7 +18,7 @@ concept ConvertsTo = requires(const From& from, Where where) {
     { Conversion<From, To>::convert(from, where) } -> std::same_as<To>;
 };
 
-/// Converts in an operator, which does not know its caller's line.
+/// Converts within a conversion operator, which cannot receive its caller's line.
 template <class To, class From> To convert_to(const From& from) {
     return Conversion<From, To>::convert(from, SourceLocation());
 }

@@ -13,8 +13,8 @@ constexpr void with_elements(Tuple& tuple, F& function, std::index_sequence<I...
     function(std::get<I>(tuple)...);
 }
 
-/// Calls function(elements...), as std::apply does. Each std::apply makes the compiler instantiate
-/// 29 templates (libstdc++ 12) to determine whether it may throw.
+/// Calls function(elements...), as std::apply does. For each std::apply, the compiler would
+/// instantiate 29 templates (libstdc++ 12) to determine whether the call may throw.
 template <class Tuple, class F> constexpr void with_elements(Tuple&& tuple, F&& function) {
     constexpr std::size_t size = std::tuple_size_v<std::remove_cvref_t<Tuple>>;
     detail::with_elements(tuple, function, std::make_index_sequence<size>());

@@ -10,7 +10,10 @@ struct PortableCode;
 /// Whether the code being compiled runs on host threads.
 inline constexpr bool runs_on_host = true;
 
-inline namespace compiled_by_cxx {
+inline namespace HEDDLE_COMPILED_BY {
+
+/// Whether kernels on GPUs check the indices of views.
+inline constexpr bool gpus_check_bounds = false;
 
 inline void wait_for_primary() noexcept {}
 inline void trigger_dependents() noexcept {}
@@ -21,5 +24,5 @@ template <class K> inline constexpr bool is_copied_as_bytes = std::is_trivially_
 template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = nullptr;
 
-}  // namespace compiled_by_cxx
+}  // namespace HEDDLE_COMPILED_BY
 }  // namespace heddle::detail

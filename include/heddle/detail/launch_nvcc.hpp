@@ -19,7 +19,7 @@ inline constexpr bool runs_on_host = false;
 inline constexpr bool runs_on_host = true;
 #endif
 
-inline namespace compiled_by_nvcc {
+inline namespace HEDDLE_COMPILED_BY {
 
 __host__ __device__ inline void wait_for_primary() noexcept {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -38,6 +38,16 @@ template <class K>
 inline constexpr bool is_copied_as_bytes =
     std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
 
+/// Whether kernels on GPUs check the indices of views.
+inline constexpr bool gpus_check_bounds = HEDDLE_BOUNDS != 0;
+
+#if HEDDLE_BOUNDS
+}  // namespace HEDDLE_COMPILED_BY
+}  // namespace heddle::detail
+#include <heddle/detail/launch_nvcc_checked.hpp>
+namespace heddle::detail {
+inline namespace HEDDLE_COMPILED_BY {
+#else
 template <class K, class... P>
 __global__ void __launch_bounds__(portable_block) portable_1d(K kernel, std::size_t nx, P... args) {
     const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -66,6 +76,7 @@ __global__ void __launch_bounds__(portable_block)
              y += std::size_t{gridDim.y} * blockDim.y)
             kernel(x, y, z, args...);
 }
+#endif
 
 template <int N, class K, class... P> const void* portable_function() noexcept {
     if constexpr (N == 1) return reinterpret_cast<const void*>(&portable_1d<K, P...>);
@@ -88,5 +99,5 @@ template <int N, class K, class... P> struct KnownKernel {
 template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = &KnownKernel<N, K, P...>::code;
 
-}  // namespace compiled_by_nvcc
+}  // namespace HEDDLE_COMPILED_BY
 }  // namespace heddle::detail

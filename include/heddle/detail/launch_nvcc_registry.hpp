@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include <heddle/detail/stream_state.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle::detail {
 

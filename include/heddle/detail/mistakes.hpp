@@ -20,26 +20,26 @@ namespace heddle::mistake {
 
 /// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
-    /// `Given` is the argument's type.
+    /// The template parameter is the type of the argument.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
         template <class Parameter> struct read_only_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_copy_but_the_kernel_takes_a_reference;
-        template <class Parameter> struct cut_to_a_whole_number_by_a_kernel_that_takes;
-        template <class Parameter> struct cut_to_a_whole_number_as_it_was_prepared_with;
+        template <class Parameter> struct truncated_to_an_integer_by_a_kernel_that_takes;
+        template <class Parameter> struct truncated_to_an_integer_as_it_was_prepared_with;
         template <class Parameter> struct but_it_was_prepared_with;
         struct host_memory_so_pass_a_View_of_it;
-        struct not_trivially_copyable_as_an_argument_has_to_be;
+        struct not_trivially_copyable_as_an_argument_must_be;
     };
 };
 /// A parameter of a kernel, counted from 1 after the indices.
 template <int number> struct parameter {
-    template <class Parameter> struct has_to_be_a_View_and_not_an_Array;
+    template <class Parameter> struct must_be_a_View_and_not_an_Array;
 };
 /// An index of a launch, counted from 1.
 template <int number> struct index {
-    /// `Given` is the index's type.
+    /// The template parameter is the type of the index.
     template <class Given> struct is {
         template <class Parameter> struct but_the_kernel_takes;
     };
@@ -57,8 +57,9 @@ template <class Kernel> struct kernel {
     template <class... Arguments> struct has_no_public_const_operator_that_takes;
 };
 
-// Reasons why functions are deleted: the type of a last parameter, or of the template parameter
-// `Why` if there is a pack. The names are short, so that they stay on the line that clang shows.
+// Reasons why functions are deleted. A deleted function names the reason by the type of its last
+// parameter or, if that is a pack, by the default of the template parameter `Why`. The names are
+// short, so that they stay on the line that clang shows.
 struct a_Device_or_StreamOptions_with_a_name {};
 struct name_and_priority_are_in_StreamOptions {};
 struct use_wrap_stream {};
@@ -71,13 +72,13 @@ struct use_wait_stream_or_record_event {};
 struct a_Device_has_a_kind_and_a_number {};
 struct write_Device_of_the_name {};
 struct the_stream_is_the_first_argument {};
-struct no_Device_is_wanted_here {};
-struct this_number_is_an_argument_too_many {};
+struct a_Device_is_not_accepted_here {};
+struct this_number_is_one_argument_too_many {};
 struct streams_are_moved_and_not_copied {};
 struct events_are_moved_and_not_copied {};
-struct arrays_are_moved_copy_copies_lambdas_capture_views {};
-struct it_returns_a_vector_and_copy_writes_to_one {};
-struct a_node_is_no_Graph_use_build {};
+struct arrays_are_not_copied_use_copy_or_a_View {};
+struct to_host_returns_a_vector_and_copy_writes_to_one {};
+struct a_node_is_not_a_Graph_use_build {};
 struct after_takes_nodes_and_launch_takes_the_stream {};
 struct after_takes_nodes_use_wait_node_of_the_event {};
 struct after_takes_nodes_use_child_node_of_the_graph {};

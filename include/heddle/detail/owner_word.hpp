@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <heddle/detail/signals.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 
 namespace heddle::detail {
 
 struct Block;
+
+/// Whether other threads may read a T while it is written: it is an atomic, or volatile.
+template <class T>
+inline constexpr bool is_watched =
+    std::is_volatile_v<T> || (!std::is_const_v<T> && requires { T::is_always_lock_free; });
 
 /// A word that describes the allocation of a view, so that a search of a closure's bytes finds it.
 /// Its fields from the lowest bit on, with their widths in bits: const (1), a pattern that aligned
@@ -32,9 +36,9 @@ public:
     template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
         return OwnerWord((word_ & (address | rectangle | pattern_mask)) | traits<T>);
     }
-    /// Returns the word of the view in a View2D.
+    /// Returns this word, marked as belonging to a view in a View2D.
     constexpr OwnerWord in_rectangle() const noexcept { return OwnerWord(word_ | rectangle); }
-    /// Returns the word of a view that is not in a View2D.
+    /// Returns this word without that mark.
     constexpr OwnerWord alone() const noexcept { return OwnerWord(word_ & ~rectangle); }
 
     /// Returns the block, or null. For arbitrary bytes, the address is valid only if may_be_owned()

@@ -48,7 +48,8 @@ struct DeviceInfo {
 ///     Device gpu{"cuda:1"};
 ///     std::printf("%s: %zu bytes\n", gpu.info().name.c_str(), gpu.info().total_memory);
 ///
-/// Immutable, and so thread-safe.
+/// Errors: making one throws UsageError for a text that names no device, and NoDevice if the
+/// machine has no such device. Thread-safety: members do not change it, so threads may share it.
 class Device {
 public:
     /// Names the calling thread's current device, as current_device() does.

@@ -31,10 +31,10 @@ struct Body {
 /// graph fails.
 ///
 /// Errors: build() throws UsageError, naming the node, for a value that is not a single int in
-/// memory of the device. It also throws for an empty body, a body for another device, and events in
-/// bodies. On CUDA devices, bodies may contain kernels of that device, copies, fills, empty nodes,
-/// memory nodes and conditional nodes. Instantiation throws Unsupported, naming the node, for any
-/// other node.
+/// memory of the device or in pinned memory. It also throws for an empty body, a body for another
+/// device, and events in bodies. On CUDA devices, bodies may contain kernels of that device,
+/// copies, fills, empty nodes, memory nodes and conditional nodes. Instantiation throws
+/// Unsupported, naming the node, for any other node. Lifetime and threads: see GraphNode.
 class ConditionalNode : public NodeOf<ConditionalNode> {
 private:
     friend detail::Access;

@@ -10,7 +10,8 @@
 namespace heddle {
 
 /// A node that marks the end of an allocation's use in a graph. A later allocation can then reuse
-/// the memory (AllocOptions::reuse). Running the node has no effect.
+/// the memory (AllocOptions::reuse). Running the node has no effect. Made by free_node(). Example:
+/// see AllocNode. Errors: see free_node() and alloc_node(). Lifetime and threads: see GraphNode.
 class FreeNode : public NodeOf<FreeNode> {
 public:
     FreeNode() noexcept = default;  ///< refers to no node
@@ -43,7 +44,7 @@ Block& block_of_memory(const NodeData& node);
 /// Lifetime: the memory is allocated when the node is made, so that view() can be passed to other
 /// nodes. The graph and its clones share it, and therefore never run concurrently. Its contents are
 /// unspecified between launches. Order: running the node has no effect. Place all users of the
-/// memory after() this node.
+/// memory after() this node. Errors: see alloc_node(). Threads: see GraphNode.
 template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
     static_assert(detail::ArrayElement<T>,
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");

@@ -11,9 +11,14 @@
 
 namespace heddle {
 
-/// The base of all kinds of nodes; `Self` is the derived class. Setters may be called again, even
+/// The base of all kinds of nodes; `Self` is the derived class. Setters return the node.
+///
+///     auto first = fill_node(x, 1.0f).name("first");
+///     auto second = kernel_node(Scale{}, dim(n), 2.0f, x).after(first);
+///
+/// Order: a node runs when the nodes in after() have completed. Setters may be called again, even
 /// for a node in a graph, and take effect at the graph's next launch. Building the graph fixes only
-/// the dependencies and the device.
+/// the dependencies and the device. Lifetime, errors and threads: see GraphNode.
 template <class Self> class NodeOf : public GraphNode {
 public:
     /// Orders this node after `first`. Throws UsageError if it is already in a graph.

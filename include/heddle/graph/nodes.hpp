@@ -1,4 +1,4 @@
-// Nodes: the operations of a graph, made before the graph is built.
+// Nodes that copy, fill, only order, record or wait for an event, or run another graph.
 #pragma once
 
 #include <concepts>
@@ -7,20 +7,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 #include <heddle/graph/kernel_nodes.hpp>
 #include <heddle/graph/node_of.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/copy.hpp>
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 
 namespace heddle {
 
 namespace detail {
-/// Sets a host function and the memory that it uses. Moves the closure out of `self`, which the
-/// caller still has to destroy.
-void set_host_function(NodeData& node, const WorkType& type, void* self,
-                       std::span<const MemoryArgument> memory, const SourceLocation& where);
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where);
@@ -34,8 +30,9 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 /// A node that copies between arrays, views and pinned memory, on or between devices and the host.
 /// Made by copy_node() and copy_2d_node(): `copy_node(y, x).after(start)`.
 ///
-/// Copying no elements has no effect. Throws UsageError for pageable memory, because the host could
-/// not know when it may change that memory again. Use pinned() instead.
+/// Copying no elements has no effect. Errors: copy_node() and between() throw UsageError for
+/// pageable memory, because the host could not know when it may change that memory again. Use
+/// pinned(). Lifetime and threads: see GraphNode.
 class CopyNode : public NodeOf<CopyNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
@@ -62,9 +59,10 @@ template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, "copy_node", where);
     const auto source = detail::as_source(from, "copy_node", where);
-    static_assert(std::is_same_v<typename decltype(destination)::value_type,
-                                 typename decltype(source)::value_type>,
-                  "heddle::copy_node: both sides must have the same element type");
+    static_assert(
+        std::is_same_v<typename decltype(destination)::value_type,
+                       typename decltype(source)::value_type>,
+        "heddle::copy_node: the destination and the source must have the same element type");
     return detail::Access::make<CopyNode>(detail::region(destination), detail::region(source),
                                           where);
 }
@@ -74,8 +72,11 @@ CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(to), detail::region(from), where);
 }
 
-/// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
-/// UsageError for pageable memory and memory of another device. Filling no elements has no effect.
+/// A node that fills an array, view or pinned memory with one value. Made by fill_node():
+/// `fill_node(x, 1.0f).after(start)`.
+///
+/// Filling no elements has no effect. Errors: fill_node() and with() throw UsageError for pageable
+/// memory, and with() for memory of another device. Lifetime and threads: see GraphNode.
 class FillNode : public NodeOf<FillNode> {
 public:
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
@@ -117,68 +118,8 @@ FillNode fill_node(const View2D<T>& to, const std::type_identity_t<T>& value, Wh
     return detail::Access::make<FillNode>(detail::region(to), &value, sizeof value, where);
 }
 
-/// A node that calls a host function once in every launch, on any thread, under the rules of
-/// launch_host(). Made by host_node().
-class HostNode : public NodeOf<HostNode> {
-public:
-    /// Refers to a node of a graph. Throws UsageError if it is not a host function.
-    explicit HostNode(const GraphNode& node, Where where = {})
-        : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
-    /// Sets the function, from the next launch on.
-    template <detail::HostCallable F> HostNode& call(F&& function, Where where = {}) {
-        set(std::forward<F>(function), {}, where);
-        return *this;
-    }
-    /// Sets the function and the memory that it uses, from the next launch on. The memory is
-    /// declared with reads() and writes().
-    template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-    HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
-        const detail::DeclaredMemory memory(first, more...);
-        set(std::forward<F>(function), memory, first.where());
-        return *this;
-    }
-
-private:
-    friend detail::Access;
-    template <detail::HostCallable F>
-    HostNode(F&& function, Device device, std::span<const detail::MemoryArgument> memory,
-             Where where)
-        : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
-        set(std::forward<F>(function), memory, where);
-    }
-    template <class F>
-    void set(F&& function, std::span<const detail::MemoryArgument> memory, Where where) try {
-        detail::HostFunction<std::decay_t<F>> closure{std::forward<F>(function)};
-        detail::set_host_function(data(), detail::host_work_type<std::decay_t<F>>, &closure, memory,
-                                  where);
-    } catch (...) {
-        detail::rethrow_as_error("host_node", where);
-    }
-};
-/// Makes a node that calls `f`. `device` (default: the current one) is the device of the graph.
-template <detail::HostCallable F> HostNode host_node(Device device, F&& f, Where where = {}) {
-    return detail::Access::make<HostNode>(std::forward<F>(f), device,
-                                          std::span<const detail::MemoryArgument>(), where);
-}
-template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
-    return host_node(current_device(), std::forward<F>(f), where);
-}
-/// Makes a node that calls a function with declared arrays and views, as for launch_host():
-///
-///     auto check = host_node([v = result.view()] { use(v[0]); }, reads(result)).after(store);
-template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-HostNode host_node(Device device, F&& f, const DeclaredAccess& first, const A&... more) {
-    const detail::DeclaredMemory memory(first, more...);
-    return detail::Access::make<HostNode>(
-        std::forward<F>(f), device, std::span<const detail::MemoryArgument>(memory), first.where());
-}
-template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {
-    return host_node(current_device(), std::forward<F>(f), first, more...);
-}
-
 /// A node that performs no work. Placed between two sets of nodes, it orders one after the other
-/// with fewer edges: `empty_node().after(a, b, c)`.
+/// with fewer edges: `empty_node().after(a, b, c)`. Lifetime, errors and threads: see GraphNode.
 class EmptyNode : public NodeOf<EmptyNode> {
 private:
     friend detail::Access;
@@ -193,8 +134,9 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
 /// wait_node(): `wait_node(event).after(start)`. It orders graphs on different streams.
 ///
-/// A launch waits for the newest record made before it was enqueued. The event must belong to the
-/// graph's device, and must exist at every launch.
+/// Order: a launch waits for the newest record made before it was enqueued. The event must belong
+/// to the graph's device. Lifetime: the event must exist at every launch. Errors: a launch throws
+/// UsageError for an event that was destroyed. Threads: see GraphNode.
 class EventNode : public NodeOf<EventNode> {
 private:
     friend detail::Access;
@@ -213,6 +155,8 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
 }
 
 /// A node that runs a copy of another graph. Made by child_node(): `child_node(graph).after(a)`.
+/// The other graph may be destroyed or changed afterwards. Errors: child_node() throws UsageError
+/// for an empty handle. Threads: see GraphNode.
 class ChildNode : public NodeOf<ChildNode> {
 private:
     friend detail::Access;

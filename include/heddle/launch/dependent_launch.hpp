@@ -32,8 +32,12 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 ///
 /// In a capture or a batch, a record and its wait become an edge between two kernels of one device,
 /// as KernelNode::dependent_on() makes it. Elsewhere the event marks the kernel's end, because
-/// CUDA's own programmatic events save no time there (docs/adr/0018). Move-only. May be destroyed
-/// while waits are pending. Thread-safety: as Event.
+/// CUDA's own programmatic events save no time there (docs/adr/0018). An event without a record
+/// orders no work.
+///
+/// Lifetime: move-only. May be destroyed while waits are pending. Errors: recording throws
+/// UsageError on a stream of another device; members throw UsageError for an event that was moved
+/// from. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
     /// Makes an event for `device`, by default the current one. It has no record yet.
@@ -41,9 +45,9 @@ public:
         : event_(device, {}, where) {}
     /// Returns the device on whose streams the event can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }
-    /// Records the last kernel enqueued on the stream. Use it for kernels of modules, and for
-    /// kernels that are themselves launched as dependent. Throws UsageError on a stream of another
-    /// device.
+    /// Records the event after the last kernel enqueued on the stream. Use it for kernels of
+    /// modules, and for kernels that are themselves launched as dependent. Throws UsageError on a
+    /// stream of another device.
     void record(StreamRef stream = current_stream(), Where where = {}) {
         detail::check_trigger(*this, stream, where);
         detail::record_trigger(*this, stream, where);
@@ -66,10 +70,10 @@ concept WaitsForPrimary = requires { requires static_cast<bool>(K::waits_for_pri
 
 namespace detail {
 template <class K> constexpr bool check_waits_for_primary() {
-    static_assert(
-        WaitsForPrimary<K>,
-        "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
-        "its threads, and says so: static constexpr bool waits_for_primary = true;");
+    static_assert(WaitsForPrimary<K>,
+                  "heddle::launch_dependent: a dependent kernel must wait for the previous kernel: "
+                  "call wait_for_primary() in all its threads, and declare `static constexpr bool "
+                  "waits_for_primary = true;`");
     if constexpr (WaitsForPrimary<K>)
         static_assert(K::waits_for_primary);  // nvcc warns of members that only a concept names
     return WaitsForPrimary<K>;

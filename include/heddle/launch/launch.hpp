@@ -1,4 +1,4 @@
-// Launching kernels and host functions.
+// launch(): launches a kernel on a stream.
 #pragma once
 
 #include <concepts>
@@ -8,18 +8,18 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/host_op.hpp>
-#include <heddle/detail/kernel_args.hpp>
-#include <heddle/detail/kernel_closures.hpp>
-#include <heddle/detail/kernel_mistakes.hpp>
-#include <heddle/detail/work.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
+#include <heddle/launch/detail/kernel_args.hpp>
+#include <heddle/launch/detail/kernel_closures.hpp>
+#include <heddle/launch/detail/kernel_mistakes.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
-#include <heddle/launch/quiet.hpp>
 #include <heddle/memory/array.hpp>
-#include <heddle/observe/host_access.hpp>
-#include <heddle/observe/observer.hpp>
+#include <heddle/operation/host_access.hpp>
+#include <heddle/operation/observer.hpp>
+#include <heddle/stream/detail/host_op.hpp>
+#include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
@@ -33,6 +33,7 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .signals = kernel_signals<K, P...>,
                                              .kernel = KernelKind::portable,
                                              .dimensions = N,
+                                             .has_bounds = gpus_check_bounds,
                                              .parameters = sizeof...(P),
                                              .addresses = &PortableOp<K, N, P...>::addresses,
                                              .copy = &PortableOp<K, N, P...>::copy,
@@ -116,11 +117,11 @@ template <class K, class S, class Use, class... A>
 void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args) {
     using Traits = LaunchTraits<K, S>;
     auto closure = Traits::closure(kernel, shape, args...);
-    void* addresses[1 + 3 + sizeof...(A)];
+    void* addresses[gpus_check_bounds + 1 + 3 + sizeof...(A)];
     typename MemoryOf<decltype(closure)>::template Arguments<KernelArg<A>...> used;
     detail::add_memory<Traits>(used, closure, std::index_sequence_for<A...>(), args...);
-    use(LaunchCall{*Traits::template type<A...>, &closure, addresses, Traits::count(shape),
-                   used.all(), shape.how, shape.where});
+    use(LaunchCall{*Traits::template type<A...>, &closure, addresses + gpus_check_bounds,
+                   Traits::count(shape), used.all(), shape.how, shape.where});
 }
 
 }  // namespace HEDDLE_COMPILED_BY
@@ -134,7 +135,7 @@ concept NotPrepared = !is_prepared<K>;
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on `stream`, and orders nothing else. By default, uses the current stream of
+/// Launches a kernel on `stream`, and adds no other order. By default, uses the current stream of
 /// the current device, or of `device` if that is passed. Asynchronous. Kernel and arguments are
 /// copied at the call and must be trivially copyable; an Array is passed as a View.
 ///
@@ -186,61 +187,5 @@ template <detail::NotPrepared K> void launch(Device, const K&) {
 }
 
 }  // namespace HEDDLE_COMPILED_BY
-
-namespace detail {
-template <class F>
-void launch_host_function(StreamRef stream, F&& function, std::span<const MemoryArgument> memory,
-                          const SourceLocation& where) try {
-    using Operation = HostFunction<std::decay_t<F>>;
-    const CallMark mark("launch_host", where);
-    Operation operation{std::forward<F>(function)};
-    submit_host_function(Access::state(stream), host_work_type<std::decay_t<F>>, &operation, memory,
-                         where);
-} catch (...) {
-    rethrow_as_error("launch_host", where);
-}
-}  // namespace detail
-
-/// Calls function() once on a host thread, in stream order. Asynchronous. The function is moved
-/// into the stream and destroyed after the call. An exception from it poisons the stream. On a
-/// poisoned stream the function is not called.
-///
-/// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
-/// a CUDA stream it must not call CUDA.
-///
-/// On a CPU stream, the function may run on a thread that waits for this stream, or for later work
-/// of another stream. So do not wait while you hold a lock that the function takes; a recursive
-/// mutex would not exclude it. Calls that only enqueue never run the function.
-template <detail::HostCallable F>
-void launch_host(StreamRef stream, F&& function, Where where = {}) {
-    detail::launch_host_function(stream, std::forward<F>(function), {}, where);
-}
-template <detail::HostCallable F> void launch_host(F&& function, Where where = {}) {
-    launch_host(current_stream(), std::forward<F>(function), where);
-}
-/// Deleted for functions with parameters: write launch_host(stream, [=] { function(arguments); }).
-template <class Why = mistake::a_host_function_takes_no_arguments_so_capture_them, class F,
-          class... A>
-    requires(!detail::HostCallable<F> && !std::is_arithmetic_v<std::remove_cvref_t<F>>)
-Why launch_host(StreamRef, F&&, A&&...) = delete;
-/// Deleted for numbers, as in launch_host(stream, std::puts("now")).
-template <class Why = mistake::this_is_the_result_of_a_call_so_write_a_lambda, class F, class... A>
-    requires(std::is_arithmetic_v<std::remove_cvref_t<F>>)
-Why launch_host(StreamRef, F&&, A&&...) = delete;
-
-/// Calls a function whose arrays and views are declared with reads() and writes(). The call counts
-/// as a use of this memory, and observers see the accesses. Otherwise the same as without
-/// declarations.
-///
-///     launch_host(stream, [&] { total = sum(x); }, reads(x));
-template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-void launch_host(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
-    const detail::DeclaredMemory memory(first, more...);
-    detail::launch_host_function(stream, std::forward<F>(function), memory, first.where());
-}
-template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-void launch_host(F&& function, const DeclaredAccess& first, const A&... more) {
-    launch_host(current_stream(), std::forward<F>(function), first, more...);
-}
 
 }  // namespace heddle

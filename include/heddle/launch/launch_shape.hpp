@@ -11,7 +11,11 @@
 
 namespace heddle {
 
-/// The base of all shapes. Made by dim() and grid().
+/// The base of all shapes. Made by dim() and grid(). A plain value: const members are thread-safe.
+///
+///     launch(stream, Scale{}, dim(1000).with({.block = 128}), 2.0f, x);
+///
+/// Errors: dim() throws UsageError for a negative extent. The launch checks the rest.
 template <class Self> struct LaunchShape {
     /// The call site of dim() or grid(), for errors of the launch.
     SourceLocation where;
@@ -27,7 +31,8 @@ template <class Self> struct LaunchShape {
     }
 };
 
-/// The number of indices of a launch in N dimensions: how many times a kernel runs. Made by dim().
+/// The number of indices of a launch in N dimensions: how many times a kernel runs. Made by dim(),
+/// as in `launch(Fill{}, dim(columns, rows), image)`.
 template <int N> struct Dim : LaunchShape<Dim<N>> {
     /// Number of indices in each dimension; the first varies fastest.
     std::size_t extent[N];
@@ -53,7 +58,7 @@ struct Extents {
 };
 
 /// Grid, block and dynamic shared memory of a launch of a `__global__` function or a module's
-/// kernel. Made by grid().
+/// kernel. Made by grid(), as in `launch(stream, scale, grid(8, 256), x, n)`.
 struct LaunchGrid : LaunchShape<LaunchGrid> {
     /// Size of the grid, in blocks.
     Extents grid;

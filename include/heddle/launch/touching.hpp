@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include <heddle/detail/work.hpp>
+#include <heddle/launch/detail/work.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/copy.hpp>
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// A part of a view, for touching().
+/// A part of a view, for touching(), which has an example. Refers to the memory without owning it.
 class ViewPart {
 public:
     /// Selects the elements of a view.
@@ -31,7 +31,8 @@ private:
 };
 
 /// A kernel's argument: a view, and how the kernel uses it. Made by touching() and concurrent().
-/// The kernel takes it as a View<T>. Const members are thread-safe.
+/// The kernel takes it as a View<T>. Examples and errors: see these functions. Lifetime: like a
+/// view, it does not own the memory. Const members are thread-safe.
 template <class T> class KernelView {
 public:
     /// Maximum number of parts for touching().
@@ -62,9 +63,9 @@ KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Wher
 ///     launch(left, Step{}, dim(n / 2), touching(x, x.view().first(n / 2)));
 ///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));
 ///
-/// Observers and the checker (heddle/check.hpp) then see only those parts. Empty parts are ignored.
-/// The whole array still counts as used when it is freed. A prepared launch (prepare()) ignores the
-/// parts, and counts as touching the whole view.
+/// Observers and the checker (heddle/observe/check.hpp) then see only those parts. Empty parts are
+/// ignored. The whole array still counts as used when it is freed. A prepared launch (prepare())
+/// ignores the parts, and counts as touching the whole view.
 ///
 /// Throws UsageError if a part is not within the view, if there are too many parts, or if the array
 /// has no allocation. Thread-safe.

@@ -74,8 +74,8 @@ template <class T> [[nodiscard]] ArrayHandle export_array(const Array<T>& array,
     return export_array(array.view(), where);
 }
 
-/// Opens memory that another process exported, on the same device, as an array. That device's
-/// kernels and all copies can use it.
+/// Opens memory that another process exported, on the same device, as an array. Kernels of that
+/// device, and all copies, can use it.
 ///
 /// - The work of the two processes is not ordered. Share an event as well, or synchronise
 ///   and notify the other process by means of the operating system.
@@ -94,6 +94,10 @@ template <class T>
 }
 
 /// Lets another process of this host import an interprocess event. Send its bytes unchanged.
+///
+///     Event mine(Device{}, {.interprocess = true});
+///     EventHandle handle = export_event(mine);  // send this
+///     Event theirs = import_event(handle);      // in the other process
 struct EventHandle {
     /// CUDA's handle, or the name of shared memory, which the other process opens.
     std::array<std::byte, 64> bytes{};
@@ -116,7 +120,7 @@ EventHandle export_event(const Event& event, Where where = {});
 /// share one event: a wait targets the newest record made by any of them.
 ///
 /// - On CPU devices, waits also report failed work before the record. They report
-///   ErrorCode::work_failed if a recording process ended before reaching the record .
+///   ErrorCode::work_failed if a recording process ended before reaching the record.
 /// - On CUDA, keep the exported Event and the Event that made the newest record alive until no
 ///   process waits for that record. Otherwise a wait may never end.
 ///

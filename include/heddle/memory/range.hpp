@@ -1,4 +1,4 @@
-// Ranges of memory.
+// MemoryRange: an address and a size, or several rows.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,12 @@
 namespace heddle {
 
 /// Refers to `rows` rows of `bytes` bytes, whose starts are `pitch` bytes apart. Owns nothing.
+///
+///     const MemoryRange all{data, 1024};
+///     all.overlaps(all.part(0, 16));  // true
+///
+/// A plain value: members compare addresses and never access the memory. Throws nothing. Const
+/// members are thread-safe.
 struct MemoryRange {
     /// Start of the memory.
     const void* data = nullptr;

@@ -7,12 +7,13 @@
 #include <type_traits>
 
 #include <heddle/detail/access.hpp>
-#include <heddle/detail/block.hpp>
+#include <heddle/detail/bounds.hpp>
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
-#include <heddle/launch/kernel.hpp>
+#include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
+#include <heddle/memory/detail/block.hpp>
 
 namespace heddle {
 
@@ -20,16 +21,12 @@ namespace detail {
 /// `call` is first, last or subview.
 [[noreturn]] void throw_out_of_range(const char* call, std::size_t first, std::size_t count,
                                      std::size_t size, Where where);
-[[noreturn]] void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch,
-                                     std::size_t size, Where where);
-[[noreturn]] void throw_no_row(std::size_t index, std::size_t rows, Where where);
 [[noreturn]] void throw_not_whole(std::size_t bytes, std::size_t element, Where where);
 [[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
-[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 [[noreturn]] void throw_not_on_host(const Block& block, Where where);
 
-/// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: calls with
-/// no write between them become one.
+/// Returns false for memory on a GPU. Declared `pure`, because it only reads the block: the
+/// compiler can merge calls that have no write between them.
 [[gnu::pure]] bool host_reaches(const Block* block) noexcept;
 /// Throws UsageError if the host cannot read the memory.
 inline void check_host_reach(const Block* block, Where where) {
@@ -45,7 +42,6 @@ concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(
 
 template <class R>
 concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
-
 template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
 
 /// Whether a View<T> can refer to elements U: U is T, or T is const U.
@@ -80,8 +76,8 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// A view is a std::ranges::view of its elements, and converts to and from std::span. For an array
 /// on a GPU, loops and conversions throw UsageError on the host, which cannot read it: see begin().
 ///
-/// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array, at
-/// least until 32 more arrays were freed. Const members are thread-safe.
+/// Lifetime: the memory must outlive the view. Errors: calls throw UsageError for a view that
+/// outlived its Array, at least until 32 more arrays were freed. Const members are thread-safe.
 template <class T> class View {
 public:
     /// The element type without const.
@@ -103,9 +99,14 @@ public:
     /// Deleted for temporaries that own their memory: name the range first.
     template <detail::EndingRangeOf<T> R> View(R&&, mistake::the_memory_ends_first = {}) = delete;
 
-    /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
-    /// is accessible and work on it has completed.
-    HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    /// Returns an element. With HEDDLE_BOUNDS=1, an index outside the view selects a dummy element,
+    /// and fails the running work. Never checks that the host can access it, or that work is done.
+    HEDDLE_BOUNDS_TAG HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept {
+        if constexpr (HEDDLE_BOUNDS)
+            if (i >= size_) [[unlikely]]
+                return detail::dummy_element<T>(data_, i, size_);
+        return data_[i];
+    }
     /// Returns the address of the first element; null for a default-constructed view.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
     /// Returns the number of elements.
@@ -148,7 +149,6 @@ public:
     /// may add a const. Host only. Throws UsageError if the bytes are not a whole number of such
     /// elements, or the first is not aligned for one.
     ///
-    ///     View<std::byte> bytes = x.view().reinterpret<std::byte>();
     ///     View<std::array<float, 4>> fours = x.view().reinterpret<std::array<float, 4>>();
     template <class U>
         requires(std::is_trivially_copyable_v<U> && std::is_trivially_copyable_v<T> &&
@@ -186,7 +186,7 @@ template <class T> detail::Block* detail::Access::block(const View<T>& view) noe
 }
 
 static_assert(sizeof(View<char>) == 24 && std::is_trivially_copyable_v<View<char>>,
-              "kernels take views as 24 bytes, and as they are");
+              "heddle::View: kernels receive views as 24 bytes");
 
 /// Deduces the element type of a host range, including const.
 template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
@@ -195,6 +195,6 @@ template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 
 template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
 template <class T> inline constexpr bool std::ranges::enable_view<heddle::View<T>> = true;
-// So std::ranges::size(), which std::span calls, computes end() - begin(), and begin() checks the
-// memory.
+// Makes std::ranges::size(), which std::span calls, compute end() - begin(), because begin() checks
+// the memory.
 template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::View<T>> = true;

@@ -10,7 +10,7 @@
 
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
-#include <heddle/observe/observer.hpp>
+#include <heddle/operation/observer.hpp>
 
 namespace heddle {
 
@@ -92,7 +92,10 @@ struct PendingCause {
     std::string thread;  ///< the name of the thread that runs the operation
 };
 
-/// The pending work of the process, and the causes.
+/// The pending work of the process, and the causes. A plain value, which does not change later.
+///
+///     const PendingWork work = what_is_pending();
+///     if (!work.is_empty()) std::cerr << work;
 struct PendingWork {
     std::vector<PendingStream> streams;  ///< streams with pending work
     std::vector<PendingThread> threads;  ///< threads that wait
@@ -136,9 +139,9 @@ struct WatchOptions {
 };
 
 /// Starts to watch the process. Reports the pending work and its causes when a device with pending
-/// work has completed no operation for the limit. Also reports when a thread has waited for the
-/// limit without progress. A report is repeated only if its contents change. A later call replaces
-/// the options.
+/// work has completed no operation for longer than the limit. Also reports when a thread has waited
+/// for longer than the limit without progress. A report is repeated only if its contents change. A
+/// later call replaces the options.
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///

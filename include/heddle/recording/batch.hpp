@@ -26,8 +26,8 @@ struct BatchResult {
         replayed,      ///< same operations and arguments: a cached graph was launched
         updated,       ///< same operations, other arguments: a cached graph was patched
         instantiated,  ///< no cached graph has these operations: a new graph was built
-        /// The work was enqueued directly instead of recorded; `why` has the reason. The result is
-        /// the same if all work was enqueued on streams that had not waited for the batch's stream.
+        /// The work was enqueued directly instead of recorded; `why` has the reason. Also the
+        /// result if all work was enqueued on streams that had not waited for the batch's stream.
         eager,
     };
     How how = How::nothing;      ///< how the last launched graph was obtained
@@ -95,6 +95,12 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
 /// it. At the end of the scope, also by an exception, the work is launched as one graph.
 ///
+///     {
+///         ScopedBatch in(step, side);  // step: a Batch
+///         launch(side, Saxpy{}, dim(1000), 2.0f, x, y);
+///         fill(side, x, 0.0f);
+///     }  // launches a graph of both
+///
 /// Order: everything runs in the same order as without the scope. Work enqueued after the scope on
 /// a participant (a stream that was recorded) is ordered after the whole graph. Work for streams
 /// that have not waited for `stream` is enqueued at once. If a Batch has recorded no work although
@@ -114,10 +120,12 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// flush is thrown by the operation that caused it, by end(), and by Batch::operator(). The
 /// destructor passes it to the report hook.
 ///
-/// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices
-/// it poisons all streams whose work in the batch is connected to the failed work by waits.
+/// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices,
+/// failed work in a batch also poisons all other streams whose work in the batch is connected to
+/// the failed work by waits.
 ///
-/// Thread-safety: other threads may enqueue on the participants, wait for them and query them.
+/// Lifetime: keep the Batch until the scope ends. Thread-safety: one thread at a time uses the
+/// scope. Other threads may enqueue on the participants, wait for them and query them.
 class ScopedBatch {
 public:
     /// Begins to record. Throws as the class comment describes.

@@ -36,11 +36,16 @@ struct EventOptions {
 ///     consumer.wait_event(ready);  // orders consumer's later work; never blocks
 ///     ready.synchronize();         // blocks this thread
 ///
-/// An event can be recorded again. A wait targets the record that was newest when the wait was
-/// enqueued. Each device keeps a pool of events, so making one is cheap after the first. Move-only.
-/// Destroying an event while its record or waits are pending is safe.
+/// Order: an event can be recorded again. A wait targets the record that was newest when the wait
+/// was enqueued.
 ///
-/// Thread-safety is that of a variable: threads may wait for and query one event concurrently, but
+/// Lifetime: move-only. Each device keeps a pool of events, so making one is cheap after the first.
+/// Destroying an event never blocks, and is safe while its record or waits are pending.
+///
+/// Errors: members throw UsageError for an event that was moved from. is_complete() and
+/// synchronize() throw the failure of the work before the record.
+///
+/// Thread-safety: that of a variable. Threads may wait for and query one event concurrently, but
 /// record() needs exclusive access.
 class Event {
 public:

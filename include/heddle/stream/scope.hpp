@@ -1,52 +1,20 @@
-// Scopes: the calling thread's current device and current streams.
+// Scopes, which change the calling thread's current device and stream until they end.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
-#include <heddle/detail/thread_state.hpp>
+#include <heddle/stream/current_stream.hpp>
+#include <heddle/stream/detail/thread_state.hpp>
 #include <heddle/stream/stream.hpp>
 
 namespace heddle {
 
-namespace detail {
-/// An rvalue that owns a stream, which would be destroyed at the end of the statement.
-template <class S>
-concept StreamOwner = !std::is_lvalue_reference_v<S> && std::derived_from<S, StreamRef> &&
-                      !std::same_as<S, StreamRef>;
-}  // namespace detail
-
-/// Returns the calling thread's current device.
-Device current_device();
-
-/// Returns the calling thread's current stream of `device`, by default of the current device.
-StreamRef current_stream();
-StreamRef current_stream(Device device);
-
-/// Returns the initial current stream of `device`, by default of the current one. All threads share
-/// it. It is asynchronous like any other stream, and is not CUDA's legacy default stream.
-StreamRef default_stream(Device device = Device());
-
-/// Options of set_stream().
-struct SetStreamOptions {
-    bool wait = true;  ///< the new stream first waits for the one it replaces
-};
-
-/// Makes `stream` the calling thread's current stream of its device until the innermost open scope
-/// ends; without an open scope, permanently. Does not change the current device. Prefer
-/// ScopedStream for a temporary change. Throws as ScopedStream does.
-void set_stream(StreamRef stream, SetStreamOptions options = {}, Where where = {});
-
-template <detail::StreamOwner Owner>
-void set_stream(Owner&&, SetStreamOptions = {}, mistake::stream_ends_first = {}) = delete;
-
-/// Makes `device` the calling thread's current device until the innermost open scope ends; without
-/// an open scope, permanently. Inserts no wait.
-void set_device(Device device, Where where = {});
-
-/// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
-/// Violations are passed to the report hook. The remaining scopes still restore the state from
-/// before they were entered. A thread can have 128 scopes open.
+/// The base of all scopes. A scope changes the calling thread's current device or stream until it
+/// ends. ScopedStream has an example.
+///
+/// Lifetime: leave scopes in reverse order, on the thread that entered them. Violations are passed
+/// to the report hook. The remaining scopes still restore the state from before they were entered.
+///
+/// Errors: entering throws UsageError if 128 scopes are open on the thread. Threads: each has its
+/// own scopes, and does not see those of others.
 class ScopeBase {
 public:
     ScopeBase(const ScopeBase&) = delete;
@@ -76,6 +44,8 @@ private:
 ///
 ///     ScopedDevice in{Device("cuda:1")};
 ///     Array<float> x(1000);  // on cuda:1
+///
+/// Lifetime, errors and threads: see ScopeBase.
 class ScopedDevice : public ScopeBase {
 public:
     /// Enters the scope. Throws UsageError if too many scopes are open.
@@ -98,11 +68,13 @@ struct ScopeOptions {
 ///         fill(x, 2.0f);          // on side
 ///     }                           // the replaced stream is current again; it does not wait
 ///
-/// With the default options, work in the scope is ordered after all work already enqueued on the
-/// replaced stream. Keep the stream alive until the scope ends.
+/// Order: with the default options, work in the scope is ordered after all work already enqueued on
+/// the replaced stream. Entering and leaving never block.
 ///
-/// Throws UsageError if the stream was destroyed or cannot wait (streams of different captures);
-/// the scope is then not entered. Errors on leaving are passed to the report hook.
+/// Lifetime: keep the stream alive until the scope ends. Threads: see ScopeBase.
+///
+/// Errors: throws UsageError if the stream was destroyed or cannot wait (streams of different
+/// captures); the scope is then not entered. Errors on leaving are passed to the report hook.
 class ScopedStream : public ScopeBase {
 public:
     /// Enters the scope. Errors: see the class.

@@ -1,17 +1,17 @@
-// heddle with CCCL: streams, events and devices of either as the other's, and memory for its
-// containers. Includes headers of CUDA and CCCL (3.0 or newer), and needs a heddle built with CUDA.
+// heddle with CCCL: conversions of streams, events and devices in both directions, and memory for
+// CCCL's containers. Includes headers of CUDA and CCCL (3.0 or newer), and needs a heddle built
+// with CUDA.
 //
 //     #include <heddle/with/cccl.hpp>
 //
-//     cuda::stream_ref r = s;                          // s: a Stream; r for any library that
-//                                                      // takes one, and kept as long as s exists
+//     cuda::stream_ref r = s;                          // s: a Stream, which must outlive r
 //     Stream same = wrap_stream(r);                    // another owner of s
 //     heddle::MemoryResource memory{s.device()};
 //     rmm::device_uvector<float> v(n, s, memory);      // in s's order, from heddle's pool
 //
 // A library may keep a stream_ref and enqueue at any time. Waits for such a stream are therefore
-// never elided again, as after native_handle(): lend a stream by with_native() where a call is
-// enough.
+// never elided again, as after native_handle(). If a library needs the stream only for one call,
+// lend it by with_native().
 #pragma once
 
 #include <concepts>
@@ -27,13 +27,14 @@
 #endif
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/raw_memory.hpp>
+#include <heddle/memory/detail/raw_memory.hpp>
+#include <heddle/with/resource.hpp>
 
 namespace heddle {
 
 namespace detail {
 
-/// A StreamRef converts as by native_handle(). Throws UsageError for a stream of a CPU device.
+/// Converts a StreamRef as native_handle() does. Throws UsageError for a stream of a CPU device.
 template <> struct Conversion<StreamRef, cuda::stream_ref> {
     static cuda::stream_ref convert(StreamRef stream, Where where) {
         return {native_handle(stream, where)};
@@ -41,8 +42,8 @@ template <> struct Conversion<StreamRef, cuda::stream_ref> {
 };
 
 #if CCCL_VERSION >= 3001000
-/// An Event converts as by native_handle(): to its newest record, valid while the Event exists and
-/// is not recorded again. Throws UsageError for an event of a CPU device.
+/// Converts an Event as native_handle() does: to its newest record, valid while the Event exists
+/// and is not recorded again. Throws UsageError for an event of a CPU device.
 template <> struct Conversion<Event, cuda::event_ref> {
     static cuda::event_ref convert(const Event& event, Where where) {
         return {native_handle(event, where)};
@@ -87,23 +88,26 @@ Event wrap_event(const E& event, Device device, Where where = {}) {
 #endif
 
 #if CCCL_VERSION >= 3001000 || defined(LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE)
-/// heddle's memory of one GPU as a memory resource of CCCL and RMM, for containers that take a
-/// cuda::mr::resource_ref. (CCCL 3.0 has those only where
+/// Provides heddle's memory of one GPU as a memory resource of CCCL and RMM, for containers that
+/// take a cuda::mr::resource_ref. (CCCL 3.0 has those only if
 /// LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE is defined.)
 ///
 ///     heddle::MemoryResource memory{Device("cuda:0")};
 ///     cuda::mr::resource_ref<cuda::mr::device_accessible> any = memory;
 ///
-/// Memory is for work enqueued later on the stream that allocates it, and is freed after the work
-/// enqueued before on the stream that deallocates it: order that stream after all other uses. Uses
-/// by heddle's own calls are waited for, too. The resource has no state: all resources of a device
-/// are equal, and memory may outlive them.
+/// Order: memory may be used by all work enqueued later on the stream that allocates it. It is
+/// freed after all work enqueued earlier on the stream that deallocates it, and after uses by
+/// heddle's own calls. Order that stream after all other uses.
 ///
-/// Each call with a stream that heddle does not know wraps it and forgets it again. Keep a
-/// wrap_stream() of such a stream while containers use it: it then caches memory as others do.
+/// Lifetime: the resource has no state. All resources of a device are equal, and memory may outlive
+/// them.
 ///
-/// Allocating throws OutOfMemory, and UsageError for a stream of another device or an alignment
-/// above 256 bytes. Deallocating passes errors to the report hook. Thread-safe.
+/// Each call with a stream unknown to heddle wraps it until the call returns. While containers use
+/// such a stream, keep the object that wrap_stream() returns for it, so that the stream caches
+/// memory as heddle's streams do.
+///
+/// Errors: allocating throws OutOfMemory, and UsageError for a stream of another device or an
+/// alignment above 256 bytes. Deallocating passes errors to the report hook. Thread-safe.
 class MemoryResource {
 public:
     /// Makes a resource of `device`, by default the current one. Throws UsageError for a CPU
@@ -124,30 +128,30 @@ public:
                     std::size_t /*alignment*/ = alignof(std::max_align_t)) noexcept {
         detail::deallocate_native(stream.get(), data);
     }
-    /// Returns memory that any stream may use at once. Blocks until it is there.
+    /// Returns memory that any stream may use immediately. Blocks until it is available.
     void* allocate_sync(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
         return detail::allocate_raw(device_, bytes, alignment, SourceLocation());
     }
-    /// Frees memory whose use by others has ended. Does not block.
+    /// Frees memory. All its uses outside heddle must have ended. Does not block.
     void deallocate_sync(void* data, std::size_t /*bytes*/,
                          std::size_t /*alignment*/ = alignof(std::max_align_t)) noexcept {
         detail::deallocate_raw(data, SourceLocation());
     }
 
-    /// As allocate_sync(), under the name of CCCL 3.0.
+    /// Like allocate_sync(), under the name of CCCL 3.0.
     void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
         return allocate_sync(bytes, alignment);
     }
-    /// As deallocate_sync(), under the name of CCCL 3.0.
+    /// Like deallocate_sync(), under the name of CCCL 3.0.
     void deallocate(void* data, std::size_t bytes,
                     std::size_t alignment = alignof(std::max_align_t)) noexcept {
         deallocate_sync(data, bytes, alignment);
     }
-    /// As allocate() on a stream, under the name of CCCL 3.0.
+    /// Like allocate() on a stream, under the name of CCCL 3.0.
     void* allocate_async(std::size_t bytes, std::size_t alignment, cuda::stream_ref stream) {
         return allocate(stream, bytes, alignment);
     }
-    /// As deallocate() on a stream, under the name of CCCL 3.0.
+    /// Like deallocate() on a stream, under the name of CCCL 3.0.
     void deallocate_async(void* data, std::size_t bytes, std::size_t alignment,
                           cuda::stream_ref stream) noexcept {
         deallocate(stream, data, bytes, alignment);
@@ -155,7 +159,7 @@ public:
 
     /// Resources of one device are equal: each may deallocate the memory of the other.
     bool operator==(const MemoryResource&) const = default;
-    /// Says that kernels can access the memory, and the host cannot.
+    /// Declares that kernels can access the memory, and the host cannot.
     friend void get_property(const MemoryResource&, cuda::mr::device_accessible) noexcept {}
 #if CCCL_VERSION >= 3002000
     /// The properties of the memory, for containers.

@@ -24,7 +24,7 @@
 #endif
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/temporaries.hpp>
+#include <heddle/memory/detail/temporaries.hpp>
 
 namespace heddle {
 
@@ -36,8 +36,8 @@ concept TakesTemporary =
 }  // namespace detail
 
 /// Calls function(memory, bytes, native) twice, as CUB's device-wide algorithms expect: first with
-/// null, for the number of bytes that the algorithm needs, then with that much memory of the
-/// stream. Both calls are one with_native(), to which all else applies. The function returns CUB's
+/// null, to get the number of bytes needed, then with that much memory of the stream. Both calls
+/// are made in one with_native(), which documents everything else. The function returns CUB's
 /// cudaError_t. Memory is allocated and freed in the order of the stream, without blocking.
 template <detail::TakesTemporary F, class... A>
 void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
@@ -53,8 +53,8 @@ void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
 
 #if CCCL_VERSION >= 3002000
 namespace detail {
-/// A stream's temporaries as a memory resource of CCCL. The stream that it is passed is the lent
-/// one.
+/// Provides a stream's temporaries as a memory resource of CCCL. Ignores the streams that are
+/// passed to its functions, which are always the lent stream.
 class CubMemory {
 public:
     explicit CubMemory(Temporaries& memory) noexcept : memory_(&memory) {}
@@ -85,19 +85,23 @@ struct CubLoan : BorrowedStream {
 };
 }  // namespace detail
 
-/// An environment of CUB. Made by environment(). CUB copies environments: a copy refers to the
-/// original's loan, which lasts until the end of the full expression.
+/// An environment of CUB. Made by environment(), which describes order, errors and threads. The top
+/// of this file has an example. CUB copies environments: a copy refers to the original's loan,
+/// which lasts until the end of the full expression.
 class CubEnvironment {
 public:
+    /// Called by environment().
     CubEnvironment(StreamRef stream, std::span<const detail::MemoryArgument> memory,
                    const SourceLocation& where)
         : own_(std::in_place, stream, memory, where), loan_(&*own_) {}
     CubEnvironment(const CubEnvironment& other) noexcept : loan_(other.loan_) {}
     CubEnvironment& operator=(const CubEnvironment&) = delete;
 
+    /// Returns the stream, for CUB.
     cuda::stream_ref query(const cuda::get_stream_t&) const noexcept {
         return cuda::stream_ref{loan_->native()};
     }
+    /// Returns the resource of temporary memory, for CUB.
     detail::CubMemory query(const cuda::mr::get_memory_resource_t&) const noexcept {
         return detail::CubMemory(loan_->temporaries);
     }

@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <heddle/observe/host_access.hpp>
+#include <heddle/operation/host_access.hpp>
 
 namespace heddle {
 
@@ -28,14 +28,16 @@ concept TakesHandle = std::invocable<F&, cudaStream_t> &&
                       (std::is_void_v<std::invoke_result_t<F&, cudaStream_t>> ||
                        std::same_as<std::invoke_result_t<F&, cudaStream_t>, cudaError_t>);
 
-/// Returns an error that has become the thread's last one since `before`, and clears it.
+/// Returns the thread's last error if it differs from `before`, and clears it. Otherwise returns
+/// success.
 inline cudaError_t take_new_error(cudaError_t before) noexcept {
     const cudaError_t after = cudaPeekAtLastError();
     if (after == before) return cudaSuccess;
     return cudaGetLastError();
 }
 
-/// Calls a function of type F. Returns its error, or one that it has left behind.
+/// Calls a function of type F. Returns the function's error, or the error that the function has
+/// left as the thread's last error.
 template <class F> cudaError_t call_with_handle(void* function, cudaStream_t native) {
     F& f = *static_cast<F*>(function);
     const cudaError_t before = cudaPeekAtLastError();
@@ -59,31 +61,34 @@ void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memo
 }
 }  // namespace detail
 
-/// Calls function(native) at once, with the stream's native handle. The function enqueues work on
-/// it by any library, before it returns:
+/// Calls function(native) immediately, with the stream's native handle. Until it returns, the
+/// function may enqueue work on the handle through any library:
 ///
 ///     with_native(stream, [&](cudaStream_t native) {
 ///         scale<<<4, 256, 0, native>>>(x.data(), n, 2.0f);
 ///     }, writes(x));
 ///
-/// The work is one operation, as a launch is. Unlike after native_handle(), waits for the stream
-/// are elided afterwards, and the checker knows the operation. reads() and writes() declare its
+/// The work is one operation, as a launch is. Unlike after native_handle(), later waits for the
+/// stream can be elided, and the checker sees the operation. reads() and writes() declare its
 /// arrays and views. The function may call heddle, and may lend this stream again.
 ///
-/// Order: the work is ordered as the function's calls enqueue it. Observers see the operation when
-/// the function has returned. In a capture it is recorded, as one node between heddle's own calls;
-/// a native capture that the function begins must end in it. A batch is flushed first.
+/// Order: the work takes its place in the stream when the function enqueues it. Observers see the
+/// operation when the function has returned. The function must end each native capture that it
+/// begins. A batch is flushed first. In a capture the work is recorded, as one node between
+/// heddle's own calls. The handle is then that of an internal stream with the same priority and
+/// attributes. So other threads can still wait for the stream's earlier work.
 ///
 /// Lifetime: the handle is valid during the call. Code that keeps it needs native_handle().
 ///
-/// Errors: the function returns nothing, or a cudaError_t, which is checked. An error that it
-/// leaves as the thread's last error is thrown too; an older one stays. Its exceptions propagate,
-/// and work enqueued before that counts. If the stream has failed, the function is not called.
-/// Throws UsageError for a stream of a CPU device, in host functions, and for memory that the
-/// stream cannot access; Unsupported under a condition (capture_if()).
+/// Errors: the function returns nothing, or a cudaError_t, which is checked. An error that the
+/// function leaves as the thread's last error is thrown too; an older error stays. Exceptions of
+/// the function propagate; work enqueued before an exception counts. If the stream has failed, the
+/// function is not called. Throws UsageError for a stream of a CPU device, in host functions, and
+/// for memory that the stream cannot access. Throws Unsupported in the body of a conditional node
+/// (capture_if(), capture_while()).
 ///
-/// Thread-safe: several threads may lend one stream at once; one that is captured, only with
-/// CaptureMode::relaxed.
+/// Thread-safe: several threads may lend one stream at the same time. If the stream is captured,
+/// this needs CaptureMode::relaxed.
 template <detail::TakesHandle F>
 void with_native(StreamRef stream, F&& function, Where where = {}) {
     detail::lend_to(stream, function, {}, where);
@@ -93,7 +98,7 @@ void with_native(StreamRef stream, F&& function, const DeclaredAccess& first, co
     const detail::DeclaredMemory memory(first, more...);
     detail::lend_to(stream, function, memory, first.where());
 }
-/// Does the same for an operation that is ordered by the declared data, as order_by_data::task()
+/// Does the same for an operation that is ordered by the declared data, like order_by_data::task()
 /// (heddle/by_data.hpp).
 template <std::same_as<order_by_data> Order, detail::TakesHandle F,
           std::derived_from<DeclaredAccess>... A>
@@ -106,12 +111,15 @@ template <class Why = mistake::the_function_returns_nothing_or_a_cudaError_t, cl
     requires(std::invocable<F&, cudaStream_t> && !detail::TakesHandle<F>)
 Why with_native(StreamRef, F&&, const A&...) = delete;
 
-/// A native handle, lent until the end of the full expression. Made by borrow().
+/// A native handle, lent until the end of the full expression. Made by borrow(), which has an
+/// example, and describes order, errors and threads.
 class BorrowedStream {
 public:
-    /// Returns the handle. Not for a named object: its loan would end late.
+    /// Returns the handle. Works only on temporaries, because the loan of a named object would end
+    /// late.
     operator cudaStream_t() && noexcept { return native_; }
 
+    /// Called by borrow().
     BorrowedStream(StreamRef stream, std::span<const detail::MemoryArgument> memory,
                    const char* call, const SourceLocation& where)
         : before_(cudaPeekAtLastError()) {
@@ -137,18 +145,16 @@ private:
     detail::StreamState* state_ = nullptr;
     const char* call_ = "";
     SourceLocation where_;
-    std::uint64_t key_ = 0, recording_ = 0;
-    std::size_t recorded_from_ = 0;
-    /// The memory, if a capture or an observer will ask for it.
-    std::vector<detail::MemoryArgument> memory_;
+    std::uint64_t key_ = 0, recording_ = 0, loan_ = 0;
+    std::vector<detail::MemoryArgument> memory_;  ///< for observers
 };
 
 /// Lends the native handle for one expression, such as a launch or the call of a library:
 ///
 ///     scale<<<4, 256, 0, borrow(stream, writes(x))>>>(x.data(), n, 2.0f);
 ///
-/// The same as with_native(), but since the call cannot be left out, it throws the stream's failure
-/// if the stream has failed. A new error of the expression is reported by the report hook, and
+/// Works like with_native(). But if the stream has failed, throws the stream's failure, because the
+/// expression cannot be left out. A new error of the expression is passed to the report hook, and
 /// stays the thread's last error. Do not keep the object.
 [[nodiscard]] inline BorrowedStream borrow(StreamRef stream, Where where = {}) {
     return {stream, {}, "borrow", where};

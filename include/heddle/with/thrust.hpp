@@ -11,12 +11,12 @@
 #include <thrust/system/cuda/execution_policy.h>
 
 #include <heddle/cuda.hpp>
-#include <heddle/detail/temporaries.hpp>
+#include <heddle/memory/detail/temporaries.hpp>
 
 namespace heddle {
 
 namespace detail {
-/// Thrust's temporaries as arrays of a stream.
+/// Allocates Thrust's temporaries as arrays of a stream.
 class ThrustAllocator {
 public:
     using value_type = char;
@@ -43,9 +43,11 @@ struct ThrustLoan : BorrowedStream {
 using ThrustBase = decltype(std::declval<ThrustLoan&>().policy());
 }  // namespace detail
 
-/// An execution policy of Thrust. Made by policy().
+/// An execution policy of Thrust. Made by policy(), which has an example, and describes lifetime,
+/// order, errors and threads.
 class ThrustPolicy : detail::ThrustLoan, public detail::ThrustBase {
 public:
+    /// Called by policy().
     ThrustPolicy(StreamRef lent, std::span<const detail::MemoryArgument> memory,
                  const SourceLocation& where)
         : ThrustLoan(lent, memory, where), detail::ThrustBase(ThrustLoan::policy()) {}
@@ -53,7 +55,7 @@ public:
 
 /// Returns a policy that runs one algorithm of Thrust on the stream, as thrust::cuda::par_nosync
 /// does: algorithms that return nothing, or an iterator, do not block. Others, such as
-/// thrust::reduce(), block until their result is there, so they cannot be captured.
+/// thrust::reduce(), block until their result is available, so they cannot be captured.
 ///
 ///     thrust::sort(policy(stream, writes(keys)), keys.data(), keys.data() + n);
 ///     float sum = thrust::reduce(policy(stream, reads(x)), x.data(), x.data() + n);

@@ -1,4 +1,4 @@
-// Memory that heddle does not own, declared on both sides.
+// Memory that heddle does not own. Both operations declare that they use it.
 #include <vector>
 
 #include <heddle/heddle.hpp>

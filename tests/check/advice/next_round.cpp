@@ -1,4 +1,4 @@
-// The end of a loop's body writes memory that its next iteration reads.
+// The end of a loop's body writes memory that the next iteration reads.
 #include <heddle/heddle.hpp>
 
 using namespace heddle;

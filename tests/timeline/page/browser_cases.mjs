@@ -76,7 +76,7 @@ cases['a page may load nothing'] = async (tab, at) => {
     assert.equal(await tab.run("fetch('data:,x').then(() => true, () => false)"), false);
     await tab.run("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1/x'}))");
     await tab.frame();
-    // The browser prints such a message when it refuses a request.
+    // The browser prints this message when it refuses a request.
     const isRefused = (text) => text.includes('Content Security Policy') &&
         text.includes('http://127.0.0.1/x');
     while (!tab.problems.some(isRefused)) await tab.frame();

@@ -37,7 +37,7 @@ class Connection {
         else resolve(message.result);
     }
 
-    /// Called when Chromium has ended: commands get no answers any more.
+    /// Must be called when Chromium has ended, because commands then get no answers.
     end() {
         this.hasEnded = true;
         for (const {reject, method} of this.answers.values())

@@ -35,7 +35,8 @@ function weakTexts() {
     return weak;
 }
 
-/// Runs in the page. Does the same for text on bars. Bars must have 1.8 on their background.
+/// Runs in the page. Returns colours of the theme with too little contrast: below 4.5 for text,
+/// below 1.5 for bars on a row.
 function weakLooks() {
     const {theme, model} = heddle.page;
     const light = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map((value) => value / 255)

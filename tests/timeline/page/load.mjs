@@ -1,7 +1,7 @@
 // Loads the page's scripts outside a page.
 import {readFileSync} from 'node:fs';
 
-const folder = new URL('../../../src/timeline/page/web/', import.meta.url);
+const folder = new URL('../../../src/observe/timeline/page/web/', import.meta.url);
 const files = ['columns', 'words', 'model', 'lanes', 'level', 'view', 'find', 'input'];
 
 /// Returns the functions and constants with these names.
@@ -24,7 +24,7 @@ const columnNames = `opSite opCall opCallLength opCallLane opParent opCollective
     criticalKind criticalOp criticalBegin criticalLength
     rangeThread rangeName rangeBegin rangeLength rangeLane`.split(/\s+/);
 
-/// The same units as in the head of each page.
+/// The units that the head of each page declares.
 export const timeUnits = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
 
 /// Returns a model with these columns. All other columns are empty.

@@ -122,7 +122,7 @@ void two_threads_and_two_mutexes() {
     other.join();
 }
 
-// The host must not wait for `bulk`, or it would run the work itself. It waits in `held` instead.
+// The host must not wait for `bulk`, or the host would run the work. It waits for `held` instead.
 void starved_by_urgent_work() {
     static std::atomic<bool> is_inside{false};
     const Door door;

@@ -1,4 +1,5 @@
-// The watch reports the cause of each hang: within a second after its limit, and not earlier.
+// The watch reports the cause of each hang within a second after the watch's limit, and not
+// earlier.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>

@@ -77,7 +77,7 @@ void branch_of_a_fork_join() {
     s.synchronize(here("waits"));
 }
 
-/// Another process, with which this one shares an event. It ends with this process.
+/// Another process, with which this process shares an event. The other process ends with this one.
 struct OtherProcess {
     EventHandle handle;
     pid_t id = 0;
@@ -89,7 +89,7 @@ struct OtherProcess {
         id = fork();
         if (id == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            unsetenv("HEDDLE_WATCH");  // so that it does not report itself
+            unsetenv("HEDDLE_WATCH");  // so that the child makes no reports
             for (const int output : {STDOUT_FILENO, STDERR_FILENO}) close(output);
             const Stream s = stream_named("exporter");
             Event shared(cpu_device(), {.interprocess = true});

@@ -116,7 +116,8 @@ void bulk_work_that_advances_between_urgent_work() {
         launch_host(urgent, sleep_a_while);
         bulk.wait_stream(urgent);
         launch_host(bulk, [] {});
-        // Leaves time for one step. Without it, more urgent work would starve the stream.
+        // Leaves time for one step of the stream. Without this pause, more urgent work would starve
+        // it.
         virtual_time::sleep(operation_time + virtual_time::step);
     }
     bulk.synchronize();

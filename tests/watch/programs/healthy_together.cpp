@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <heddle/by_data.hpp>
-#include <heddle/timeline.hpp>
+#include <heddle/observe/timeline.hpp>
 
 #include "watch/programs/programs.hpp"
 
@@ -112,7 +112,7 @@ void events_of_another_process() {
         _exit(0);
     }
     const Event theirs = import_event(read_handle(ends[0]));
-    // The watch cannot see other processes' progress. So this process does work between polls.
+    // The watch cannot see progress of other processes. So this process does work between polls.
     while (!theirs.is_complete()) {
         launch_host(s, sleep_a_while);
         s.synchronize();

@@ -47,8 +47,8 @@ std::vector<HealthyProgram> healthy_order();
 std::vector<HealthyProgram> healthy_recordings();
 std::vector<HealthyProgram> healthy_together();
 
-/// Removes the time limit of this test. Its programs have their own limits, and their total time
-/// depends on the machine.
+/// Removes the time limit of this test. The test's programs have their own limits, and the total
+/// time depends on the machine.
 void leave_limit_to_programs();
 
 /// Prints the text that must replace "{mark}".
@@ -78,7 +78,7 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// A kernel that takes one operation_time.
+/// A kernel that runs for operation_time.
 struct Sleep {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const;
 };
@@ -87,12 +87,13 @@ struct Sleep {
 constexpr std::chrono::milliseconds long_time{1000};
 /// The duration of an operation in a healthy program. The watch's limit is longer.
 constexpr std::chrono::milliseconds operation_time{25};
-constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time in all
+/// The number of such operations that together take long_time.
+constexpr int long_row = static_cast<int>(long_time / operation_time);
 
 inline void sleep_a_while() { virtual_time::sleep(operation_time); }
 inline void sleep_for_long() { virtual_time::sleep(long_time); }
 
-/// Calls the function again and again, for at least long_time. Each call takes one operation_time.
+/// Calls the function again and again, for at least long_time. Each call must last operation_time.
 template <class F> void repeat_for_long(F&& f) {
     for (int i = 0; i < long_row; ++i) f();
 }

@@ -1,0 +1,4 @@
+#undef HEDDLE_BOUNDS
+#define HEDDLE_BOUNDS 0
+#define BOUNDS unchecked
+#include "bounds/bodies.hpp"

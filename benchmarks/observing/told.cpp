@@ -1,4 +1,0 @@
-#undef HEDDLE_HOST_ACCESSES
-#define HEDDLE_HOST_ACCESSES 1
-#define HOST_LOOPS told
-#include "observing/host_loop_bodies.hpp"

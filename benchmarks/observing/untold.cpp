@@ -1,4 +1,0 @@
-#undef HEDDLE_HOST_ACCESSES
-#define HEDDLE_HOST_ACCESSES 0
-#define HOST_LOOPS untold
-#include "observing/host_loop_bodies.hpp"

@@ -1,9 +1,0 @@
-// The driver's start.
-#pragma once
-
-namespace heddle::detail::cu {
-
-/// Returns whether the driver was started, or is being started.
-bool is_driver_started() noexcept;
-
-}  // namespace heddle::detail::cu

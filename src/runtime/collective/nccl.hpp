@@ -1,0 +1,43 @@
+// The interface to NCCL. nccl implements it; in builds without NCCL, no_nccl does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <heddle/collective/communicator.hpp>
+#include <heddle/collective/detail/collective_call.hpp>
+
+namespace heddle::detail {
+
+/// One rank of an NCCL communicator. The rank belongs to one device of this process.
+class NcclRank {
+public:
+    /// Waits for the rank's collectives. If one of them failed, aborts them instead. Passes
+    /// failures to the report hook.
+    virtual ~NcclRank() = default;
+    virtual void check(const char* call, const SourceLocation& where) = 0;
+    virtual void abort() noexcept = 0;
+};
+
+/// One rank's share of a collective, and the rank's stream. Both have been checked: the stream is
+/// usable, belongs to the rank's device, and is not recorded by a batch.
+struct NcclShare {
+    NcclRank* rank;
+    StreamRef stream;
+    RankCall call;
+    std::size_t number, ranks;
+};
+
+/// Returns why NCCL is not available. Returns an empty string if it is.
+std::string nccl_missing();
+CommunicatorId nccl_id(const SourceLocation& where);
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::size_t rank, std::size_t size,
+                                    Device device, const SourceLocation& where);
+/// Creates a communicator whose ranks are all in this process.
+std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
+                                                     const SourceLocation& where);
+/// Enqueues the shares of all ranks of this process as one NCCL group.
+void nccl_enqueue(const NcclShare* shares, std::size_t count);
+
+}  // namespace heddle::detail

@@ -1,0 +1,18 @@
+// Finds the array that contains an address (docs/adr/0040).
+#pragma once
+
+#include <heddle/memory/detail/block.hpp>
+
+namespace heddle::detail {
+
+/// Returns the allocation that contains this address. Returns null if there is none. The array must
+/// not be freed during the call. Throws std::bad_alloc. Thread-safe.
+///
+/// New arrays are added to the index by the next call of this function. So the index makes neither
+/// creating nor freeing an array slower.
+Block* find_block(const void* data);
+
+/// Returns whether an array has some of these bytes. Like find_block() otherwise.
+bool overlaps_block(const void* data, std::size_t bytes);
+
+}  // namespace heddle::detail

@@ -1,0 +1,366 @@
+#include "core/memory/kept_memory.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "core/base/address_sanitizer.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/free_list.hpp"
+#include "core/base/thread_sanitizer.hpp"
+#include "core/memory/kept_lists.hpp"
+#include "core/stream/freed_memory.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/wait_plan.hpp"
+#include <heddle/stream/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+/// With one of these flags, a stream neither caches memory nor uses cached memory.
+constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
+                                     stream_flag::forked | stream_flag::recording |
+                                     stream_flag::capturing;
+constexpr std::size_t most_looked_at = 4;  ///< pieces of a class that are examined in a search
+constexpr int most_visited = 8;            ///< streams that are searched
+
+constinit FreeList<MemoryPiece> pieces;
+const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
+
+/// Returns whether the stream may cache memory and reuse cached memory.
+bool keeps(StreamRecord& stream) noexcept {
+    const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
+    if ((flags & (keeps_none | stream_flag::unseen)) == 0) [[likely]]
+        return true;
+    if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
+    try {
+        // Foreign code may have begun a native capture.
+        return stream.backend->capture_id(stream) == 0;
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Returns the difference between the piece's size and the request. Returns -1 if the piece is too
+/// small, or if using it would waste too much memory in total.
+std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
+                         const DeviceMemory& memory) noexcept {
+    if (piece.bytes == size) [[likely]]
+        return 0;
+    if (piece.bytes < size) return -1;
+    const std::size_t excess = piece.bytes - size;
+    const std::size_t wasted = memory.wasted.load(std::memory_order_relaxed) + excess;
+    return wasted <= memory.most_wasted.load(std::memory_order_relaxed)
+               ? static_cast<std::ptrdiff_t>(excess)
+               : -1;
+}
+
+/// Returns whether cached memory on the device is marked as inaccessible (by AddressSanitizer).
+bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
+
+void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
+               std::ptrdiff_t excess) noexcept {
+    piece.wasted = static_cast<std::size_t>(excess);
+    if (excess != 0) memory_of(device).wasted.fetch_add(piece.wasted, std::memory_order_relaxed);
+    if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
+}
+
+/// Takes a piece from the stream's own cache. Returns null if none fits.
+MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
+                      std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(kept.device);
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    const std::lock_guard lock(kept.lock);
+    PieceList& list = kept.list_of(size);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = list.first;
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        // After a shortage of memory, the list may contain a piece of another stream.
+        if (excess >= 0 && (at->key == key || has_ended(at->key))) {
+            MemoryPiece& piece = kept.take(list, before);
+            ++kept.hits;
+            begin_use(piece, kept.device, bytes, excess);
+            return &piece;
+        }
+        before = std::exchange(at, at->next_free);
+    }
+    ++kept.misses;
+    return nullptr;
+}
+
+/// Returns whether the stream's later work is ordered after all uses of the piece.
+bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
+    if (has_ended(piece.key)) return true;
+    const StreamUse owner = use_of(piece.key);
+    return !owner.stream->has(stream_flag::unseen) &&
+           stream.waited.covers(owner.id, piece.submissions);
+}
+
+/// The result of searching the memory that other streams cache.
+struct Found {
+    MemoryPiece* usable = nullptr;
+    MemoryPiece* unused = nullptr;  ///< a piece that its owner has not used for long
+};
+
+/// Returns the total size of failed searches, in bytes, after which a stream may take memory that
+/// another stream no longer uses.
+std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
+    return memory.most_kept.load(std::memory_order_relaxed) / 16;
+}
+
+/// Searches the memory that another stream caches. Call it with both locks held.
+Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
+                std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(stream.device);
+    PieceList& list = kept.list_of(size);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = list.first;
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        if (excess >= 0 && comes_after(stream, *at)) {
+            MemoryPiece& piece = kept.take(list, before);
+            begin_use(piece, kept.device, bytes, excess);
+            return {.usable = &piece};
+        }
+        before = std::exchange(at, at->next_free);
+    }
+    if (list.unused == 0) {
+        list.unused = list.count;
+        list.watched_since = memory.missed;
+    }
+    if (list.unused == 0 || memory.missed - list.watched_since <= patience_of(memory)) return {};
+    --list.unused;
+    return {.unused = &kept.take(list, nullptr)};
+}
+
+/// Searches the cached memory of a few other streams. Begins with the stream that was searched
+/// longest ago.
+Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::size_t bytes,
+                     std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(own.device);
+    const std::lock_guard listed(kept_lists_lock());
+    const KeptMemory* const last = memory.last_listed;
+    for (int visits = 0; visits < most_visited && memory.first_listed != nullptr; ++visits) {
+        KeptMemory& kept = *memory.first_listed;
+        memory.first_listed = kept.next_listed;
+        const std::lock_guard lock(kept.lock);
+        if (kept.bytes != 0) memory.list(kept);
+        else kept.is_listed.store(false, std::memory_order_relaxed);
+        if (&kept != &own) {
+            const Found found = take_from(kept, stream, bytes, size);
+            if (found.usable != nullptr || found.unused != nullptr) return found;
+        }
+        if (&kept == last) break;
+    }
+    memory.missed += std::max<std::uint64_t>(size, patience_of(memory) / 64);
+    return {};
+}
+
+/// Reserves more of the device's limit for this stream's cache, so that it can cache `bytes` more.
+/// Returns false if the limit is reached. Call it with the lock held.
+bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
+    constexpr std::size_t unit = 1 << 20;
+    DeviceMemory& memory = memory_of(kept.device);
+    const std::size_t more = (kept.bytes + bytes - kept.reserved + unit - 1) / unit * unit;
+    const std::size_t most = memory.most_kept.load(std::memory_order_relaxed);
+    if (memory.reserved.fetch_add(more, std::memory_order_relaxed) + more > most) {
+        memory.reserved.fetch_sub(more, std::memory_order_relaxed);
+        return false;
+    }
+    kept.reserved += more;
+    return true;
+}
+
+enum class Kept : std::uint8_t { yes, yes_unlisted, no, too_much };
+
+Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
+    KeptMemory* const kept = kept_by(stream);
+    if (kept == nullptr) return Kept::no;
+    const std::lock_guard lock(kept->lock);
+    // The stream may have ended in the meantime. Then its record may belong to another stream.
+    if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
+        stream.key.load(std::memory_order_relaxed) != key)
+        return Kept::no;
+    if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
+        return Kept::too_much;
+    piece.key = key;
+    // During a loan, the work that uses the memory is not counted yet.
+    const bool is_lent = stream.has(stream_flag::lending);
+    piece.submissions = stream.submissions.load(std::memory_order_acquire) + (is_lent ? 1 : 0);
+    if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
+    kept->put(piece);
+    return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;
+}
+
+bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
+    if (!keeps(stream)) return false;
+    // ThreadSanitizer detects accesses to freed memory only if the memory is freed on the stream.
+    if (tsan::is_here() && stream.device.is_cpu()) return false;
+    // Poisoning must not precede pending work that uses the memory, so it would have to run on the
+    // stream.
+    if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    if (use_of(key).id != id) return false;
+    const std::size_t most = memory_of(stream.device).most_kept.load(std::memory_order_relaxed);
+    if (piece.bytes > most) return false;  // caching it would evict all other pieces
+    Kept done = try_keep(stream, key, piece);
+    if (done == Kept::yes) [[likely]]
+        return true;
+    if (done == Kept::too_much) {
+        give_memory_back(stream.device);
+        done = try_keep(stream, key, piece);
+    }
+    if (done == Kept::yes_unlisted) {
+        const std::lock_guard lock(kept_lists_lock());
+        KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+        if (kept != nullptr && !kept->is_listed.load(std::memory_order_relaxed))
+            memory_of(stream.device).list(*kept);
+    }
+    return done == Kept::yes || done == Kept::yes_unlisted;
+}
+
+/// Returns the user that is ordered after all work of the other users, or null if there is none.
+const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
+    if (users.size() == 1) [[likely]]
+        return users[0].stream->device == device ? &users[0] : nullptr;
+    const auto is_after = [](StreamRecord& stream, const StreamUse& other) {
+        if (other.stream == &stream) return true;
+        if (other.stream->has(keeps_none & ~stream_flag::dead)) return false;
+        const WaitPlan plan = decide_wait(stream, other, {}, Recorders::asked);
+        return plan.verdict.action == WaitAction::elide ||
+               plan.verdict.rule == WaitRuleName::use_ended;
+    };
+    for (const StreamUse& one : users)
+        if (one.stream->device == device && std::ranges::all_of(users, [&](const StreamUse& other) {
+                return is_after(*one.stream, other);
+            }))
+            return &one;
+    return nullptr;
+}
+
+bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (!backend_of(device.kind())
+             .free(piece.data, piece.bytes, device.index(), users.data(), users.size()))
+        return false;
+    pieces.give(piece);
+    return true;
+}
+
+/// Frees a cached piece. If freeing fails because memory is exhausted, puts the piece back into
+/// `kept`.
+void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
+    if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
+    const StreamUse owner = use_of(piece.key);
+    if (free_to_pool(piece, kept.device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
+    const std::lock_guard lock(kept.lock);
+    kept.put(piece);
+}
+
+/// Frees all memory that the object caches. Returns whether it cached any.
+bool give_all_back(KeptMemory& kept) noexcept {
+    MemoryPiece* all = nullptr;
+    {
+        const std::lock_guard lock(kept.lock);
+        for (auto list = kept.lists.begin(); kept.bytes != 0 && list != kept.lists.end(); ++list)
+            while (list->first != nullptr) {
+                MemoryPiece& piece = kept.take(*list, nullptr);
+                piece.next_free = std::exchange(all, &piece);
+            }
+        memory_of(kept.device)
+            .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
+    }
+    const bool was_any = all != nullptr;
+    while (all != nullptr) give_back(kept, *std::exchange(all, all->next_free));
+    return was_any;
+}
+
+/// Returns a record for new memory. Returns null if memory is exhausted.
+MemoryPiece* new_piece() noexcept {
+    constexpr std::size_t slab = 64;
+    if (MemoryPiece* const piece = pieces.take()) return piece;
+    auto* const made = new (std::nothrow) MemoryPiece[slab];
+    if (made == nullptr) return nullptr;
+    pieces.give(made + 1, slab - 1);
+    return made;
+}
+
+}  // namespace
+
+ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
+    const std::size_t size = bytes < kept_size_end / 2 ? whole_size(bytes) : bytes;
+    MemoryPiece* piece = nullptr;
+    if (size < kept_size_end / 2 && keeps(stream)) [[likely]] {
+        KeptMemory* const kept = kept_by(stream);
+        if (kept != nullptr) {
+            if (MemoryPiece* const own = take_own(stream, *kept, bytes, size)) [[likely]]
+                return {own->data, own};
+            const Found found = take_elsewhere(stream, *kept, bytes, size);
+            if (found.usable != nullptr) {
+                const std::lock_guard lock(kept->lock);
+                ++kept->hits, --kept->misses;
+                return {found.usable->data, found.usable};
+            }
+            if (found.unused != nullptr) give_back(*kept, *found.unused);
+            piece = new_piece();
+        }
+    }
+    try {
+        void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
+        if (piece != nullptr) {
+            *piece = {.data = data, .bytes = size};
+            // When the memory is used again, begin_use() makes only the requested bytes accessible.
+            if (is_poisoned(stream.device))
+                asan::poison(static_cast<std::byte*>(data) + bytes, size - bytes);
+        }
+        return {data, piece};
+    } catch (...) {
+        if (piece != nullptr) pieces.give(*piece);
+        throw;
+    }
+}
+
+bool free_memory(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (piece.wasted != 0) {
+        memory_of(device).wasted.fetch_sub(piece.wasted, std::memory_order_relaxed);
+        piece.wasted = 0;
+    }
+    const StreamUse* const last = last_of(users, device);
+    return (last != nullptr && keep(*last->stream, last->id, piece)) ||
+           free_to_pool(piece, device, users);
+}
+
+void give_memory_back(StreamRecord& stream) noexcept {
+    KeptMemory* const kept = leave_kept(stream);
+    if (kept == nullptr) return;
+    give_all_back(*kept);
+    give_kept(*kept);
+}
+
+bool give_memory_back(Device device) noexcept {
+    bool was_any = false;
+    memory_of(device).for_each([&](KeptMemory& kept) { was_any = give_all_back(kept) || was_any; });
+    return was_any;
+}
+
+KeptTotals kept_totals(Device device) noexcept {
+    KeptTotals all;
+    memory_of(device).for_each([&](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        all.bytes += kept.bytes;
+        all.least += kept.least;
+        all.hits += kept.hits;
+        all.misses += kept.misses;
+    });
+    return all;
+}
+
+void reset_least_kept(Device device) noexcept {
+    memory_of(device).for_each([](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        kept.least = kept.bytes;
+    });
+}
+
+}  // namespace heddle::detail

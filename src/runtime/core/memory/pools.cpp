@@ -1,0 +1,75 @@
+// The devices' memory pools. Memory that streams cache does not count as used in their figures.
+#include <algorithm>
+#include <utility>
+
+#include <heddle/device/peer_access.hpp>
+#include <heddle/memory/pool.hpp>
+
+#include "core/base/errors.hpp"
+#include "core/memory/kept_memory.hpp"
+#include "core/seam/backend.hpp"
+#include "core/stream/freed_memory.hpp"
+
+namespace heddle {
+
+namespace detail {
+namespace {
+/// Filled before main() begins, or when a library is loaded.
+constinit TrimStep* first_step = nullptr;
+}  // namespace
+
+TrimStep::TrimStep(void (*run)(Device) noexcept) noexcept
+    : run_(run), next_(std::exchange(first_step, this)) {}
+
+void TrimStep::run_all(Device device) noexcept {
+    for (const TrimStep* step = first_step; step != nullptr; step = step->next_) step->run_(device);
+}
+}  // namespace detail
+
+using detail::backend_of;
+
+namespace {
+/// Subtracts cached memory from the usage: the pool counts it, although no array uses it.
+PoolUsage usage_without(const detail::KeptTotals& kept, PoolUsage usage) noexcept {
+    usage.used -= std::min(usage.used, kept.bytes);
+    usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));
+    return usage;
+}
+}  // namespace
+
+PoolUsage pool_usage(Device device, Where where) try {
+    const detail::KeptTotals kept = detail::kept_totals(device);
+    return usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
+} catch (...) {
+    detail::rethrow_as_error("pool_usage", where);
+}
+
+void reset_pool_high_water(Device device, Where where) try {
+    backend_of(device.kind()).reset_pool_high_water(device.index(), where);
+    detail::reset_least_kept(device);
+} catch (...) {
+    detail::rethrow_as_error("reset_pool_high_water", where);
+}
+
+void trim_pool(Device device, std::size_t keep, Where where) try {
+    detail::TrimStep::run_all(device);
+    detail::give_memory_back(device);
+    backend_of(device.kind()).trim_pool(device.index(), keep, where);
+} catch (...) {
+    detail::rethrow_as_error("trim_pool", where);
+}
+
+MemoryStatistics statistics(Device device, Where where) try {
+    const detail::KeptTotals kept = detail::kept_totals(device);
+    const PoolUsage usage =
+        usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
+    return {.held = kept.bytes,
+            .in_use = usage.used,
+            .peak = usage.used_high,
+            .hits = kept.hits,
+            .misses = kept.misses};
+} catch (...) {
+    detail::rethrow_as_error("statistics", where);
+}
+
+}  // namespace heddle

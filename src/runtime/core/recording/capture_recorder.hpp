@@ -1,0 +1,85 @@
+// Captures: recorders whose tape becomes a graph.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/recording/recorder.hpp"
+#include "core/stream/elsewhere.hpp"
+
+namespace heddle::detail {
+
+class CaptureRecorder final : public Recorder {
+public:
+    static CaptureRecorder& start(StreamRecord& stream, CaptureMode mode,
+                                  const SourceLocation& where);
+    /// Ends the capture. Discards the tape, unless take() has moved it out. Acquires the lock.
+    static void finish(CaptureRecorder& capture) noexcept;
+
+    /// Returns the captured work as a graph. Throws UsageError if `join` is false and the first
+    /// stream has not waited for all others; the message names these streams. Acquires the lock.
+    std::unique_ptr<GraphData> take(bool join, const SourceLocation& where);
+
+    /// If the capture is empty but its thread enqueued work on other streams, reports this: the
+    /// graph is probably not as intended. Acquires the lock.
+    void report_empty(const SourceLocation& where) noexcept;
+
+    /// Throws UsageError while a condition's body is being captured: until that ends, the streams
+    /// of the capture around the body must not be used.
+    void refuse_in_body(StreamRecord& stream, const SourceLocation& where) const;
+
+    /// The number of conditions' bodies that are currently being captured inside this capture.
+    /// While there are any, the other streams of this capture must not be used.
+    int bodies = 0;
+    /// Detects work that is enqueued on other streams during this capture. Not used for the bodies
+    /// of conditions, because a body may be empty.
+    Elsewhere elsewhere;
+
+    bool is_capture() const noexcept override { return true; }
+    CaptureMode capture_mode() const noexcept override { return mode_; }
+    bool accept(StreamRecord& stream, Wants wants, const char* call,
+                const SourceLocation& where) override;
+    bool join(StreamRecord& stream, const Point& point, const char* call,
+              const SourceLocation& where) override;
+    void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
+                     const SourceLocation& where) override;
+    void flush(const SourceLocation&) override {}
+    void step_aside(StreamRecord&, const SourceLocation&) override {}
+
+    Block* take_spare(StreamRecord& stream, std::size_t bytes);
+    void own(StreamRecord& stream, Block& block, const SourceLocation& where);
+    void offer(Block& block);
+    bool owns(const Block& block) const noexcept;
+    void declare_use(StreamRecord& stream, Block& block) override;
+
+protected:
+    std::uint32_t flags() const noexcept override {
+        return stream_flag::recording | stream_flag::captured;
+    }
+
+private:
+    /// A block of the capture that its array has freed. Work can reuse the block if it is ordered
+    /// after the operations `after`.
+    struct Spare {
+        Block* block;
+        std::vector<std::uint32_t> after;
+    };
+    /// A block that a stream declared by used_on(). No operation on the tape shows this use.
+    struct Declared {
+        Block* block;
+        std::uint64_t serial;
+        /// Index of the participant; `everywhere` for a use in a condition's body.
+        std::size_t place;
+    };
+    static constexpr std::size_t everywhere = ~std::size_t{0};
+    void tell_capture_around();
+    std::string unjoined(const std::vector<bool>& reached) const;
+
+    CaptureMode mode_ = CaptureMode::thread_local_;
+    std::vector<Spare> spares_;
+    std::vector<Block*> owned_;  ///< blocks allocated in this capture
+    std::vector<Declared> declared_;
+};
+
+}  // namespace heddle::detail

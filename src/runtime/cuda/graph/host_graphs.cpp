@@ -1,0 +1,131 @@
+#include "cuda/graph/host_graphs.hpp"
+
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/base/environment.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
+#include "core/base/spin_lock.hpp"
+#include "cuda/device/deferred.hpp"
+#include "cuda/memory/kept_graphs.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+struct Alive {
+    SpinLock lock;
+    std::size_t graphs = 0;
+    std::size_t branches = 0;
+    std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
+};
+constinit Alive alive;
+
+/// Returns the largest allowed number of branches: HEDDLE_HOST_GRAPH_BRANCHES, by default 1000. The
+/// default is about half of the smallest number with which the driver crashed.
+int most_branches() {
+    static constinit MadeOnce<EnvironmentNumber> number;
+    return number
+        .get([] { return new EnvironmentNumber(Variable::host_graph_branches, 1, 1 << 30, 1000); })
+        .get();
+}
+
+/// Returns the number of chains that cover the graph and its bodies. Each node continues at most
+/// one chain.
+std::size_t branches_of(const GraphData& graph) {
+    std::vector<bool> is_continued(graph.nodes.size());
+    std::size_t count = 0;
+    for (const auto& node : graph.nodes) {
+        bool continues = false;
+        for (const std::uint32_t before : graph.dependencies[node->index]) {
+            if (is_continued[before]) continue;
+            is_continued[before] = continues = true;
+            break;
+        }
+        if (!continues) ++count;
+        if (node->conditional == nullptr) continue;
+        for (const auto& body : node->conditional->bodies) count += branches_of(*body);
+    }
+    return count;
+}
+
+/// Returns whether the graph runs on several GPUs. A copy runs on the GPUs of its source and its
+/// destination.
+bool is_of_several_gpus(const GraphData& graph) noexcept {
+    std::uint64_t gpus = graph.gpus;
+    for (const auto& node : graph.nodes)
+        if (node->kind == NodeKind::copy)
+            gpus |= gpu_bit(node->to.place.device) | gpu_bit(node->from.place.device);
+    return std::popcount(gpus) > 1;
+}
+
+bool try_to_count(std::size_t branches, bool of_several) noexcept {
+    const auto most = static_cast<std::size_t>(most_branches());
+    const std::lock_guard lock(alive.lock);
+    if ((of_several || alive.of_several_gpus != 0) && alive.branches + branches > most)
+        return false;
+    ++alive.graphs;
+    alive.branches += branches;
+    alive.of_several_gpus += of_several;
+    return true;
+}
+
+void destroy_what_is_done() noexcept {
+    for (int i = 0; i < max_devices; ++i)
+        if (Gpu* const g = gpu_if_used(i)) {
+            finish_chores(*g);
+            destroy_kept_graphs(i);
+        }
+}
+
+}  // namespace
+
+HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
+    const std::size_t branches = branches_of(graph);
+    const bool of_several = is_of_several_gpus(graph);
+    if (!try_to_count(branches, of_several)) {
+        destroy_what_is_done();
+        if (!try_to_count(branches, of_several)) {
+            std::size_t graphs = 0, before = 0;
+            {
+                const std::lock_guard lock(alive.lock);
+                graphs = alive.graphs;
+                before = alive.branches;
+            }
+            unsupported_error(
+                {"instantiate", where, graph.device},
+                "the {} instantiated graphs with host functions have {} branches, and this graph "
+                "has {} more. The limit is {} while one of them uses several GPUs, because "
+                "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
+                "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
+                graphs, before, branches, most_branches());
+        }
+    }
+    branches_ = branches;
+    is_of_several_ = of_several;
+}
+
+HostGraph::HostGraph(HostGraph&& other) noexcept
+    : branches_(std::exchange(other.branches_, 0)),
+      is_of_several_(std::exchange(other.is_of_several_, false)) {}
+
+HostGraph& HostGraph::operator=(HostGraph&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    branches_ = std::exchange(other.branches_, 0);
+    is_of_several_ = std::exchange(other.is_of_several_, false);
+    return *this;
+}
+
+void HostGraph::release() noexcept {
+    if (branches_ == 0) return;
+    const std::lock_guard lock(alive.lock);
+    --alive.graphs;
+    alive.branches -= std::exchange(branches_, 0);
+    alive.of_several_gpus -= std::exchange(is_of_several_, false);
+}
+
+}  // namespace heddle::detail::cu

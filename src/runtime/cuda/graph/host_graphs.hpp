@@ -1,0 +1,33 @@
+// Limits the number of graphs with host functions that exist at the same time.
+#pragma once
+
+#include <cstddef>
+
+#include "core/graph/graph.hpp"
+
+namespace heddle::detail::cu {
+
+/// Counts one executable with host functions while this object exists.
+///
+/// Driver 580 crashes in cuGraphLaunch if a process has too many such executables and one of them
+/// runs on several GPUs. The limit is on the total number of branches: the chains that the nodes of
+/// a graph form, and its conditional nodes. The driver crashed from 1998 branches on.
+/// (docs/adr/0042)
+class HostGraph {
+public:
+    HostGraph() noexcept = default;
+    /// Counts the graph. If this would exceed the limit, first destroys executables that no Graph
+    /// uses any more, which may wait for devices. Throws Unsupported if it would still exceed the
+    /// limit.
+    HostGraph(const GraphData& graph, const SourceLocation& where);
+    ~HostGraph() { release(); }
+    HostGraph(HostGraph&& other) noexcept;
+    HostGraph& operator=(HostGraph&& other) noexcept;
+
+private:
+    void release() noexcept;
+    std::size_t branches_ = 0;
+    bool is_of_several_ = false;
+};
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,91 @@
+// Batches on CUDA devices. Each connected component of the graph has its own fate in each launch.
+// So a failing host function affects only streams whose part belongs to its component.
+#include <algorithm>
+#include <exception>
+
+#include "core/failure/failure.hpp"
+#include "cuda/device/backend.hpp"
+#include "cuda/device/native_event.hpp"
+#include "cuda/graph/graph.hpp"
+#include "cuda/host_sync/host_function.hpp"
+#include "cuda/stream/event.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+/// Returns whether the stream has failed, or has work whose failure may become known only after
+/// later calls, such as a host function.
+bool is_fallible(const StreamRecord& stream) noexcept {
+    return stream.has(stream_flag::poisoned | stream_flag::fallible);
+}
+
+/// Returns a reference to the work on the part's stream before the graph, if a failure of that work
+/// may become known after the launch. Otherwise returns an empty Past (null `fate`).
+StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
+    StreamRecord* const stream = parts[part].stream;
+    if (stream != nullptr && !is_fallible(*stream)) return {};
+    if (part != 0) return *parts[part].past;
+    return {stream->current_fate(), stream->submissions.load(std::memory_order_acquire), {}};
+}
+}  // namespace
+
+/// Returns a fate for each component. Returns no fates if no failure can become known after the
+/// launch.
+std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
+    std::span<const StreamPart> parts, std::span<const PartBegin> begins) const {
+    std::vector<std::shared_ptr<Fate>> fates;
+    const bool fails = std::ranges::any_of(parts, [](const StreamPart& one) {
+        return (one.stream != nullptr && is_fallible(*one.stream)) || one.past->fate != nullptr;
+    });
+    if (native_.hosts.empty() && native_.bounds == nullptr && !fails) return fates;
+    fates.resize(native_.component_count);
+    for (auto& fate : fates) fate = std::make_shared<Fate>();
+    for (const PartBegin& one : begins) {
+        const StreamPart::Past past = past_of(parts, one.part);
+        if (past.fate != nullptr)
+            fates[native_.nodes[one.node].component]->depend_on(past.fate, past.submissions, 0);
+    }
+    return fates;
+}
+
+void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                                 std::span<PartMark> marks, const SourceLocation& where) {
+    StreamRecord& origin = *parts.front().stream;
+    const std::vector<std::shared_ptr<Fate>> fates = fates_of(parts, begins);
+    std::vector<StreamPart::Past> pasts(parts.size());
+    if (!fates.empty())
+        for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
+    if (parts.size() > 1)
+        // Creates the event now, because the waits below must not fail.
+        (void)cached_event(origin, where);
+    launch(origin, fates, where);
+    // The batch has been launched. Nothing below may throw, because the batch would then be
+    // launched again.
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        StreamRecord* const stream = parts[i].stream;
+        if (stream == nullptr) continue;
+        try {
+            if (i != 0) {
+                const std::uint64_t given = origin.submissions.load(std::memory_order_acquire);
+                Submission submission(*stream);
+                enqueue_wait(*stream, origin, where);
+                submission.count();
+                parts[i].first_given = given;
+            }
+            if (fates.empty()) continue;
+            for (const std::uint32_t node : parts[i].tail)
+                stream->depend_on(fates[native_.nodes[node].component], fate_work);
+            for (const std::uint32_t one : parts[i].begins)
+                if (one != i && pasts[one].fate != nullptr)
+                    stream->depend_on(pasts[one].fate, pasts[one].submissions);
+        } catch (...) {
+            // The stream cannot be ordered after the batch, so none of its later work may run.
+            stream->poison(as_failure(std::current_exception()),
+                           stream->submissions.load(std::memory_order_acquire) + 1);
+        }
+    }
+    if (!fates.empty())
+        for (PartMark& mark : marks) mark.fate = fates[native_.nodes[mark.node].component];
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,66 @@
+// A cache of page-locked host memory. Pinning costs 93 ms for 256 MB, and cudaFreeHost waits for a
+// busy device. So the cache releases memory only if no more can be pinned (docs/adr/0204).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+#include "core/seam/backend.hpp"
+#include "cuda/host_sync/fence.hpp"
+
+namespace heddle::detail::cu {
+
+/// Provides pinned blocks, and reuses released ones once all their fences are passed. Thread-safe.
+class PinnedCache {
+public:
+    /// Acquires a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if none
+    /// can be pinned even after idle blocks were released.
+    Allocated take(std::size_t bytes, const SourceLocation& where);
+
+    /// Releases a block, for reuse once the fences are passed.
+    void give(void* data, Fences fences) noexcept;
+
+private:
+    struct Block {
+        void* data = nullptr;
+        std::size_t capacity = 0;
+        Fences fences;          ///< of an idle block
+        Block* next = nullptr;  ///< in its idle list
+    };
+    /// Idle blocks, oldest release first.
+    struct IdleList {
+        Block* first = nullptr;
+        Block** end = &first;
+        void add(Block& block) noexcept;
+        Block& remove(Block** at) noexcept;  ///< `at`: the pointer to the block
+    };
+
+    static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of the idle list
+    /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
+    void* find(std::size_t bytes, std::size_t most) noexcept;
+    void* make_block(std::size_t capacity, const SourceLocation& where);
+    void* allocate(std::size_t bytes, const SourceLocation& where);
+    void* cut_from_slab(std::size_t bytes, const SourceLocation& where);
+    bool release_idle() noexcept;
+
+    std::mutex mutex_;               ///< guards the next two; not held across calls that may block
+    std::map<void*, Block> blocks_;  ///< by address; idle blocks and blocks in use
+    /// One list for each power of two from 4 KiB to 64 MiB, and one for larger blocks.
+    std::array<IdleList, 16> idle_;
+
+    std::mutex slab_mutex_;  ///< guards the next two
+    std::byte* slab_ = nullptr;
+    std::size_t slab_left_ = 0;
+};
+
+PinnedCache& pinned_cache();
+
+/// Returns a device in use that is not lost. Returns null if there is none.
+Gpu* any_gpu() noexcept;
+/// Returns any device in use, for calls that concern all devices. Initialises the first one if none
+/// is in use. Errors name `call`.
+Gpu& some_gpu(const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail::cu

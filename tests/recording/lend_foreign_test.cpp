@@ -1,0 +1,104 @@
+// Loans of captured streams: work enqueued outside heddle becomes nodes. Another backend imitates
+// native captures, which CPU devices lack. (On GPUs: cuda/with_native_test.cu)
+#include "core/base/errors.hpp"
+#include "core/recording/recorder.hpp"
+#include "lend.hpp"
+#include "stream/holding_backend.hpp"
+
+#include <memory>
+#include <vector>
+
+using namespace heddle_test;
+
+namespace {
+
+/// Counts work enqueued outside heddle that no capture has recorded yet.
+class Foreign final : public HoldingBackend {
+public:
+    int pending = 0;  ///< pieces of work
+    int open = 0;     ///< open native captures
+    bool refuses = false;
+
+    std::unique_ptr<detail::ForeignCapture> capture_foreign(detail::StreamRecord&, bool,
+                                                            CaptureMode,
+                                                            const SourceLocation&) override {
+        struct Capture final : detail::ForeignCapture {
+            explicit Capture(Foreign& on) : backend(on) { ++backend.open; }
+            ~Capture() override {
+                --backend.open;
+                backend.pending = 0;
+            }
+            void* native() const noexcept override { return &backend; }
+            std::shared_ptr<void> take_work(const SourceLocation& where) override {
+                if (backend.refuses) detail::usage_error({"capture", where}, "refused");
+                if (std::exchange(backend.pending, 0) == 0) return nullptr;
+                return std::make_shared<int>(0);
+            }
+            Foreign& backend;
+        };
+        return std::make_unique<Capture>(*this);
+    }
+};
+
+/// Makes recorded operations store their accesses.
+struct Watched final : Observer {
+    Watched() { add_observer(*this); }
+    ~Watched() { remove_observer(*this); }
+    void on_op(const OpInfo&) noexcept override {}
+};
+
+using Indices = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("native work in a captured loan has the memory that the loan declares") {
+    const Stream s(cpu_device()), t(cpu_device());
+    Array<int> x = zeros<int>(s, 8), y = zeros<int>(s, 8);
+    s.synchronize();
+    const Watched watched;
+    Foreign backend;
+    backend.take(s);
+    const detail::Block &of_x = *detail::Access::block(x), &of_y = *detail::Access::block(y);
+    ScopedCapture scope{s};
+    detail::Recorder& recorder = *detail::record_of(s).recorder.load();
+    CHECK(lend(
+        s,
+        [&] {
+            backend.pending = 1;
+            launch_host(s, [] {});  // the native work precedes it, as node 0
+            t.wait_stream(s);
+            launch_host(t, [] {});  // on another stream, and not part of the loan
+            s.wait_stream(t);
+            backend.pending = 1;
+            // When this loan begins, the pending work becomes node 3.
+            CHECK(lend(s, [&] { backend.pending = 1; }, reads(y)));
+        },
+        writes(x)));
+    CHECK(backend.open == 0);
+    CHECK(recorder.tape->size() == 5);
+    CHECK(recorder.tape->users_of(of_x) == Indices{0, 3, 4});
+    CHECK(recorder.tape->users_of(of_y) == Indices{4});
+    std::vector<OpAccess> accesses;
+    CHECK(recorder.tape->take_accesses(2, accesses));
+    CHECK(accesses.empty());
+    REQUIRE(recorder.tape->take_accesses(0, accesses));
+    REQUIRE(accesses.size() == 1);
+    CHECK(accesses[0].data == x.data());
+    CHECK(accesses[0].writes());
+    REQUIRE(recorder.tape->take_accesses(4, accesses));
+    CHECK(accesses.size() == 2);
+    (void)scope.end();
+}
+
+TEST_CASE("a loan whose native work cannot be captured throws, and has ended") {
+    const Stream s(cpu_device());
+    Foreign backend;
+    backend.take(s);
+    ScopedCapture scope{s};
+    CHECK_THROWS_AS(lend(s, [&] { backend.refuses = true; }), UsageError);
+    CHECK_FALSE(detail::record_of(s).has(detail::stream_flag::lending));
+    CHECK(backend.open == 0);
+    backend.refuses = false;
+    CHECK(lend(s, [&] { backend.pending = 1; }));
+    CHECK(scope.end().size() == 1);
+}
