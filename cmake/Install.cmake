@@ -8,7 +8,7 @@ set(heddle_libraries heddle heddle_all)
 set(heddle_pc_observe "")
 if(HEDDLE_OBSERVE)
     list(APPEND heddle_libraries heddle_observe)
-    set(heddle_pc_observe " -Xlinker -u -Xlinker heddle_observers -lheddle_observe")
+    set(heddle_pc_observe " -Xlinker --undefined=heddle_observers -lheddle_observe")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 else()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp"

@@ -1,5 +1,8 @@
 #include "digest_tree.hpp"
 
+#include <heddle/memory/fill.hpp>
+#include <heddle/memory/make_array.hpp>
+
 #include <algorithm>
 
 #include "hash.kernel.hpp"

@@ -1,4 +1,6 @@
 // Notifications about streams, events and arrays contain everything that the checker needs.
+#include <heddle/observe/check.hpp>
+
 #include "check/engine.hpp"
 #include "check/op_reader.hpp"
 #include "check/unseen.hpp"

@@ -3,7 +3,7 @@
 
 #include "fake_cupti.hpp"
 
-#include "../observe/watch.hpp"
+#include "../operation/watch.hpp"
 #include "cuda/cupti/session.hpp"
 
 namespace heddle_test {

@@ -3,6 +3,7 @@
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
+#include <heddle/observe/check.hpp>
 
 using namespace heddle_test;
 

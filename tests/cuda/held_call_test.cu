@@ -8,6 +8,8 @@
 #include "core/seam/records.hpp"
 #include "faults.hpp"
 
+#include <heddle/observe/check.hpp>
+
 #include <thread>
 
 using namespace heddle_test;

@@ -8,107 +8,20 @@
 //                        (the last three: nodes_test.cpp, by_data_test.cpp, failures_test.cpp)
 // HEDDLE_RANDOM_WITHOUT  "temporaries": creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
-#include <heddle/observe/check.hpp>
-
-#include "check/trace.hpp"
-#include "check/trace_oracle.hpp"
-#include "random.hpp"
 #include "random_programs/environment.hpp"
-#include "random_programs/model.hpp"
-#include "random_programs/reporting.hpp"
-#include "random_programs/runner.hpp"
-#include "random_programs/shrink.hpp"
+#include "random_programs/runs.hpp"
 #include "random_programs/watch.hpp"
 #include "support.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <mutex>
-#include <set>
-#include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace heddle_test::programs {
-
-namespace {
-
-bool is_wanted(Mode mode) { return is_mode_wanted(to_string(mode)); }
-
-bool temporaries() { return environment("HEDDLE_RANDOM_WITHOUT") != "temporaries"; }
-
-/// Returns the devices under test. On CUDA, every third program also has CPU streams.
-std::vector<Device> devices_for(std::uint64_t seed) {
-    std::vector<Device> devices = test_devices();
-    const std::size_t most = 1 + seed % 3;
-    if (devices.size() > most) devices.resize(most);
-    if (devices[0].is_cuda() && seed % 3 == 0) devices.push_back(cpu_device());
-    return devices;
-}
-
-std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
-    return "seed " + std::to_string(seed) + ", mode " + to_string(mode) + ", pests " +
-           std::to_string(options.pests);
-}
-
-/// Runs programs for a part of the available time.
-void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
-    const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
-    std::size_t runs = 0;
-    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; seed = next(seed, 1)) {
-        const Program program = generate(seed, devices_for(seed), {.temporaries = temporaries()});
-        for (const Mode mode : modes) {
-            if (!is_wanted(mode)) continue;
-            const RunOptions options{.pests = pests < 0 ? pests_for(seed) : pests};
-            if (const auto race = Model::check(program, mode))
-                FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
-                                                << title(seed, mode, options) << "\n"
-                                                << text_of(program));
-            require_success(
-                title(seed, mode, options), program,
-                [&](const Program& one) { return failure(one, mode, options); },
-                [&](const Program& one, const auto& fails) { return shrunken(one, mode, fails); });
-            ++runs;
-        }
-        if (runs == 0) break;
-    }
-    say_runs(runs);
-}
-
-/// Collects those waits of a block that can be left out.
-void collect_waits(const Block& block, std::vector<WaitName>& waits) {
-    for (const Statement& s : block) {
-        if (s.what == What::wait_stream || s.what == What::wait_event || s.what == What::mark)
-            waits.push_back({s.id, 0});
-        if (s.what == What::scope && s.wait_on_enter) waits.push_back({s.id, 0});
-        if (s.what == What::scope && s.wait_on_exit) waits.push_back({s.id, 1});
-        for (const Block& body : s.bodies) collect_waits(body, waits);
-    }
-}
-
-struct Missed {
-    WaitName wait;
-    Race race;
-};
-
-/// Returns each necessary wait, and the race without it. Two conflicting statements then have no
-/// order, not even one that happens to exist in practice.
-std::vector<Missed> needed_waits(const Program& program, Mode mode) {
-    std::vector<WaitName> waits;
-    for (const Segment& segment : program.segments) {
-        collect_waits(segment.body, waits);
-        collect_waits(segment.after, waits);
-    }
-    std::vector<Missed> needed;
-    for (const WaitName wait : waits)
-        if (const auto race = Model::check(program, mode, Strictness::whatever, wait))
-            needed.push_back({wait, *race});
-    return needed;
-}
-
-}  // namespace
 
 TEST_CASE("random programs leave nothing to chance, in whatever mode") {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -220,111 +133,6 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
     // This bound only holds for many programs, in all modes.
     if (seconds() >= 30 && environment("HEDDLE_RANDOM_MODES").empty())
         CHECK(all_found * 10 >= all_programs * 9);
-}
-
-namespace {
-
-/// Collects the statements within conditions. Without a capture, the host reads a condition's value
-/// and waits for earlier work. So more is ordered than the program requires.
-void collect_conditional(const Block& block, bool is_inside, std::set<int>& ids) {
-    for (const Statement& s : block) {
-        if (is_inside) ids.insert(s.id);
-        const bool is_condition = s.what == What::condition || s.what == What::loop;
-        for (const Block& body : s.bodies)
-            collect_conditional(body, is_inside || is_condition, ids);
-    }
-}
-
-std::set<int> conditional_statements(const Program& program) {
-    std::set<int> ids;
-    for (const Segment& segment : program.segments) {
-        collect_conditional(segment.body, false, ids);
-        collect_conditional(segment.after, false, ids);
-    }
-    return ids;
-}
-
-/// Checks the work that is enqueued while this object exists. Counts the races.
-class Checked {
-public:
-    Checked() {
-        check::on_race([this](const check::Race& race) {
-            const std::lock_guard lock(mutex_);
-            text_ += race.text;
-        });
-        check::start({.strict = true});
-    }
-    ~Checked() {
-        (void)check::stop();
-        check::on_race(nullptr);
-    }
-    Checked(const Checked&) = delete;
-    Checked& operator=(const Checked&) = delete;
-
-    check::Summary end() { return check::stop(); }
-    std::string text() const {
-        const std::lock_guard lock(mutex_);
-        return text_;
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::string text_;
-};
-
-}  // namespace
-
-TEST_CASE("the checker is silent over random programs", "[random]") {
-    Checked checked;
-    run_programs(0.1,
-                 {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone,
-                  Mode::nested},
-                 0);
-    const check::Summary found = checked.end();
-    INFO(checked.text());
-    CHECK(found.certain == 0);
-    CHECK(found.faults == 0);
-}
-
-TEST_CASE("the checker finds the needed wait that a random program lacks", "[random]") {
-    if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("what is left out is a data race, and reported as one");
-    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.05);
-    int programs = 0, found = 0, in_order = 0, unknown = 0;
-    std::string missed;
-    for (std::uint64_t seed = first_seed(); programs < 20 || Time::now() < end; ++seed) {
-        Program program = generate(seed, devices_for(seed), {.slow = false});
-        for (Segment& segment : program.segments) segment.rounds = 1;
-        constexpr Mode modes[] = {Mode::eager, Mode::named, Mode::capture};
-        const Mode mode = modes[seed % 3];
-        const std::vector<Missed> needed = needed_waits(program, mode);
-        if (needed.empty()) continue;
-        const Missed& left_out = needed[static_cast<std::size_t>(seed) % needed.size()];
-        const std::set<int> inside =
-            mode != Mode::capture ? conditional_statements(program) : std::set<int>();
-        if (inside.contains(left_out.race.first) || inside.contains(left_out.race.second)) continue;
-        ++programs;
-        Checked checked;
-        Trace trace(20'000);
-        (void)failure(program, mode, {.left_out = left_out.wait});
-        const check::Summary summary = checked.end();
-        const Ops ops = trace.take();
-        if (summary.certain + summary.possible != 0) ++found;
-        else if (!std::ranges::all_of(ops, TraceOracle::knows) || !is_in_order(ops)) ++unknown;
-        else if (first_race_by_oracle(ops) == ops.size()) ++in_order;
-        else
-            missed += std::string(to_string(mode)) + ", seed " + std::to_string(seed) +
-                      ": without " + std::to_string(left_out.wait.id) + ", " +
-                      std::to_string(left_out.race.first) + " before " +
-                      std::to_string(left_out.race.second) + "\n";
-    }
-    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
-        std::cout << "the checker found " << found << " of " << programs << "; " << in_order
-                  << " were in order, " << unknown << " are not known to the oracle" << std::endl;
-    CAPTURE(programs, missed);
-    CHECK(missed == "");
-    // In about 1 % of the programs, chance creates an order: a leased stream was a branch before.
-    // If there are only a few programs, four more may have such an order.
-    CHECK(programs - found <= programs / 50 + 4);
 }
 
 }  // namespace heddle_test::programs
