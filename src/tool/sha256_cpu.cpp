@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 namespace heddle::tool {
@@ -14,10 +15,19 @@ void check(bool has_worked) {
     if (!has_worked) throw std::runtime_error("libcrypto cannot compute SHA-256");
 }
 
+/// Keeps libcrypto usable until the process ends: by default it cleans itself up at exit, before
+/// heddle's workers have ended. The memory that it holds for them would then leak.
+void start_libcrypto() {
+    static const bool has_started = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
+    check(has_started);
+}
+
 /// Hashes messages, one after the other. libcrypto looks the algorithm up only once for all.
 class Hasher {
 public:
-    Hasher() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    Hasher() : context_(nullptr, EVP_MD_CTX_free) {
+        start_libcrypto();
+        context_.reset(EVP_MD_CTX_new());
         check(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
     }
     void hash(const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
