@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
+#include <heddle/algorithms.hpp>
 #include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
 
@@ -190,6 +193,24 @@ bool run_launches(Bench& bench) {
     bench.a.synchronize();
     return is_all(bench.a, bench.x, 120) && bench.count == 13;
 }
+
+#ifndef __CUDACC__  // std::span does not work in kernels on GPUs
+struct AddToSpan {
+    void operator()(std::size_t i, std::span<int> x, int value) const { x[i] += value; }
+};
+
+/// Spans as arguments, whose arrays are looked up by address.
+bool run_spans(Bench& bench) {
+    fill(bench.a, bench.x, 0);
+    const std::span<int> all(bench.x.data(), size);
+    for (int i = 0; i < 60; ++i) launch(bench.a, AddToSpan{}, dim(size), all, 1);
+    launch(bench.a, AddToSpan{}, dim(size / 2), all.first<size / 2>(), 1);
+    bench.a.synchronize();
+    const OwnMemory own;
+    const std::vector<int> there = to_host(bench.a, bench.x);
+    return there.front() == 61 && there.back() == 60;
+}
+#endif
 
 bool run_copies(Bench& bench) {
     fill(bench.a, bench.y, 0);
@@ -595,6 +616,23 @@ bool run_batch(Bench& bench) {
     return is_all(bench.a, bench.x, 10) && is_all(bench.a, bench.y, 10);
 }
 
+/// Algorithms, which allocate temporary memory of the stream. More than one chunk of elements.
+bool run_algorithms(Bench& bench) {
+    constexpr std::size_t n = 9000;
+    Array<int> x = full<int>(bench.a, n, 2), sum(bench.a, 1);
+    inclusive_scan(bench.a, x, x);
+    sort(bench.a, x, std::greater<>());
+    reduce(bench.a, x.first(2), sum);
+    {
+        order_by_data order(test_device(), {.streams = 2});
+        exclusive_scan(order, x.first(1), x.first(1), 5);
+        reduce(order, x.first(2), sum, 1);
+        order.synchronize();
+    }
+    const std::vector<int> there = to_host(bench.a, sum);
+    return there[0] == 1 + 5 + 2 * static_cast<int>(n - 1);
+}
+
 bool run_memory_nodes(Bench& bench) {
     auto memory = alloc_node<int>(test_device(), size);
     auto first = fill_node(memory.view(), 4).after(memory);
@@ -642,6 +680,9 @@ std::vector<Scenario> scenarios() {
         {"conditional nodes", on_a_bench(run_conditional)},
         {"prepared launches", on_a_bench(run_prepared)},
     };
+#ifndef __CUDACC__
+    if (test_device().is_cpu()) all.push_back({"spans", on_a_bench(run_spans)});
+#endif
     if (second_device() != test_device())
         all.push_back({"collectives", on_a_bench(run_copied_collectives)});
     if (second_device() != test_device() && test_device().is_cuda() &&
@@ -660,6 +701,7 @@ std::vector<Scenario> recorded_scenarios() {
         {"order by data", on_a_bench(run_by_data)},
         {"captures", on_a_bench(run_capture)},
         {"batches", on_a_bench(run_batch)},
+        {"algorithms", on_a_bench(run_algorithms)},
         {"memory nodes", on_a_bench(run_memory_nodes)},
         {"pipelines", on_a_bench(run_pipeline)},
     };

@@ -286,6 +286,10 @@ private:
         if (w.what == What::scale && !w.captures && !w.implicit && !buffer(w.to).local &&
             chance(20))
             w.prepared = true;
+        w.algorithm = may_be_algorithm(w);
+        // The number of an algorithm's operations depends on the size, and a graph cannot be
+        // updated to another number.
+        if (w.algorithm) w.varies -= w.varies % 5;
         model_->access(w.id, s, w.from, w.to);
         out.push_back(std::move(w));
     }
@@ -425,6 +429,7 @@ private:
                 w.from = pick(readable_, [&](int b) { return b != s.to && reaches(s.stream, b); });
                 if (w.from < 0) continue;
             }
+            w.algorithm = may_be_algorithm(w);
             body.push_back(std::move(w));
         }
         model_->by_data(s.id, s.stream, s.other, body);

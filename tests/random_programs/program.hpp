@@ -105,6 +105,8 @@ struct Statement {
     /// The launch is prepared in the first round, and updated in later rounds.
     bool prepared = false;
     bool captures = false;  ///< whether the function is a lambda that captures all that it uses
+    /// Whether an algorithm does the work, instead of the kernel (which_algorithm()).
+    bool algorithm = false;
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< for scopes
     bool optional = false;     ///< whether every third round leaves it out, if rounds may differ
     Word varies = 0;           ///< multiplied by the round; changes b and the size
@@ -128,6 +130,24 @@ inline bool is_by_address(const Statement& s) {
 /// Returns whether the statement is a kernel or a host function that is enqueued while its stream
 /// is lent: natively, where that is possible.
 inline bool is_lent(const Statement& s) { return is_function(s) && s.id % 11 == 5; }
+
+enum class AlgorithmKind : std::uint8_t {
+    exclusive_scan,  ///< to[i] = b + to[0] + ... + to[i - 1]
+    inclusive_scan,  ///< to[i] = to[0] + ... + to[i]
+    sort,            ///< sorts `to`
+    reduce,          ///< to[0] = b + the sum of `from`
+};
+/// Returns the algorithm of a statement with `algorithm`. A Scale has become one that changes `to`,
+/// and a Mix has become a sum.
+inline AlgorithmKind which_algorithm(const Statement& s) {
+    if (s.what == What::mix) return AlgorithmKind::reduce;
+    return static_cast<AlgorithmKind>(s.id / 4 % 3);
+}
+/// Returns whether an algorithm can do the work: in the form of a plain launch only.
+inline bool may_be_algorithm(const Statement& s) {
+    return (s.what == What::scale || s.what == What::mix) && s.id % 4 == 2 && s.slow == 0 &&
+           !s.prepared && !s.captures && !is_lent(s);
+}
 
 using Block = std::vector<Statement>;
 

@@ -1,6 +1,7 @@
 #include "reference.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace heddle_test::programs {
 
@@ -28,6 +29,22 @@ std::size_t extent(const Program& p, const Statement& s, int round) {
     return n > less + 4 ? n - less : n;
 }
 
+namespace {
+
+/// Does the work of an algorithm. `from` is a copy of the input.
+void run_algorithm(AlgorithmKind kind, Word b, std::span<const int> from, std::span<int> to) {
+    if (kind == AlgorithmKind::sort) return std::sort(to.begin(), to.end());
+    Word sum = kind == AlgorithmKind::inclusive_scan ? 0 : b;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        if (kind == AlgorithmKind::exclusive_scan) to[i] = static_cast<int>(sum);
+        sum += static_cast<Word>(from[i]);
+        if (kind == AlgorithmKind::inclusive_scan) to[i] = static_cast<int>(sum);
+    }
+    if (kind == AlgorithmKind::reduce) to[0] = static_cast<int>(sum);
+}
+
+}  // namespace
+
 void do_work(const Program& p, const Statement& s, int round, Outcome& out) {
     const auto at = [&](int buffer) -> std::vector<int>& {
         return out.buffers[static_cast<std::size_t>(buffer)];
@@ -36,6 +53,11 @@ void do_work(const Program& p, const Statement& s, int round, Outcome& out) {
     const Word b = added(s, round);
     std::vector<int>& to = at(s.to);
     const auto from = [&](std::size_t i) { return static_cast<Word>(at(s.from)[i]); };
+    if (s.algorithm) {
+        const std::vector<int> read = at(s.from < 0 ? s.to : s.from);
+        return run_algorithm(which_algorithm(s), b, std::span(read).first(n),
+                             std::span(to).first(n));
+    }
     for (std::size_t i = 0; i < n; ++i) {
         switch (s.what) {
         case What::fill: to[i] = static_cast<int>(b); break;

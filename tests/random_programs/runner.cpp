@@ -1,5 +1,6 @@
 #include "runner.hpp"
 
+#include "algorithms.hpp"
 #include "asking.hpp"
 #include "dawdling.hpp"
 #include "kernels.hpp"
@@ -206,6 +207,10 @@ private:
         const View<const int> from =
             s.from >= 0 ? View<const int>(elements(s, s.from, n)) : View<const int>();
         const bool implicit = s.implicit && !named_;
+        if (s.algorithm) {
+            const StreamRef on = implicit ? current_stream() : stream;
+            return enqueue_algorithm(on, which_algorithm(s), b, from, to);
+        }
         if (s.captures && s.what != What::host)
             return launch_capturing(s, implicit ? nullptr : &stream, {from, to, s.a, b, s.slow});
         switch (s.what) {
@@ -577,6 +582,11 @@ private:
             const std::size_t n = extent(program_, w, 0);
             const View<int> to = elements(w, w.to, n);
             const auto from = [&] { return View<const int>(elements(w, w.from, n)); };
+            if (w.algorithm) {
+                enqueue_algorithm(order, which_algorithm(w), w.b,
+                                  w.from >= 0 ? from() : View<const int>(), to);
+                continue;
+            }
             switch (w.what) {
             case What::scale: launch(order, Scale{}, dim(n), to, w.a, w.b, w.slow); break;
             case What::mix: launch(order, Mix{}, dim(n), from(), to, w.a, w.b, w.slow); break;

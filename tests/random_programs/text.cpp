@@ -62,6 +62,7 @@ public:
         const std::string slow = s.slow != 0 ? ", slow " + std::to_string(s.slow) : "";
         std::string text = prefix;
         if (s.optional) text += "if (round % 3 != 1) ";
+        if (s.algorithm) return line(text + algorithm(s, on, from, to) + note(s));
         switch (s.what) {
         case What::scale:
             text +=
@@ -79,6 +80,17 @@ public:
                     number(s.a) + ", " + b(s) + slow + (s.owns ? ", owned" : "") + "]);";
         }
         line(text + note(s));
+    }
+
+    std::string algorithm(const Statement& s, const std::string& on, const std::string& from,
+                          const std::string& to) {
+        switch (which_algorithm(s)) {
+        case AlgorithmKind::exclusive_scan:
+            return "exclusive_scan(" + on + to + ", " + to + ", " + b(s) + ");";
+        case AlgorithmKind::inclusive_scan: return "inclusive_scan(" + on + to + ", " + to + ");";
+        case AlgorithmKind::sort: return "sort(" + on + to + ");";
+        default: return "reduce(" + on + from + ", " + to + ".first(1), " + b(s) + ");";
+        }
     }
 
     static std::string note(const Statement& s) {
