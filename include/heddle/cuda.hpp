@@ -13,7 +13,7 @@
 #include <heddle/heddle.hpp>
 #include <heddle/with/native.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Returns the native stream, for libraries that keep it. heddle cannot count work enqueued through
 /// it, so waits for this stream are never elided again; with_native() lends the handle for one call

@@ -12,7 +12,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The kinds of failures. Each has a class of exceptions.
 enum class ErrorCode {

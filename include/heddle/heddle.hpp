@@ -70,4 +70,4 @@
 
 /// Streams, events, scopes and graphs, for CUDA and for CPUs. Names in heddle::detail are not for
 /// users.
-namespace heddle {}
+namespace heddle HEDDLE_VISIBLE {}

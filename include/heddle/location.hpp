@@ -13,7 +13,7 @@
 
 #include <heddle/detail/mistakes.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class Device;
 class StreamRef;

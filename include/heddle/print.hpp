@@ -17,7 +17,7 @@
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Returns "cpu" or "cuda".
 const char* to_string(DeviceKind kind) noexcept;

@@ -11,7 +11,7 @@
 #include <heddle/algorithms/detail/cub_histogram.hpp>
 #endif
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

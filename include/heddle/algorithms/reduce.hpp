@@ -13,7 +13,7 @@
 #include <heddle/algorithms/detail/cub_reduce.hpp>
 #endif
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

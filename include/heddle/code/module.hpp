@@ -12,7 +12,7 @@
 
 #include <heddle/launch/launch.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 struct ModuleState;

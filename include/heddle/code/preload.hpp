@@ -10,7 +10,7 @@
 #include <heddle/error.hpp>
 #include <heddle/kernel.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Loads all instantiations registered with `tag`, or those of all kernels if `tag` is null.

@@ -10,7 +10,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/error.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Options of compile().
 struct ProgramOptions {

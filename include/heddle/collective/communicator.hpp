@@ -9,7 +9,7 @@
 #include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 class NcclRank;

@@ -7,7 +7,7 @@
 
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Returns why NCCL cannot be used here ("built without NCCL", "no libnccl.so.2: ..."), or an empty
 /// string if it can. Loads NCCL on the first call.

@@ -8,7 +8,7 @@
 #include <heddle/collective/device_group_options.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 struct GroupState;

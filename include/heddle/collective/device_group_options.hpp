@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// How a DeviceGroup moves and reduces elements.
 enum class Transport : std::uint8_t {

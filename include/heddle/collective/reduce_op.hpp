@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include <heddle/detail/visible.hpp>
+
 struct __half;  // CUDA's, in cuda_fp16.h and cuda_bf16.h
 struct __nv_bfloat16;
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Kinds of 16-bit floating-point numbers: IEEE half (11 bits of precision), or the upper half of a
 /// float (8 bits).

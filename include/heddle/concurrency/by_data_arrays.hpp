@@ -11,7 +11,7 @@
 #include <heddle/concurrency/order_by_data.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Allocates an array for `order`. Errors name `call`, the public call.

@@ -13,7 +13,7 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/fill.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

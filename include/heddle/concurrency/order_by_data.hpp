@@ -14,7 +14,7 @@
 #include <heddle/operation/host_access.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 class DataOrder;

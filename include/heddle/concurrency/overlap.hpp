@@ -7,7 +7,7 @@
 
 #include <heddle/concurrency/pipeline.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Runs an entire input through a Pipeline and blocks until all work has completed.
 /// - read(std::span<In>) fills host memory and returns the number of elements; 0 ends the input.

@@ -17,7 +17,7 @@
 #include <heddle/concurrency/pipeline_options.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Copies pieces of In to a device, processes them there, and returns pieces of Out, in order.
 /// Copying in, work and copying out have a stream each, and overlap with each other and the host.

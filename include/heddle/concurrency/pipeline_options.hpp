@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// Options of a Pipeline, and of overlap().
 struct PipelineOptions {

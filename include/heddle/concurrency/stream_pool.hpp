@@ -6,7 +6,7 @@
 
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Options of a StreamPool.
 struct StreamPoolOptions {

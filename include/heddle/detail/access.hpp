@@ -9,7 +9,7 @@
 
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class Batch;
 class Device;

@@ -10,7 +10,8 @@
 #include <heddle/detail/bounds_nvcc.hpp>
 #endif
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Notes a bad index of the work that this thread runs. Only the first one counts; the work then
 /// fails when it ends. Outside of work, passes the index to the report hook instead.
@@ -52,4 +53,5 @@ HEDDLE_FN T& dummy_element(const void* data, std::size_t i, std::size_t size) no
 }
 
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -3,7 +3,8 @@
 
 #include <heddle/detail/bounds_report.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 inline namespace HEDDLE_COMPILED_BY {
 
@@ -53,4 +54,5 @@ __device__ inline void report_bad_index(const BadIndex& bad) noexcept {
 }
 
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

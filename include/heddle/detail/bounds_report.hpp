@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace heddle::detail {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// An index outside a view.
 struct BadIndex {
@@ -35,4 +38,5 @@ struct BoundsSite {
 /// Returns true, so that a variable can be initialised by this call.
 bool register_bounds_report(const void* symbol) noexcept;
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

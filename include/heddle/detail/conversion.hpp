@@ -5,7 +5,8 @@
 
 #include <heddle/location.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Converts between a type of heddle and one of another library. The headers in heddle/with/
 /// specialise it, with `static To convert(const From&, Where)`. The other headers need no types of
@@ -23,4 +24,5 @@ template <class To, class From> To convert_to(const From& from) {
     return Conversion<From, To>::convert(from, SourceLocation());
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -6,7 +6,10 @@
 #include <type_traits>
 #include <utility>
 
-namespace heddle::detail {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class Tuple, class F, std::size_t... I>
 constexpr void with_elements(Tuple& tuple, F& function, std::index_sequence<I...>) {
@@ -20,4 +23,5 @@ template <class Tuple, class F> constexpr void with_elements(Tuple&& tuple, F&& 
     detail::with_elements(tuple, function, std::make_index_sequence<size>());
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

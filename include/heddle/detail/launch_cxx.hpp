@@ -3,7 +3,10 @@
 
 #include <type_traits>
 
-namespace heddle::detail {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 struct PortableCode;
 
@@ -25,4 +28,5 @@ template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = nullptr;
 
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -10,7 +10,8 @@
 
 #include <heddle/detail/launch_nvcc_registry.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Whether the code being compiled runs on host threads.
 #ifdef __CUDA_ARCH__
@@ -43,9 +44,11 @@ inline constexpr bool gpus_check_bounds = HEDDLE_BOUNDS != 0;
 
 #if HEDDLE_BOUNDS
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle
 #include <heddle/detail/launch_nvcc_checked.hpp>
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 inline namespace HEDDLE_COMPILED_BY {
 #else
 template <class K, class... P>
@@ -100,4 +103,5 @@ template <int N, class K, class... P>
 inline constexpr PortableCode (*portable_code)() noexcept = &KnownKernel<N, K, P...>::code;
 
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

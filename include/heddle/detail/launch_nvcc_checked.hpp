@@ -6,7 +6,8 @@
 #include <heddle/detail/bounds_nvcc.hpp>
 #include <heddle/detail/launch_nvcc_registry.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 inline namespace HEDDLE_COMPILED_BY {
 
@@ -45,4 +46,5 @@ __global__ void __launch_bounds__(portable_block)
 }
 
 }  // namespace HEDDLE_COMPILED_BY
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

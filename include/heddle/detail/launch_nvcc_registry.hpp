@@ -7,7 +7,8 @@
 
 #include <heddle/location.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The most threads in a block of a portable kernel. Kernels are compiled for this limit.
 inline constexpr unsigned portable_block = 256;
@@ -27,4 +28,5 @@ bool register_kernel(const void* function, const void* tag, std::atomic<std::uin
 /// Loads a `__global__` function's code.
 void preload_function(Device device, const void* function, const SourceLocation& where);
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -3,6 +3,8 @@
 // deleted function has a parameter whose type names the reason.
 #pragma once
 
+#include <heddle/detail/visible.hpp>
+
 // Marks the object that a result refers to, so that clang warns if the result outlives it. (nvcc
 // does not support it.)
 #if defined(__clang__) && !defined(__CUDACC__)
@@ -16,7 +18,8 @@ struct CUstream_st;
 struct CUevent_st;
 
 /// Names of mistakes, used only in compiler messages.
-namespace heddle::mistake {
+namespace heddle HEDDLE_VISIBLE {
+namespace mistake {
 
 /// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
@@ -108,4 +111,5 @@ struct work_takes_stream_View_const_In_View_Out {};
 struct the_number_of_indices_is_dim_of_n {};
 struct the_number_of_indices_is_dim_of_x_size {};
 
-}  // namespace heddle::mistake
+}  // namespace mistake
+}  // namespace heddle

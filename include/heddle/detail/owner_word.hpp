@@ -7,7 +7,8 @@
 
 #include <heddle/kernel.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 struct Block;
 
@@ -68,4 +69,5 @@ private:
 };
 static_assert(sizeof(OwnerWord) == 8 && std::is_trivially_copyable_v<OwnerWord>);
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

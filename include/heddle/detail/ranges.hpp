@@ -14,7 +14,8 @@
 #include <ranges>  // as a module, its <iterator> lacks std::ranges::begin()
 #endif
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class R> using RangeIterator = decltype(std::ranges::begin(std::declval<R&>()));
 template <class R> using RangeReference = std::iter_reference_t<RangeIterator<R>>;
@@ -39,4 +40,5 @@ template <class R>
 concept Lasting = std::is_lvalue_reference_v<R> || SpanLike<std::remove_cvref_t<R>> ||
                   std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace heddle::detail {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// A pointer and a number of elements: std::span, cuda::std::span and the like. No class of heddle.
 template <class S>
@@ -52,4 +55,5 @@ template <MdspanLike M> std::size_t span_bytes(const M& m) noexcept {
            sizeof(typename M::element_type);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

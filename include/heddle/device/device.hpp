@@ -14,7 +14,7 @@
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The two kinds of devices.
 enum class DeviceKind : std::uint8_t { cpu = 0, cuda = 1 };

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// A part of the machine that heddle uses or looked for, such as the CUDA driver or NCCL.
 struct RuntimePart {

@@ -4,7 +4,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Lets kernels on `device` read and write memory of `peer`. There are two independent switches:
 /// - *peer access* is for memory from cudaMalloc and similar calls, which shareable arrays use;

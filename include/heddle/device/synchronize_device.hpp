@@ -4,7 +4,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Blocks until all work already enqueued on any stream of `device`, by default the current one,
 /// has completed. Throws the first failure that a stream of the device has; failures of destroyed

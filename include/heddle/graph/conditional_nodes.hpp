@@ -8,7 +8,7 @@
 #include <heddle/graph/nodes.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Refers to a graph, which may be a temporary: the call copies it. (std::reference_wrapper accepts

@@ -13,7 +13,7 @@
 
 #include <heddle/graph/node.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class Graph;
 

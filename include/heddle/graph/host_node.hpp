@@ -11,7 +11,7 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/operation/host_access.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Sets a host function and the memory that it uses. Moves the closure out of `self`, which the

@@ -14,7 +14,7 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 inline namespace HEDDLE_COMPILED_BY {
 

@@ -7,7 +7,7 @@
 #include <heddle/graph/nodes.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// A node that marks the end of an allocation's use in a graph. A later allocation can then reuse
 /// the memory (AllocOptions::reuse). Running the node has no effect. Made by free_node(). Example:

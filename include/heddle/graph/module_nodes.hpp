@@ -6,7 +6,7 @@
 #include <heddle/code/module.hpp>
 #include <heddle/graph/nodes.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// A node that launches a kernel of a module, on the module's device. Made by kernel_node().
 using ModuleNode = BasicKernelNode<ModuleKernel, LaunchGrid>;

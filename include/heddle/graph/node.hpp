@@ -12,7 +12,7 @@
 
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class Graph;
 

@@ -9,7 +9,7 @@
 
 #include <heddle/graph/graph.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The base of all kinds of nodes; `Self` is the derived class. Setters return the node.
 ///

@@ -14,7 +14,7 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/operation/host_access.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);

@@ -8,7 +8,7 @@
 #include <heddle/detail/elements.hpp>
 #include <heddle/graph/nodes.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 inline namespace HEDDLE_COMPILED_BY {
 

@@ -8,7 +8,7 @@
 #include <heddle/launch/launch.hpp>
 #include <heddle/stream/event.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class ProgrammaticEvent;
 

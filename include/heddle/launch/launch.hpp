@@ -23,7 +23,7 @@
 #include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 #include <heddle/stream/current_stream.hpp>
 #include <heddle/stream/detail/host_op.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 template <class F>

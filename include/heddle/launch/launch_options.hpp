@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// The earlier kernel that a dependent kernel may overlap.

@@ -9,7 +9,7 @@
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The base of all shapes. Made by dim() and grid(). A plain value: const members are thread-safe.
 ///

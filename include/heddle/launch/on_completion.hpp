@@ -11,7 +11,7 @@
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

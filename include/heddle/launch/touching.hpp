@@ -11,7 +11,7 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// A part of a view, for touching(), which has an example. Refers to the memory without owning it.
 class ViewPart {

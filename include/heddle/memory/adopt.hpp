@@ -13,7 +13,7 @@
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/detail/adopted_memory.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

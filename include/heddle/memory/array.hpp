@@ -15,7 +15,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/current_stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Allocates on `stream`'s device, in stream order. Errors name `call`, the public call. Throws

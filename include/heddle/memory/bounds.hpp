@@ -7,7 +7,7 @@
 
 #include <heddle/detail/bounds.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The cause() of a WorkFailed if a kernel or host function, compiled with HEDDLE_BOUNDS=1, used an
 /// index outside a View or a View2D. Describes the first such access of the work.

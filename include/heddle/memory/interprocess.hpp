@@ -9,7 +9,7 @@
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/event.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Lets another process of this host open a shareable array. Send its bytes unchanged: by a pipe, a
 /// socket, a file or MPI.

@@ -10,7 +10,7 @@
 
 #include <heddle/memory/adopt.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// An lvalue, or a std::span, of elements that an Array can have.

@@ -12,7 +12,7 @@
 #include <heddle/memory/fill.hpp>
 #include <heddle/stream/current_stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 template <class On>

@@ -7,7 +7,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Memory of a device's arrays, in bytes, and counts of allocations from the cache and from the
 /// pool.

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// Refers to `rows` rows of `bytes` bytes, whose starts are `pitch` bytes apart. Owns nothing.
 ///

@@ -8,7 +8,7 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -18,7 +18,7 @@
 #include <heddle/memory/detail/block.hpp>
 #include <heddle/memory/detail/viewable.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// `call` is first, last or subview.

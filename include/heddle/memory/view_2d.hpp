@@ -6,7 +6,7 @@
 
 #include <heddle/memory/view.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 [[noreturn]] void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch,

@@ -12,7 +12,8 @@
 
 /// Finds unsynchronised accesses to the same memory among the operations that a program enqueues.
 /// HEDDLE_CHECK=1 in the environment checks a program without changes to it.
-namespace heddle::check {
+namespace heddle HEDDLE_VISIBLE {
+namespace check {
 
 /// The kinds of races.
 enum class RaceKind : std::uint8_t {
@@ -139,4 +140,5 @@ void synchronized(Device device, Where where = {});  ///< see above
 void released(const void* key);
 void acquired(const void* key, Where where = {});  ///< see above
 
-}  // namespace heddle::check
+}  // namespace check
+}  // namespace heddle

@@ -11,13 +11,16 @@
 #include <heddle/location.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 /// Implements timeline::name_array(). `block` may be null.
 void name_memory(const Block* block, std::string_view name);
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle
 
 /// Recordings of a program's operations, and pages, pictures and tables made from them.
-namespace heddle::timeline {
+namespace heddle HEDDLE_VISIBLE {
+namespace timeline {
 
 /// The source of the times of work on CUDA devices.
 enum class GpuTimes : std::uint8_t {
@@ -119,4 +122,5 @@ template <class T> void name_array(const Array<T>& array, std::string_view name)
     detail::name_memory(detail::Access::block(array), name);
 }
 
-}  // namespace heddle::timeline
+}  // namespace timeline
+}  // namespace heddle

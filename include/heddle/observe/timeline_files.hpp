@@ -7,7 +7,8 @@
 
 #include <heddle/location.hpp>
 
-namespace heddle::timeline {
+namespace heddle HEDDLE_VISIBLE {
+namespace timeline {
 
 /// Selects a part of a recording. Times count from the recording's base, as in the page, the
 /// picture and the JSON.
@@ -40,4 +41,5 @@ void convert(const std::string& trace_file, const std::string& output, ConvertOp
 /// places. Throws as convert() does. Thread-safe.
 std::string summary(const std::string& trace_file, ConvertOptions options = {}, Where where = {});
 
-}  // namespace heddle::timeline
+}  // namespace timeline
+}  // namespace heddle

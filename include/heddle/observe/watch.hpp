@@ -12,7 +12,7 @@
 #include <heddle/location.hpp>
 #include <heddle/operation/observer.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// A place in the source. The file is empty if the place is unknown.
 struct PendingPlace {

@@ -11,7 +11,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/operation/observer.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The memory that a host function, or the host itself, uses: up to four arrays or views. Made by
 /// reads() and writes(), for launch_host() and on_host(): see reads() for an example.

@@ -11,7 +11,7 @@
 #include <heddle/operation/op_info.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The source of a CUDA device's times.
 enum class DeviceClock : std::uint8_t {

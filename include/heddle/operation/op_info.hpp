@@ -11,7 +11,7 @@
 #include <heddle/operation/op_kind.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Memory that an operation accesses.
 struct OpAccess : MemoryRange {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// Kinds of operations.
 enum class OpKind : std::uint8_t {

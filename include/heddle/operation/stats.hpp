@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// Counts of operations. Subtract two objects to count the operations in between:
 ///

@@ -8,7 +8,7 @@
 
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 class BatchRun;

@@ -10,7 +10,7 @@
 #include <heddle/graph/graph.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 class CaptureRecorder;

@@ -12,7 +12,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/scope.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Returns whether a heddle capture records the stream. Throws Unsupported in a native capture.

@@ -6,7 +6,7 @@
 
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// An rvalue that owns a stream, which would be destroyed at the end of the statement.

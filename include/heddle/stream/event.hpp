@@ -10,7 +10,7 @@
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/device/device.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class StreamRef;
 

@@ -8,7 +8,7 @@
 #include <heddle/device/device.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// A stream whose work failed, and the failure.
 struct PoisonedStream {

@@ -5,7 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// Holds a host function that signals no thread. Made by quiet(), which has an example. Owns the
 /// function, and is as thread-safe as the function.

@@ -5,7 +5,7 @@
 #include <heddle/stream/detail/thread_state.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The base of all scopes. A scope changes the calling thread's current device or stream until it
 /// ends. ScopedStream has an example.

@@ -9,7 +9,7 @@
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/stream_ref.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Options of a new Stream.
 struct StreamOptions {

@@ -15,7 +15,7 @@
 #include <heddle/stream/detail/stream_state.hpp>
 #include <heddle/stream/event.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class Stream;
 

@@ -8,7 +8,7 @@
 #include <heddle/kernel.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 inline namespace HEDDLE_COMPILED_BY {
 

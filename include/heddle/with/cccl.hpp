@@ -30,7 +30,7 @@
 #include <heddle/memory/detail/raw_memory.hpp>
 #include <heddle/with/resource.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -26,7 +26,7 @@
 #include <heddle/cuda.hpp>
 #include <heddle/memory/detail/temporaries.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 template <class F>

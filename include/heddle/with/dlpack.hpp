@@ -18,7 +18,7 @@
 #include <heddle/with/dlpack_tensors.hpp>
 #include <heddle/with/dlpack_types.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Calls a tensor's deleter. For DlpackPtr.
 struct DlpackDeleter {

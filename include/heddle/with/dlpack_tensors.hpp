@@ -12,7 +12,7 @@
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 template <class M>

@@ -15,7 +15,7 @@ struct __half;         // NOLINT(bugprone-reserved-identifier)
 struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
 struct float4;
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The type of a tensor's elements, as in DLPack: a DLDataType.
 struct DlpackElement {

@@ -15,7 +15,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/with/bounds_accessor.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// The call that makes an mdspan, for errors: spanning or as.

@@ -17,7 +17,7 @@
 
 #include <heddle/operation/host_access.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 class order_by_data;
 

@@ -11,7 +11,7 @@
 #include <heddle/memory/adopt.hpp>
 #include <heddle/memory/detail/raw_memory.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Resources since CCCL 3.1, and of RMM on it.

@@ -13,7 +13,7 @@
 #include <heddle/cuda.hpp>
 #include <heddle/memory/detail/temporaries.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Allocates Thrust's temporaries as arrays of a stream.

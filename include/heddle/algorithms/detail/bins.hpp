@@ -10,7 +10,8 @@
 #include <heddle/algorithms/detail/chunks.hpp>
 #include <heddle/kernel.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Bins of equal width for samples in [lower, upper).
 template <class T> struct Bins {
@@ -83,4 +84,5 @@ void histogram_on_cpu(const Call& call, View<const T> in, View<Count> out, const
                                 View<const Count>(counts.view()), out);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -13,7 +13,8 @@
 #include <heddle/memory/make_array.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The algorithms, which errors and observers name.
 enum class Algorithm : std::uint8_t {
@@ -108,4 +109,5 @@ template <class A, class B> bool overlap(const View<A>& a, const View<B>& b) noe
            from_b < from_a + a.size_bytes();
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -15,7 +15,8 @@
 #include <heddle/kernel.hpp>
 #include <heddle/launch/launch.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The elements [begin, end) of a chunk.
 struct Chunk {
@@ -108,4 +109,5 @@ void launch_chunks(const Call<algorithm>& call, std::size_t count, const K& kern
 
 }  // namespace HEDDLE_COMPILED_BY
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -16,7 +16,8 @@
 #include <heddle/memory/detail/temporaries.hpp>
 #include <heddle/operation/host_access.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Lends the stream of an algorithm. Observers see the operation under the algorithm's name.
 template <Algorithm algorithm, class F>
@@ -82,4 +83,5 @@ template <class T, class F> struct CubTransform {
     }
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -11,7 +11,8 @@
 #include <heddle/algorithms/detail/bins.hpp>
 #include <heddle/algorithms/detail/cub_call.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Returns the bin of a sample, which CUB then counts. So all devices compute bins alike.
 template <class T> struct CubBin {
@@ -36,4 +37,5 @@ void histogram_on_gpu(const Call& call, View<const T> in, View<Count> out, const
     });
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

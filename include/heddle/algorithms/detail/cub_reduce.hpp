@@ -10,7 +10,8 @@
 
 #include <heddle/algorithms/detail/cub_call.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class T, class Call, class In, class F, class Op>
 void reduce_on_gpu(const Call& call, View<const In> in, View<T> out, const T& init,
@@ -69,4 +70,5 @@ void first_on_gpu(const Call& call, View<const T> in, View<std::size_t> out,
     });
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

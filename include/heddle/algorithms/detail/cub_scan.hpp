@@ -10,7 +10,8 @@
 #include <heddle/algorithms/detail/cub_call.hpp>
 #include <heddle/algorithms/detail/scan_kind.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <ScanKind kind, class Call, class In, class T, class Op>
 void scan_on_gpu(const Call& call, View<const In> in, View<T> out, const T& init, const Op& op) {
@@ -32,4 +33,5 @@ void scan_on_gpu(const Call& call, View<const In> in, View<T> out, const T& init
     else scan(thrust::make_transform_iterator(in.data(), CubTransform<T, Identity>{}));
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -13,7 +13,8 @@
 #include <heddle/algorithms/detail/cub_call.hpp>
 #include <heddle/algorithms/detail/radix_order.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The type as which CUB sorts keys: for integers, one of the standard types of their size.
 template <class K>
@@ -90,4 +91,5 @@ void sort_on_gpu(const Call& call, View<K> keys, View<V> values, const Less& les
     }
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

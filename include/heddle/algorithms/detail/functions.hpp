@@ -8,7 +8,8 @@
 
 #include <heddle/kernel.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// A function that combines two values of type T.
 template <class Op, class T>
@@ -110,4 +111,5 @@ struct IndexOf {
     }
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -7,7 +7,8 @@
 
 #include <heddle/algorithms/detail/records.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Returns how many of the first `count` merged records are in `a`.
 template <class K, class Less>
@@ -166,4 +167,5 @@ void merge_sort(const Call& call, const SortMemory<K, V>& memory, const Less& le
         detail::launch_sort(call, chunks, MergeRuns<Less>{{}, less, width, is_temporary}, memory);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

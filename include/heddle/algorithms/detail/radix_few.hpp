@@ -11,7 +11,8 @@
 #include <heddle/algorithms/detail/radix_order.hpp>
 #include <heddle/algorithms/detail/records.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Maps keys to unsigned integers in the same order. Both zeros of a floating-point type are equal.
 template <class K, bool descending> struct RadixOf {
@@ -74,4 +75,5 @@ template <class Radix> struct SortFew : KernelOf<> {
     }
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

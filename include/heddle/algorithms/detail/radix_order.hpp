@@ -8,7 +8,8 @@
 
 #include <heddle/algorithms/detail/functions.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Whether a radix sort can sort keys of this type.
 template <class K>
@@ -39,4 +40,5 @@ template <> struct UnsignedOf<8> {
 /// The type of the values of a sort of keys alone.
 struct NoValue {};
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

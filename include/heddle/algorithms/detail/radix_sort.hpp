@@ -9,7 +9,8 @@
 #include <heddle/algorithms/detail/radix_few.hpp>
 #include <heddle/algorithms/detail/records.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The division of a radix sort's records into chunks. Each pass reads the counts of all chunks for
 /// each chunk, so many chunks are worthwhile for many records only.
@@ -145,4 +146,5 @@ void radix_sort(const Call& call, const SortMemory<K, V>& memory) {
     detail::launch_sort<5>(call, chunks, MoveBack<Radix>(), memory, differ.view());
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -9,7 +9,8 @@
 #include <heddle/algorithms/detail/radix_order.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Keys, and the value of each key unless V is NoValue.
 template <class K, class V> struct Records {
@@ -58,4 +59,5 @@ void launch_sort(const Call& call, std::size_t count, const Kernel& kernel,
 
 }  // namespace HEDDLE_COMPILED_BY
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

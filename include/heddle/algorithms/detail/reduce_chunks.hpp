@@ -7,7 +7,8 @@
 #include <heddle/algorithms/detail/chunks.hpp>
 #include <heddle/algorithms/detail/functions.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The number of independent results that a chunk keeps, so that the compiler can vectorise. Fixed
 /// for a type, because floating-point results depend on it.
@@ -109,4 +110,5 @@ void reduce_on_cpu(const Call& call, View<Out> out, const T& init, const Get& ge
                              std::make_integer_sequence<int, 1 + sizeof...(More)>(), in, more...);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -9,7 +9,8 @@
 #include <heddle/algorithms/detail/reduce_chunks.hpp>
 #include <heddle/algorithms/detail/scan_kind.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Computes the total of each chunk.
 template <class T, class Op> struct TotalChunks : KernelOf<Op> {
@@ -115,4 +116,5 @@ void scan_on_cpu(const Call& call, View<const In> in, View<T> out, const T& init
     detail::launch_chunks<0, 1, 2>(call, chunks, scan, in, out, View<const T>(total.view()));
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

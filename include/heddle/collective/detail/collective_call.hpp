@@ -12,7 +12,7 @@
 #include <heddle/collective/reduce_op.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -7,7 +7,7 @@
 
 #include <heddle/collective/reduce_op.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -14,7 +14,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 /// Checks a launch and sets it as the node's work.

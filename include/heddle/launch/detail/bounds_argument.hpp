@@ -10,7 +10,8 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The position at which a bad index's view was found, and whether its address is the view's.
 struct FoundArgument {
@@ -60,4 +61,5 @@ template <class K, class Args> void name_argument(const K& kernel, const Args& a
     bad->argument = found.argument;
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

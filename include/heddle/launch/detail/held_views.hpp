@@ -11,7 +11,8 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class T> struct ViewTraits {
     static constexpr bool is_view = false;
@@ -56,4 +57,5 @@ template <class T> constexpr std::size_t most_views() {
     else return ViewTraits<T>::is_view || is_rectangle<T> || AnySpan<T>;
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -13,7 +13,8 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/array.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class T> View<T> kernel_argument(Array<T>& a) noexcept { return a.view(); }
 template <class T> View<const T> kernel_argument(const Array<T>& a) noexcept { return a.view(); }
@@ -193,4 +194,5 @@ inline constexpr bool can_launch = PortableKernel<K> && (KernelArgument<A> && ..
 
 }  // namespace HEDDLE_COMPILED_BY
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -16,7 +16,8 @@
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 template <class K, int N, class... P> struct PortableOp;
 /// Portable kernels and their arguments are copied as bytes, although nvcc's lambda wrappers are
@@ -188,4 +189,5 @@ template <class... P> struct GridOp {
                                                           .opaque = &opaque};
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

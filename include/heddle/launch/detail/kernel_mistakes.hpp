@@ -17,7 +17,8 @@
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Whether the argument is a view of const elements, and the parameter is the same view of elements
 /// that are not const.
@@ -155,4 +156,5 @@ template <class K, int N, class... A> constexpr auto why_not_launched() {
 
 }  // namespace HEDDLE_COMPILED_BY
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

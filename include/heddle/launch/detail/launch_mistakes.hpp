@@ -10,7 +10,8 @@
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Returns a null pointer. sizeof of its pointee is a compile error that names the mistake.
 template <class Mistake> constexpr Mistake* is_a() noexcept { return nullptr; }
@@ -67,4 +68,5 @@ template <class K, class S> struct ShapeIsMissing {
                                    "kernel: write launch(stream, kernel, dim(n), args...)");
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -10,7 +10,8 @@
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch_shape.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 inline namespace HEDDLE_COMPILED_BY {
 
@@ -42,4 +43,5 @@ template <class K, int N, class... P> struct PortableCall<K, N, std::tuple<P...>
 
 }  // namespace HEDDLE_COMPILED_BY
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

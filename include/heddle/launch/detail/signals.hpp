@@ -7,7 +7,8 @@
 
 #include <heddle/stream/quiet.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Whether work may signal others while it runs.
 enum class Signals : std::uint8_t {
@@ -59,4 +60,5 @@ template <class T> constexpr bool holds_no_pointer() {
     else return false;
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

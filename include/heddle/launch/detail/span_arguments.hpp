@@ -12,7 +12,8 @@
 #include <heddle/memory/detail/memory_argument.hpp>
 #include <heddle/memory/view.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// A class of heddle that a launch replaces by its value() of type `stands_for`. Its memory is a
 /// view: KernelMdspan.
@@ -78,4 +79,5 @@ template <class Parameters, int N, class... Passed>
 struct PassedTypes<Parameters, N, Passed...>
     : PassedToEach<std::index_sequence_for<Passed...>, N, typename Parameters::Types, Passed...> {};
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -16,7 +16,8 @@
 #include <heddle/operation/observer.hpp>
 #include <heddle/stream/detail/host_op.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 enum class ConditionalKind : std::uint8_t { if_else, while_loop, switch_case };
 
@@ -142,4 +143,5 @@ void copy_part(void* to, const Closure& from, const T& part) noexcept {
     }
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

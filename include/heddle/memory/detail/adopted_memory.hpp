@@ -8,7 +8,8 @@
 #include <heddle/memory/detail/block.hpp>
 #include <heddle/stream/stream.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The function to call after the last use of foreign memory.
 class MemoryEnd {
@@ -50,4 +51,5 @@ inline void share(Block& block) noexcept { block.owners.fetch_add(1, std::memory
 /// Blocks until the ends of all foreign memory that has been released so far have been called.
 void finish_ends(const char* call, Where where);
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

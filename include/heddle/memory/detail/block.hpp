@@ -7,7 +7,7 @@
 
 #include <heddle/stream/detail/stream_state.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// The location of memory. `device` is memory of the block's Device; the other two are host memory.
 enum class MemoryKind : std::uint8_t { device, pinned, pageable };

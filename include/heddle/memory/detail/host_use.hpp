@@ -19,7 +19,8 @@
 #endif
 #endif
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 struct Block;
 
@@ -74,4 +75,5 @@ void tell_host_use(const Block* block, std::size_t offset, std::size_t bytes, Ho
         tell_host_use(block, offset, bytes, use, where);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -8,7 +8,8 @@
 #include <heddle/memory/detail/block.hpp>
 #include <heddle/memory/range.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// The memory that a kernel uses through a view, if less than the view's type allows.
 struct DeclaredUse {
@@ -61,4 +62,5 @@ MemoryArgument* find_views(const void* object, std::size_t bytes, std::int8_t ar
 void check_memory(const MemoryArgument& memory, const StreamState& stream,
                   const SourceLocation& where);
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

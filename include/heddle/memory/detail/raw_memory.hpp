@@ -5,7 +5,8 @@
 
 #include <heddle/stream/stream.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Returns memory for work enqueued on `stream` from now on, or null if `bytes` is 0. Throws
 /// OutOfMemory, and UsageError if `alignment` is not a power of two up to 256. Thread-safe.
@@ -33,4 +34,5 @@ void* allocate_native(Device device, CUstream_st* stream, std::size_t bytes, std
 /// Works like deallocate_raw(), for such a stream of any device.
 void deallocate_native(CUstream_st* stream, void* data) noexcept;
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

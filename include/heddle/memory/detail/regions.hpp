@@ -10,7 +10,7 @@
 #include <heddle/memory/view.hpp>
 #include <heddle/memory/view_2d.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 

@@ -8,7 +8,8 @@
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/make_array.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Allocates and frees memory in the order of one stream. Each piece is an array of the stream, so
 /// the stream's cache serves it and a capture's graph owns it. Used by one thread at a time.
@@ -38,4 +39,5 @@ private:
     std::vector<Array<std::byte>> arrays_;
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -7,7 +7,8 @@
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/ranges.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 // Declared only, to test whether a type is one of heddle's own or derived from one.
 template <class T> void array_or_view(const View<T>&);
@@ -32,4 +33,5 @@ template <class R, class T>
 concept EndingRangeOf =
     HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -13,7 +13,8 @@
 #include <heddle/stream/detail/stream_state.hpp>
 #include <heddle/stream/quiet.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 /// Describes a type of operation; one constant for each type of closure. The closure itself is
 /// copied into the stream.
@@ -127,4 +128,5 @@ template <class F> struct HostFunction {
         op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept<F>>, "launch_host", pretty());
 };
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

@@ -7,7 +7,8 @@
 
 #include <heddle/device/device.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 class Backend;
 
@@ -85,4 +86,5 @@ inline void count_submission(StreamState& stream) noexcept {
     stream.submissions.fetch_add(1, std::memory_order_release);
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle

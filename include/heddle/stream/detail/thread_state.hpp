@@ -3,7 +3,8 @@
 
 #include <heddle/stream/detail/stream_state.hpp>
 
-namespace heddle::detail {
+namespace heddle HEDDLE_VISIBLE {
+namespace detail {
 
 class ScopeOwner;
 
@@ -66,4 +67,5 @@ inline StreamState*& stream_slot(ThreadState& thread, Device device) noexcept {
     return thread.streams[static_cast<int>(device.kind())][device.index()];
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+}  // namespace heddle
