@@ -4,11 +4,18 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(heddle_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
+# The parts of a Debian package (cmake/Package.cmake): a shared library, and all that compiling
+# needs; the program is the third.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+set(heddle_components
+    LIBRARY COMPONENT library NAMELINK_COMPONENT development ARCHIVE COMPONENT development)
 set(heddle_libraries heddle heddle_all)
 set(heddle_pc_observe "")
 if(HEDDLE_OBSERVE)
     list(APPEND heddle_libraries heddle_observe)
-    set(heddle_pc_observe " -Xlinker --undefined=heddle_observers -lheddle_observe")
+    if(NOT BUILD_SHARED_LIBS)
+        set(heddle_pc_observe " -Xlinker --undefined=heddle_observers -lheddle_observe")
+    endif()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 else()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp"
@@ -26,45 +33,60 @@ if("thread" IN_LIST HEDDLE_SANITIZE)
     endif()
     target_compile_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
     target_link_options(heddle INTERFACE "$<INSTALL_INTERFACE:-fsanitize=thread>")
-    install(TARGETS ${heddle_libraries} EXPORT heddleTsanTargets)
+    install(TARGETS ${heddle_libraries} EXPORT heddleTsanTargets ${heddle_components})
     install(EXPORT heddleTsanTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 else()
-    install(TARGETS ${heddle_libraries} EXPORT heddleTargets)
+    install(TARGETS ${heddle_libraries} EXPORT heddleTargets ${heddle_components})
     install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 endif()
 if(TARGET heddle_tool)
     # For a shared libheddle.
     file(RELATIVE_PATH heddle_bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(heddle_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${heddle_bin_to_lib}")
-    install(TARGETS heddle_tool)
+    install(TARGETS heddle_tool COMPONENT program)
 endif()
 
 # The notices of the software that is compiled in.
 install(FILES "${PROJECT_SOURCE_DIR}/THIRD_PARTY.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(BUILD_SHARED_LIBS)
+    install(FILES "${PROJECT_SOURCE_DIR}/THIRD_PARTY.md" COMPONENT library
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/libheddle")
+endif()
 
 # gdb's pretty-printers: for `source`, and for a shared libheddle also where gdb looks for them.
 set(heddle_gdb_printers "${PROJECT_SOURCE_DIR}/src/tool/gdb/heddle_gdb.py")
 install(FILES "${heddle_gdb_printers}" DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle")
-get_target_property(heddle_type heddle TYPE)
-if(heddle_type STREQUAL "SHARED_LIBRARY")
+if(BUILD_SHARED_LIBS)
     install(FILES "${heddle_gdb_printers}"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR}"
         RENAME "$<TARGET_FILE_NAME:heddle>-gdb.py")
 endif()
 
-# The static CUDA runtime is installed with the library, for projects on machines without a toolkit
-# (NVIDIA lists it among the files that may be redistributed).
+# The CUDA runtime is installed with the library, for machines without a toolkit (NVIDIA lists it
+# among the files that may be redistributed). A shared library uses the shared one.
 set(heddle_cudart_dir "${CMAKE_INSTALL_LIBDIR}/heddle")
 set(heddle_cuda_version "")
 if(HEDDLE_WITH_CUDA)
     set(heddle_cuda_version "${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}")
-    install(FILES "${CUDA_cudart_static_LIBRARY}" DESTINATION "${heddle_cudart_dir}")
+    if(BUILD_SHARED_LIBS)
+        file(REAL_PATH "${CUDA_cudart_LIBRARY}" heddle_cudart_file)
+        set(heddle_cudart_name "libcudart.so.${CUDAToolkit_VERSION_MAJOR}")
+        install(FILES "${heddle_cudart_file}" RENAME "${heddle_cudart_name}"
+            DESTINATION "${heddle_cudart_dir}" COMPONENT library)
+        set_target_properties(heddle PROPERTIES INSTALL_RPATH "$ORIGIN/heddle")
+    else()
+        set(heddle_cudart_name "libcudart_static.a")
+        install(FILES "${CUDA_cudart_static_LIBRARY}" DESTINATION "${heddle_cudart_dir}")
+    endif()
 endif()
 # pkg-config's file, for builds without CMake. It finds the prefix from where it lies.
 if(NOT heddle_is_tsan)
     set(heddle_pc_cudart "")
     if(HEDDLE_WITH_CUDA)
         set(heddle_pc_cudart " -L\${libdir}/heddle -lcudart_static -ldl -lrt")
+        if(BUILD_SHARED_LIBS)
+            set(heddle_pc_cudart " -L\${libdir}/heddle -l:${heddle_cudart_name}")
+        endif()
     endif()
     file(RELATIVE_PATH heddle_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
     string(REGEX REPLACE "/$" "" heddle_pc_to_prefix "${heddle_pc_to_prefix}")

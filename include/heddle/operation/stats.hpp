@@ -37,9 +37,9 @@ struct OpStats {
     std::uint64_t dropped = 0;           ///< operations on poisoned streams
     std::uint64_t synchronizations = 0;  ///< host waits
 
-    friend OpStats operator-(OpStats a, const OpStats& b);
     bool operator==(const OpStats&) const = default;
 };
+OpStats operator-(OpStats a, const OpStats& b);
 
 /// Returns the counts over all threads. Counting starts with the first call, so it costs nothing in
 /// programs that never call it. Thread-safe.

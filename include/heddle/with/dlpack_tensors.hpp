@@ -52,10 +52,13 @@ template <class T> DlpackMemory dlpack_memory(Array<T>&& x) noexcept {
 template <DlpackTensor M>
 M* export_tensor(const StreamRef* consumer, const DlpackMemory& memory, const DlpackShape& shape,
                  const SourceLocation& where);
-extern template DLManagedTensor* export_tensor(const StreamRef*, const DlpackMemory&,
-                                               const DlpackShape&, const SourceLocation&);
-extern template DLManagedTensorVersioned* export_tensor(const StreamRef*, const DlpackMemory&,
-                                                        const DlpackShape&, const SourceLocation&);
+extern template HEDDLE_VISIBLE DLManagedTensor* export_tensor(const StreamRef*, const DlpackMemory&,
+                                                              const DlpackShape&,
+                                                              const SourceLocation&);
+extern template HEDDLE_VISIBLE DLManagedTensorVersioned* export_tensor(const StreamRef*,
+                                                                       const DlpackMemory&,
+                                                                       const DlpackShape&,
+                                                                       const SourceLocation&);
 
 /// The elements that from_dlpack() or rows_from_dlpack() requires. Errors name `call`.
 struct DlpackRequest {
@@ -77,10 +80,12 @@ struct DlpackImport {
 template <DlpackTensor M>
 DlpackImport import_tensor(StreamRef stream, M* tensor, const DlpackRequest& request,
                            const SourceLocation& where);
-extern template DlpackImport import_tensor(StreamRef, DLManagedTensor*, const DlpackRequest&,
-                                           const SourceLocation&);
-extern template DlpackImport import_tensor(StreamRef, DLManagedTensorVersioned*,
-                                           const DlpackRequest&, const SourceLocation&);
+extern template HEDDLE_VISIBLE DlpackImport import_tensor(StreamRef, DLManagedTensor*,
+                                                          const DlpackRequest&,
+                                                          const SourceLocation&);
+extern template HEDDLE_VISIBLE DlpackImport import_tensor(StreamRef, DLManagedTensorVersioned*,
+                                                          const DlpackRequest&,
+                                                          const SourceLocation&);
 }  // namespace detail
 
 }  // namespace heddle

@@ -13,7 +13,7 @@
 
 namespace heddle::detail {
 
-struct GroupState {
+struct HEDDLE_HIDDEN GroupState {
     struct Rank {
         /// Points in a rank's share of a collective. Other ranks may wait for each of them.
         Event entered, halfway, left;

@@ -11,7 +11,7 @@
 namespace heddle::detail {
 
 /// One rank of an NCCL communicator. The rank belongs to one device of this process.
-class NcclRank {
+class HEDDLE_HIDDEN NcclRank {
 public:
     /// Waits for the rank's collectives. If one of them failed, aborts them instead. Passes
     /// failures to the report hook.

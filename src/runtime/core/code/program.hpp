@@ -53,7 +53,7 @@ private:
     std::shared_ptr<Pending> pending_;
 };
 
-struct ModuleState : Pending {
+struct HEDDLE_HIDDEN ModuleState : Pending {
     explicit ModuleState(Device d) noexcept : device(d) {}
     Device device;
     std::map<std::string, std::string> lowered_names;
@@ -63,7 +63,7 @@ struct ModuleState : Pending {
     void load(const std::string& image, const SourceLocation& where) noexcept;
 };
 
-struct ProgramState : Pending {
+struct HEDDLE_HIDDEN ProgramState : Pending {
     std::string source;
     ProgramOptions options;
     std::optional<Device> device;

@@ -16,7 +16,7 @@
 
 namespace heddle::detail {
 
-class DataOrder {
+class HEDDLE_HIDDEN DataOrder {
 public:
     DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where);
     /// Joins the streams into the current stream. Passes errors to the report hook.

@@ -29,7 +29,7 @@ std::size_t suitable_bytes(Device device) {
 
 }  // namespace
 
-struct PipelineCore::State {
+struct HEDDLE_HIDDEN PipelineCore::State {
     struct Slot {
         Array<std::byte> host_in, device_in, device_out, host_out;
         Event arrived, worked, done;

@@ -18,7 +18,7 @@ namespace heddle {
 
 using detail::StreamRecord;
 
-struct StreamPoolState {
+struct HEDDLE_HIDDEN StreamPoolState {
     /// The streams of one priority, which was clamped to the device's range.
     struct Lane {
         /// Returned streams. Those with work that a batch has not submitted yet count as in use.

@@ -39,7 +39,7 @@ private:
     std::unordered_map<std::string, std::uint32_t> all_;
 };
 
-struct GraphData {
+struct HEDDLE_HIDDEN GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
     /// One bit for each GPU that has nodes; see gpu_bit().
     std::uint64_t gpus = 0;

@@ -35,7 +35,7 @@ struct Conditional {
 
 /// One node, whether or not it belongs to a graph already. A graph records changes of its nodes for
 /// its next launch.
-struct NodeData {
+struct HEDDLE_HIDDEN NodeData {
     NodeKind kind = NodeKind::empty;
     Device device = Access::device(DeviceKind::cpu, 0);
     std::string name;  ///< set by the user; may be empty

@@ -13,7 +13,7 @@ namespace heddle::detail {
 
 /// The end of one block: the function to call, and links of the lists of endings. Made with the
 /// block, so that releasing the block needs little memory. The Waiter waits for the memory's users.
-struct MemoryEnding : Waiter {
+struct HEDDLE_HIDDEN MemoryEnding : Waiter {
     MemoryEnding(std::unique_ptr<MemoryEnd> of_block, Device on_device) noexcept
         : end(std::move(of_block)), device(on_device) {}
 

@@ -18,7 +18,7 @@
 namespace heddle::detail {
 
 /// The state of a Batch: remembered tapes, each with the graph made from it.
-class BatchRun {
+class HEDDLE_HIDDEN BatchRun {
 public:
     explicit BatchRun(BatchOptions options)
         : on_cpu(options.on_cpu), remembered_(std::max<std::size_t>(1, options.remembered)) {}

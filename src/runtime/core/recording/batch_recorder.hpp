@@ -7,7 +7,7 @@
 
 namespace heddle::detail {
 
-class BatchRecorder final : public Recorder {
+class HEDDLE_HIDDEN BatchRecorder final : public Recorder {
 public:
     static BatchRecorder& start(StreamRecord& stream, BatchRun& run, const SourceLocation& where);
     /// Flushes and ends the batch. If flushing throws, the batch has still ended, and work left on

@@ -10,7 +10,7 @@
 
 namespace heddle::detail {
 
-class CaptureRecorder final : public Recorder {
+class HEDDLE_HIDDEN CaptureRecorder final : public Recorder {
 public:
     static CaptureRecorder& start(StreamRecord& stream, CaptureMode mode,
                                   const SourceLocation& where);

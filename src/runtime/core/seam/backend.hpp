@@ -94,7 +94,7 @@ struct Allocated {
 
 /// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the place of
 /// the user's call, for errors. All functions are thread-safe, even for calls on the same stream.
-class Backend {
+class HEDDLE_HIDDEN Backend {
 public:
     virtual ~Backend() = default;
 

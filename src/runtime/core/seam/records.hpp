@@ -119,7 +119,7 @@ inline StreamRecord& record_of(StreamRef stream) noexcept {
 /// The full state of an event. Its address identifies the event until the Event and all EventOwners
 /// (graphs, recordings) are destroyed. The state then returns to a pool with its `native`, or is
 /// deleted if code outside heddle may still use `native`. (docs/adr/0020)
-struct EventState {
+struct HEDDLE_HIDDEN EventState {
     Backend* backend = nullptr;
     Device device = Access::device(DeviceKind::cpu, 0);
     EventOptions options;

@@ -26,7 +26,7 @@ struct LeftScope {
 ///
 /// A scope's serial number names its owner: the upper 16 bits are the owner's number. The lower
 /// bits are never reused.
-class ScopeOwner {
+class HEDDLE_HIDDEN ScopeOwner {
 public:
     static constexpr int number_shift = 48;
 
