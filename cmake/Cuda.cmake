@@ -72,8 +72,11 @@ if(NOT CMAKE_CUDA_COMPILER)
     return()
 endif()
 enable_language(CUDA)
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
-    heddle_no_cuda("heddle needs CUDA 13.0 or newer, and this is ${CMAKE_CUDA_COMPILER_VERSION}")
+set(heddle_oldest_cuda 13.0)  # scripts/cuda reads this line
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS heddle_oldest_cuda)
+    string(CONCAT heddle_reason "heddle needs CUDA ${heddle_oldest_cuda} or newer, "
+        "and this is ${CMAKE_CUDA_COMPILER_VERSION}")
+    heddle_no_cuda("${heddle_reason}")
     return()
 endif()
 # CMake 3.25.1 does not know that nvcc 12 and newer can.

@@ -15,8 +15,9 @@ macro(heddle_foreign)
 endmacro()
 
 # Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11,
-# nlohmann_json::nlohmann_json, heddle_xxhash. A macro, because find_package leaves variables that
-# its caller needs (Catch2_VERSION).
+# nlohmann_json::nlohmann_json, heddle_xxhash, OpenSSL::Crypto. The last is never downloaded:
+# without it, its target is missing. A macro, because find_package leaves variables that its caller
+# needs (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
         set(FMT_INSTALL OFF)
@@ -77,5 +78,7 @@ macro(heddle_need name)
         endif()
         add_library(heddle_xxhash INTERFACE)
         target_include_directories(heddle_xxhash SYSTEM INTERFACE "${heddle_xxhash_include}")
+    elseif("${name}" STREQUAL "libcrypto" AND NOT TARGET OpenSSL::Crypto)
+        find_package(OpenSSL 1.1.1 QUIET GLOBAL COMPONENTS Crypto)
     endif()
 endmacro()

@@ -39,6 +39,9 @@ if(TARGET heddle_tool)
     install(TARGETS heddle_tool)
 endif()
 
+# The notices of the software that is compiled in.
+install(FILES "${PROJECT_SOURCE_DIR}/THIRD_PARTY.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
 # gdb's pretty-printers: for `source`, and for a shared libheddle also where gdb looks for them.
 set(heddle_gdb_printers "${PROJECT_SOURCE_DIR}/src/tool/gdb/heddle_gdb.py")
 install(FILES "${heddle_gdb_printers}" DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle")

@@ -57,7 +57,7 @@ const char* global_name(const void* kernel) noexcept;
 template <class P, class A> P global_argument(A& a) {
     if constexpr (std::is_pointer_v<P> && ViewTraits<KernelArg<A>>::is_view)
         return kernel_argument(a).data();
-    else return static_cast<P>(kernel_argument(a));
+    else return static_cast<P>(pass_as<std::remove_cvref_t<P>>(kernel_argument(a)));
 }
 
 /// True if a __global__ function takes an argument of type A for its parameter P.

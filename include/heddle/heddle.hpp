@@ -14,6 +14,7 @@
 #include <heddle/concurrency/pipeline.hpp>
 #include <heddle/concurrency/stream_pool.hpp>
 #include <heddle/device/device.hpp>
+#include <heddle/device/diagnosis.hpp>
 #include <heddle/device/peer_access.hpp>
 #include <heddle/device/synchronize_device.hpp>
 #include <heddle/error.hpp>

@@ -7,6 +7,7 @@
 
 #include "devices_command.hpp"
 #include "digest_command.hpp"
+#include "doctor_command.hpp"
 #include "text.hpp"
 #include "timeline_command.hpp"
 
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
         "interrupted.");
     heddle::tool::add_digest_command(app, status);
     heddle::tool::add_devices_command(app, status);
+    heddle::tool::add_doctor_command(app, status);
     heddle::tool::add_timeline_command(app, status);
     try {
         app.parse(argc, argv);

@@ -1,9 +1,8 @@
 #pragma once
 
-// The compression function of SHA-256 (FIPS 180-4, section 6.2) as plain integer arithmetic. The
-// same source serves GPUs and CPUs without SHA instructions. The round's number is a template
-// parameter. So round constants become immediates, and the working variables and the message
-// schedule stay in registers.
+// The compression function of SHA-256 (FIPS 180-4, section 6.2) as plain integer arithmetic, for
+// GPUs. The round's number is a template parameter. So round constants become immediates, and the
+// working variables and the message schedule stay in registers.
 
 #include <cstddef>
 #include <cstdint>

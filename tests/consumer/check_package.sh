@@ -1,4 +1,5 @@
-# Tests the messages of an installed heddle for a project that requires too much or too little.
+# Tests that the notices are installed, and the messages of an installed heddle for a project that
+# requires too much or too little.
 # usage: check_package.sh PREFIX WITH_CUDA DIRECTORY   (WITH_CUDA: 1 if heddle was built with CUDA)
 set -euo pipefail
 prefix=$1 with_cuda=$2 directory=$3
@@ -20,6 +21,10 @@ expect() {
     esac
 }
 
+if ! [ -s "$prefix/share/doc/heddle/THIRD_PARTY.md" ]; then
+    echo "THIRD_PARTY.md is not installed"
+    failed=1
+fi
 mkdir -p "$directory"
 no_toolkit=-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
 expect no_build_type 0 "this project has no build type"

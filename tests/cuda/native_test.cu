@@ -2,6 +2,7 @@
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
+#include <heddle/with/native.hpp>
 
 using namespace heddle_test;
 
@@ -150,8 +151,10 @@ TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", 
     unsigned flags = 0;
     check_cuda(cudaStreamGetFlags(native_handle(s), &flags), "cudaStreamGetFlags");
     CHECK(flags == cudaStreamNonBlocking);
-    check_cuda(cudaStreamGetFlags(native_handle(default_stream(gpu())), &flags),
-               "cudaStreamGetFlags");
+    // Lent only: other cases capture the default stream, which must not be handed out for good.
+    with_native(default_stream(gpu()), [&](cudaStream_t native) {
+        check_cuda(cudaStreamGetFlags(native, &flags), "cudaStreamGetFlags");
+    });
     CHECK(flags == cudaStreamNonBlocking);
 }
 

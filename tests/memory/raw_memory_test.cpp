@@ -1,7 +1,9 @@
 // Memory that is known by its address alone, as in containers of other libraries. Its reuse follows
 // the order of the streams that allocate and deallocate it.
+#include <heddle/memory/adopt.hpp>
 #include <heddle/memory/detail/raw_memory.hpp>
 
+#include "core/memory/block_index.hpp"
 #include "operation/watch.hpp"
 #include "support.hpp"
 
@@ -13,6 +15,8 @@
 using namespace heddle_test;
 using heddle::detail::allocate_raw;
 using heddle::detail::deallocate_raw;
+using heddle::detail::find_block;
+using heddle::detail::find_raw_block;
 
 namespace {
 
@@ -153,6 +157,46 @@ TEST_CASE("raw memory has an alignment of a power of two up to 256 bytes") {
         REQUIRE(error);
         CHECK(error->code() == ErrorCode::usage);
     }
+}
+
+TEST_CASE("arrays may adopt parts of raw memory, which is found again behind them") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    int* const data = static_cast<int*>(allocate(s));
+    s.synchronize();
+    {
+        const auto part = [&](std::size_t begin) {
+            return adopt(test_device(), data + begin, n / 2, [](int*) {});
+        };
+        Array<int> first = part(0), second = part(n / 2);
+        CHECK(mentions(error_of([&] { (void)part(n / 4); }), "already belongs to an array"));
+        CHECK(find_block(data + n - 1) != find_raw_block(data));
+        fill(other, first, 1);
+        fill(other, second, 2);
+        CHECK(to_host(other, second) == Ints(n / 2, 2));
+    }
+    finish_adopted();
+    CHECK(find_block(data + n - 1) == find_raw_block(data));
+    Array<int> all =
+        adopt(test_device(), data, n, [](int* p, StreamRef after) { deallocate(after, p); });
+    fill(other, all, 3);
+    CHECK(to_host(other, all) == Ints(n, 3));
+    const Reports reports;
+    all.reset();
+    finish_adopted();
+    CHECK(reports.count() == 0);
+    deallocate(s, data);
+    CHECK(reports.count() == 1);
+}
+
+TEST_CASE("an array's memory is not deallocated by its address") {
+    const Stream s(test_device());
+    Array<int> x(s, n);
+    const Reports reports;
+    deallocate(s, x.data());
+    CHECK(reports.count() == 1);
+    fill(s, x, 4);
+    CHECK(to_host(s, x) == Ints(n, 4));
 }
 
 TEST_CASE("deallocating what is no raw memory is reported") {

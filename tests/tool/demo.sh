@@ -30,6 +30,7 @@ right() {
     count "$1" "the digest of " 2
     count "$1" "every value as asked for" 2
     same "$1: what is wrong" "$(grep WRONG <<<"$out" || true)" ""
+    contains "$1: the last line" "$(tail -1 <<<"$out")" "ran on "
     contains "$1: the page's path" "$out" "$dir/built/demo.html"
     same "$1: verity_digest" "$("$scripts/verity_digest" "$2")" \
         "$("$programs/heddle" digest --quiet "$2")"

@@ -13,7 +13,7 @@ bad() {
     same "demo $*: output" "$out" ""
     same "demo $*: message" "$err" "demo: $reason"
 }
-usage="usage: scripts/demo [--built FOLDER] [--quick] [FILE]"
+usage="usage: scripts/demo [--cpu] [--no-install] [--built FOLDER] [--quick] [FILE]"
 mkdir directory
 pattern 10 >good
 bad "directory is a directory" directory

@@ -22,18 +22,22 @@ using reference::patterned;
 
 namespace {
 
-std::vector<Sha256Path> paths_here() {
-    std::vector<Sha256Path> paths;
-    std::copy_if(std::begin(sha256_paths), std::end(sha256_paths), std::back_inserter(paths),
-                 sha256_has_path);
-    return paths;
+/// Hashes blocks with the arithmetic that GPUs use.
+void blocks_as_on_gpus(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
+    for (std::size_t i = 0; i < count; ++i)
+        sha256_block(data + i * sha256_block_bytes, digests + i * sha256_bytes);
 }
+
+using HashBlocks = void (*)(const std::uint8_t*, std::size_t, std::uint8_t*);
+
+/// The ways to hash blocks: a CPU's and a GPU's.
+constexpr HashBlocks ways[] = {sha256_blocks, blocks_as_on_gpus};
 
 Bytes text(std::string_view characters) { return Bytes(characters.begin(), characters.end()); }
 
-std::string digest_hex(Sha256Path path, const Bytes& message) {
+std::string digest_hex(const Bytes& message) {
     Sha256Digest digest{};
-    sha256_by(path, message.data(), message.size(), digest.data());
+    sha256(message.data(), message.size(), digest.data());
     return to_hex(digest);
 }
 
@@ -44,18 +48,18 @@ Sha256Digest as_digest(const Bytes& bytes) {
 }
 
 /// Computes the file's digest with src/tool/, level by level, like the program.
-Sha256Digest digest_by_levels(Sha256Path path, const Bytes& content) {
+Sha256Digest digest_by_levels(HashBlocks hash_blocks, const Bytes& content) {
     const VerityTree tree{content.size()};
     if (content.empty()) return verity_digest(0, Sha256Digest{});
     Bytes level = content;
     level.resize(tree.bytes(0), 0);
     for (int i = 1; i <= tree.levels(); ++i) {
         Bytes next(tree.bytes(i), 0);
-        sha256_blocks_by(path, level.data(), tree.blocks(i - 1), next.data());
+        hash_blocks(level.data(), tree.blocks(i - 1), next.data());
         level = std::move(next);
     }
     Sha256Digest root{};
-    sha256_blocks_by(path, level.data(), 1, root.data());
+    hash_blocks(level.data(), 1, root.data());
     return verity_digest(content.size(), root);
 }
 
@@ -88,49 +92,34 @@ const Golden golden_large[] = {
 }  // namespace
 
 TEST_CASE("SHA-256 gives the digests of FIPS 180-4 and of NIST's examples", "[tool][sha256][cpu]") {
-    for (const Sha256Path path : paths_here()) {
-        CHECK(digest_hex(path, {}) ==
-              "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-        CHECK(digest_hex(path, text("abc")) ==
-              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        CHECK(digest_hex(path, text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
-              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-        CHECK(digest_hex(path, text("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-                                    "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu")) ==
-              "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
-        CHECK(digest_hex(path, Bytes(1000000, 'a')) ==
-              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-    }
+    CHECK(digest_hex({}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    CHECK(digest_hex(text("abc")) ==
+          "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    CHECK(digest_hex(text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
+          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    CHECK(digest_hex(text("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
+                          "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu")) ==
+          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+    CHECK(digest_hex(Bytes(1000000, 'a')) ==
+          "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("SHA-256 of every length around the padding's edges is the reference's",
+TEST_CASE("blocks of 4096 bytes have the same digests on CPUs and GPUs, in runs of any length",
           "[tool][sha256][cpu]") {
-    const Bytes all = patterned(300);
-    for (const Sha256Path path : paths_here()) {
-        for (std::size_t size = 0; size <= all.size(); ++size) {
-            const Bytes message(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
-            REQUIRE(digest_hex(path, message) == to_hex(as_digest(reference::sha256(message))));
-        }
-    }
-}
-
-TEST_CASE("blocks of 4096 bytes have the same digests by every path, in runs of any length",
-          "[tool][sha256][cpu]") {
-    constexpr std::size_t most = 40;  // whole sets of sixteen lanes, and all remainders
+    constexpr std::size_t most = 5;
     const Bytes data = patterned(most * block);
     Bytes expected;
     for (std::size_t i = 0; i < most; ++i) {
         const Bytes digest = reference::sha256({data.data() + i * block, block});
         expected.insert(expected.end(), digest.begin(), digest.end());
     }
-    for (const Sha256Path path : paths_here()) {
-        INFO("path " << static_cast<int>(path));
+    for (const HashBlocks hash_blocks : ways) {
         for (std::size_t count = 0; count <= most; ++count) {
             INFO(count << " blocks");
             const Bytes input(data.begin(),
                               data.begin() + static_cast<std::ptrdiff_t>(count * block));
             Bytes digests((count + 1) * sha256_bytes, 0xee);
-            sha256_blocks_by(path, input.data(), count, digests.data());
+            hash_blocks(input.data(), count, digests.data());
             const auto end = digests.begin() + static_cast<std::ptrdiff_t>(count * sha256_bytes);
             REQUIRE(std::equal(digests.begin(), end, expected.begin()));
             REQUIRE(
@@ -139,25 +128,11 @@ TEST_CASE("blocks of 4096 bytes have the same digests by every path, in runs of 
     }
 }
 
-TEST_CASE("the best path is one that this CPU has", "[tool][sha256][cpu]") {
-    CHECK(sha256_has_path(Sha256Path::portable));
-    CHECK(sha256_best_path() == paths_here().back());
-}
-
-TEST_CASE("a block, a pair of blocks and groups of blocks have the digests of a run",
-          "[tool][sha256][cpu]") {
+TEST_CASE("groups of blocks have the digests of a run", "[tool][sha256][cpu]") {
     constexpr std::size_t count = 7;
     const Bytes data = patterned(count * block);
     Bytes expected(count * sha256_bytes);
-    sha256_blocks_by(Sha256Path::portable, data.data(), count, expected.data());
-
-    Bytes single(sha256_bytes);
-    sha256_block4096(data.data(), single.data());
-    CHECK(std::equal(single.begin(), single.end(), expected.begin()));
-
-    Bytes pair(2 * sha256_bytes);
-    sha256_2x4096(data.data(), data.data() + block, pair.data(), pair.data() + sha256_bytes);
-    CHECK(std::equal(pair.begin(), pair.end(), expected.begin()));
+    blocks_as_on_gpus(data.data(), count, expected.data());
 
     for (std::size_t group = 1; group <= count + 1; ++group) {
         Bytes digests(expected.size());
@@ -170,9 +145,9 @@ TEST_CASE("a block, a pair of blocks and groups of blocks have the digests of a 
 TEST_CASE("blocks need no alignment on a CPU", "[tool][sha256][cpu]") {
     const Bytes data = patterned(17 * block + 1);
     const Bytes expected = reference::sha256({data.data() + 1, block});
-    for (const Sha256Path path : paths_here()) {
+    for (const HashBlocks hash_blocks : ways) {
         Bytes digests(17 * sha256_bytes + 1);
-        sha256_blocks_by(path, data.data() + 1, 17, digests.data() + 1);
+        hash_blocks(data.data() + 1, 17, digests.data() + 1);
         CHECK(std::equal(expected.begin(), expected.end(), digests.begin() + 1));
     }
 }
@@ -205,8 +180,8 @@ TEST_CASE("files of every kind of size have the digests that fsverity prints",
         INFO(file.bytes << " bytes");
         CHECK(VerityTree{file.bytes}.levels() == file.levels);
         CHECK(to_hex(as_digest(reference::verity_digest_reference(content))) == file.digest);
-        for (const Sha256Path path : paths_here())
-            CHECK(to_hex(digest_by_levels(path, content)) == file.digest);
+        for (const HashBlocks hash_blocks : ways)
+            CHECK(to_hex(digest_by_levels(hash_blocks, content)) == file.digest);
     }
 }
 
@@ -215,7 +190,7 @@ TEST_CASE("files about 64 MiB, where the third level begins, have the digests th
     for (const Golden& file : golden_large) {
         INFO(file.bytes << " bytes");
         CHECK(VerityTree{file.bytes}.levels() == file.levels);
-        CHECK(to_hex(digest_by_levels(sha256_best_path(), patterned(file.bytes))) == file.digest);
+        CHECK(to_hex(digest_by_levels(sha256_blocks, patterned(file.bytes))) == file.digest);
     }
 }
 

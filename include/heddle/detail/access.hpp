@@ -90,6 +90,10 @@ struct Access {
         return part.memory_;
     }
 
+    template <class StandIn> static const auto& value(const StandIn& argument) noexcept {
+        return argument.value_;
+    }
+
     /// Calls use(call) with the description of a prepared launch.
     template <class Prepared, class Place, class Use>
     static void describe(Prepared& prepared, const Place& where, const Use& use) {

@@ -25,6 +25,7 @@ template <int number> struct argument {
         template <class Parameter> struct but_the_kernel_takes;
         template <class Parameter> struct read_only_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
+        template <class Parameter> struct without_extents_so_pass_spanning;
         template <class Parameter> struct passed_as_a_copy_but_the_kernel_takes_a_reference;
         template <class Parameter> struct truncated_to_an_integer_by_a_kernel_that_takes;
         template <class Parameter> struct truncated_to_an_integer_as_it_was_prepared_with;
@@ -84,6 +85,10 @@ struct after_takes_nodes_use_wait_node_of_the_event {};
 struct after_takes_nodes_use_child_node_of_the_graph {};
 struct the_memory_ends_first {};
 struct the_destination_is_const {};
+struct above_3_dimensions_it_is_dim_of_m_size {};
+struct M_is_not_an_mdspan_with_a_pointer {};
+struct pass_all_extents_of_M_or_its_mapping {};
+struct the_memory_is_not_a_View_of_the_elements_of_M {};
 /// Also accepts the remaining arguments.
 struct stream_ends_first {
     /// Converts from any arguments.

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/spans.hpp>
+
 #ifdef _LIBCPP_VERSION
 #include <ranges>  // as a module, its <iterator> lacks std::ranges::begin()
 #endif
@@ -34,7 +36,7 @@ concept ContiguousRange = std::contiguous_iterator<RangeIterator<R>> && requires
 
 /// A range whose elements outlive the full expression.
 template <class R>
-concept Lasting =
-    std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
+concept Lasting = std::is_lvalue_reference_v<R> || SpanLike<std::remove_cvref_t<R>> ||
+                  std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
 
 }  // namespace heddle::detail

@@ -59,7 +59,8 @@ public:
                 check_held("set", where);
                 detail::check_node_argument(value, index, device(), where);
                 std::tuple<P...> values = values_;
-                std::get<index>(values) = detail::kernel_argument(value);
+                std::get<index>(values) =
+                    detail::pass_as<Parameter>(detail::kernel_argument(value));
                 detail::with_elements(values, [&](const P&... given) {
                     detail::Access::change_argument(node_, detail::argument_index(index), given...);
                 });

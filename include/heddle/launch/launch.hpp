@@ -12,6 +12,7 @@
 #include <heddle/launch/detail/kernel_args.hpp>
 #include <heddle/launch/detail/kernel_closures.hpp>
 #include <heddle/launch/detail/kernel_mistakes.hpp>
+#include <heddle/launch/detail/portable_call.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
@@ -27,20 +28,6 @@ namespace heddle {
 namespace detail {
 
 inline namespace HEDDLE_COMPILED_BY {
-
-template <class K, int N, class... P>
-inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type,
-                                             .signals = kernel_signals<K, P...>,
-                                             .kernel = KernelKind::portable,
-                                             .dimensions = N,
-                                             .has_bounds = gpus_check_bounds,
-                                             .parameters = sizeof...(P),
-                                             .addresses = &PortableOp<K, N, P...>::addresses,
-                                             .copy = &PortableOp<K, N, P...>::copy,
-                                             .code = portable_code<N, K, P...>,
-                                             .tag = &kernel_tag<K, N>,
-                                             .opaque_parts = opaque_parts<K, P...>,
-                                             .opaque = &PortableOp<K, N, P...>::opaque};
 
 /// Accepts braces in place of a shape, to reject them with a clear message.
 struct Braces {
@@ -70,14 +57,11 @@ template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class... A> static constexpr bool can_launch = detail::can_launch<K, N, A...>;
     template <class... A> static constexpr auto why() { return why_not_launched<K, N, A...>(); }
 
-    template <class... A> using Closure = PortableOp<K, N, KernelArg<A>...>;
+    template <class... A> using Call = PortableCall<K, N, PassedTo<K, N, A...>>;
+    template <class... A> static constexpr const WorkType* type = Call<A...>::type;
     template <class... A>
-    static constexpr const WorkType* type = &portable_work_type<K, N, KernelArg<A>...>;
-    // Inlined because of GCC 12: see heddle/memory/copy.hpp.
-    template <class... A>
-    [[gnu::always_inline]] static Closure<A...> closure(const K& kernel, const Dim<N>& d,
-                                                        A&... args) {
-        return {kernel, d.extent, kernel_argument(args)...};
+    [[gnu::always_inline]] static auto closure(const K& kernel, const Dim<N>& d, A&... args) {
+        return Call<A...>::closure(kernel, d, args...);
     }
     /// Returns whether the kernel can write through its argument i.
     template <class A> static constexpr bool writes(std::size_t i) noexcept {
@@ -120,6 +104,8 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
     void* addresses[gpus_check_bounds + 1 + 3 + sizeof...(A)];
     typename MemoryOf<decltype(closure)>::template Arguments<KernelArg<A>...> used;
     detail::add_memory<Traits>(used, closure, std::index_sequence_for<A...>(), args...);
+    if constexpr ((KnownByAddress<A> || ...))
+        detail::find_owners(used.memory.all, used.end, shape.where);
     use(LaunchCall{*Traits::template type<A...>, &closure, addresses + gpus_check_bounds,
                    Traits::count(shape), used.all(), shape.how, shape.where});
 }
@@ -142,7 +128,8 @@ inline namespace HEDDLE_COMPILED_BY {
 /// Views inside the kernel object (captures or members) and inside arguments of class type count as
 /// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
 /// class may list its views, as in `auto views() const { return std::tuple(x, y); }`. Then only the
-/// listed views count.
+/// listed views count. A span or mdspan of any library, as an argument, counts like a view; its
+/// array is looked up under a lock. An array or view may be passed for a span.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.
@@ -156,6 +143,7 @@ inline namespace HEDDLE_COMPILED_BY {
 /// dropped. Throws Unsupported for launch options that the device does not support. Throws
 /// UsageError if:
 /// - the device cannot reach an array, or does not support the shape;
+/// - a span ends beyond the array in which it begins;
 /// - an array has no allocation (it was moved from, for example);
 /// - the stream is a CUDA stream, and nvcc did not compile the call;
 /// - the stream belongs to a CPU device, and the kernel is not portable.

@@ -89,6 +89,13 @@ template <int N> std::size_t count_of(const Dim<N>& d) {
     return d.extent[0];
 }
 
+/// An mdspan, or a class with the extents of one.
+template <class M>
+concept HasExtents = requires(const M& m) {
+    { M::rank() } -> std::convertible_to<std::size_t>;
+    m.extents().extent(0u);
+};
+
 constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
     if (extent > max_indices) [[unlikely]]
         throw_negative_extent(extent, where);
@@ -114,9 +121,29 @@ constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where
     return {{where, {}}, {nx, ny, nz}};
 }
 
+/// Makes the shape of an mdspan with up to three dimensions, or of spanning(). The last index of
+/// the mdspan becomes the kernel's first one, which varies fastest: kernel(x, y, m) uses m(y, x).
+/// For no dimensions, makes dim(1).
+template <detail::HasExtents M>
+    requires(M::rank() <= 3)
+constexpr auto dim(const M& m, Where where = {}) {
+    constexpr auto n = M::rank();
+    const auto extent = [&](std::size_t i) {
+        return static_cast<std::size_t>(m.extents().extent(static_cast<unsigned>(n - 1 - i)));
+    };
+    if constexpr (n == 0) return dim(1, where);
+    else if constexpr (n == 1) return dim(extent(0), where);
+    else if constexpr (n == 2) return dim(extent(0), extent(1), where);
+    else return dim(extent(0), extent(1), extent(2), where);
+}
+/// Deleted: write dim(m.size()), and compute the indices in the kernel.
+template <detail::HasExtents M>
+    requires(M::rank() > 3)
+Dim<1> dim(const M&, mistake::above_3_dimensions_it_is_dim_of_m_size = {}) = delete;
+
 /// Deleted: write dim(x.size()).
 template <class A>
-    requires requires(const A& array) { array.size(); }
+    requires(!detail::HasExtents<A> && requires(const A& array) { array.size(); })
 Dim<1> dim(const A&, mistake::the_number_of_indices_is_dim_of_x_size = {}) = delete;
 
 /// Makes a grid of `grid` blocks with `block` threads each, and `shared_bytes` bytes of dynamic

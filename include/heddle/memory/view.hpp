@@ -1,6 +1,7 @@
 // View: a pointer to memory, its size, and the allocation that it belongs to.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,9 +12,11 @@
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
+#include <heddle/detail/spans.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/detail/block.hpp>
+#include <heddle/memory/detail/viewable.hpp>
 
 namespace heddle {
 
@@ -33,29 +36,6 @@ inline void check_host_reach(const Block* block, Where where) {
     if (!host_reaches(block)) [[unlikely]]
         throw_not_on_host(*block, where);
 }
-
-// Declared only, to test whether a type is one of heddle's own or derived from one.
-template <class T> void array_or_view(const View<T>&);
-template <class T> void array_or_view(const Array<T>&);
-template <class R>
-concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
-
-template <class R>
-concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
-template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
-
-/// Whether a View<T> can refer to elements U: U is T, or T is const U.
-template <class U, class T>
-concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
-
-/// A host range that converts to a View<T>.
-template <class R, class T>
-concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
-
-/// A temporary range that owns its elements. It would convert if it were not a temporary.
-template <class R, class T>
-concept EndingRangeOf =
-    HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
 /// Types of elements that can be copied between devices as bytes.
 template <class T>
@@ -126,6 +106,14 @@ public:
     }
     /// Returns the address after the last element.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
+
+    /// Converts a temporary view to a span that accepts only ranges that last: cuda::std::span of
+    /// elements that are not const. Does not check the memory.
+    template <detail::SpanOf<T> S>
+        requires(!std::is_const_v<typename S::element_type> && !std::same_as<S, std::span<T>>)
+    HEDDLE_FN constexpr operator S() const&& noexcept {
+        return S(data_, size_);
+    }
 
     /// Returns the first `count` elements. Host only. Throws UsageError if there are fewer.
     View first(std::size_t count, Where where = {}) const {

@@ -48,16 +48,18 @@ template <class F> cudaError_t call_with_handle(void* function, cudaStream_t nat
     return code != cudaSuccess ? code : left;
 }
 
-/// Implements with_native(), with the function behind `call`.
+/// Implements with_native(), with the function behind `call`. Errors and observers name
+/// `public_call`.
 void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStream_t native),
-                 void* function, std::span<const MemoryArgument> memory,
+                 void* function, std::span<const MemoryArgument> memory, const char* public_call,
                  const SourceLocation& where);
 
 template <class F>
 void lend_to(StreamRef stream, F& function, std::span<const MemoryArgument> memory,
-             const SourceLocation& where) {
+             const SourceLocation& where, const char* public_call = "with_native") {
     const void* const address = std::addressof(function);
-    lend_native(stream, &call_with_handle<F>, const_cast<void*>(address), memory, where);
+    lend_native(stream, &call_with_handle<F>, const_cast<void*>(address), memory, public_call,
+                where);
 }
 }  // namespace detail
 

@@ -4,6 +4,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/shared_library.hpp"
+#include "core/seam/runtime_parts.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
@@ -14,6 +15,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the oldest version with ncclG
 
 struct Found {
     Nccl functions{};
+    int version = 0;
     std::string problem;  ///< why the library could not be loaded; empty after a success
 };
 
@@ -49,11 +51,10 @@ Found look() {
                                   library.missing());
         return found;
     }
-    int version = 0;
-    if (f.version(&version) != ncclSuccess || version < oldest)
+    if (f.version(&found.version) != ncclSuccess || found.version < oldest)
         found.problem = detail::formatted(
             "NCCL has version code {}, but at least 2.13 ({}) is needed: install a newer version",
-            version, oldest);
+            found.version, oldest);
     return found;
 }
 
@@ -63,6 +64,13 @@ const Found& found() {
 }
 
 }  // namespace
+
+RuntimePart nccl_part() {
+    const int v = found().version;  // 22705 for 2.27.5
+    return {.name = "NCCL",
+            .found = v == 0 ? "" : formatted("{}.{}.{}", v / 10000, v / 100 % 100, v % 100),
+            .problem = found().problem};
+}
 
 std::string nccl_missing() { return found().problem; }
 

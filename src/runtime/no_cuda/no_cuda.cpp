@@ -4,6 +4,7 @@
 #include "core/base/made_once.hpp"
 #include "core/memory/dlpack.hpp"
 #include "core/seam/backend.hpp"
+#include "core/seam/runtime_parts.hpp"
 #include <heddle/memory/interprocess.hpp>
 
 namespace heddle::detail {
@@ -97,6 +98,9 @@ namespace {
 constinit NeverDestroyed<NoCuda> no_cuda;
 }
 Backend& cuda_backend() noexcept { return no_cuda.get(); }
+void list_cuda_parts(std::vector<RuntimePart>& parts) {
+    parts.push_back({.name = "CUDA", .found = {}, .problem = reason});
+}
 Stream dlpack::wrap_number(Device, std::intptr_t, Where where) {
     coded_error(ErrorCode::no_device, {"dlpack_stream", where}, "{}", reason);
 }

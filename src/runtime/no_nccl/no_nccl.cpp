@@ -4,6 +4,7 @@
 #include <heddle/error.hpp>
 
 #include "core/base/errors.hpp"
+#include "core/seam/runtime_parts.hpp"
 
 namespace heddle::detail {
 
@@ -17,6 +18,7 @@ std::string nccl_missing() {
     return "heddle was built without NCCL: configure it with HEDDLE_CUDA=ON and HEDDLE_NCCL=ON, "
            "which reports missing parts";
 }
+RuntimePart nccl_part() { return {.name = "NCCL", .found = {}, .problem = nccl_missing()}; }
 CommunicatorId nccl_id(const SourceLocation& where) { none("CommunicatorId::make", where); }
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::size_t, std::size_t, Device,
                                     const SourceLocation& where) {

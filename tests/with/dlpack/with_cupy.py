@@ -55,6 +55,8 @@ def on_gpu(stream, is_held):
 
 
 print(f'CuPy {cupy.__version__}')
-try_on_gpu(library, on_gpu, (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)))
+# Lives until the library has finished: the library's wrapper uses the stream until then.
+streams = (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True))
+try_on_gpu(library, on_gpu, streams)
 print('CuPy:', f'{heddle_dlpack.failures} FAILED' if heddle_dlpack.failures else 'all ok')
 sys.exit(heddle_dlpack.failures != 0)

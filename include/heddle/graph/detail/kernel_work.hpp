@@ -69,6 +69,7 @@ void check_node_argument(A& a, std::size_t index, Device device, const SourceLoc
     KernelArg<A> kept = kernel_argument(a);
     MemoryArguments<KernelArg<A>> used;
     used.add(a, kept, index, false);
+    if constexpr (KnownByAddress<A>) find_owners(used.memory.all, used.end, where);
     for (const MemoryArgument& one : used.all()) check_memory(one, any_stream(device), where);
     check_not_empty(a, "set", where, argument_index(index) + 1);
 }

@@ -6,6 +6,7 @@
 #include <heddle/detail/bounds.hpp>
 #include <heddle/detail/elements.hpp>
 #include <heddle/launch/detail/held_views.hpp>
+#include <heddle/launch/detail/span_arguments.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/view.hpp>
 
@@ -30,6 +31,8 @@ void find_argument([[maybe_unused]] const P& value, [[maybe_unused]] const BadIn
                    [[maybe_unused]] int argument, [[maybe_unused]] FoundArgument& found) noexcept {
     if constexpr (ViewTraits<P>::is_view) {
         found.add({value.data(), value.size_bytes()}, bad, argument);
+    } else if constexpr (AnySpan<P>) {
+        found.add(memory_of(value), bad, argument);
     } else if constexpr (is_rectangle<P>) {
         found.add({value.data(), value.memory().size_bytes()}, bad, argument);
     } else if constexpr (HoldsViews<P>) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/spans.hpp>
 #include <heddle/launch/detail/signals.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
@@ -45,14 +46,14 @@ template <class T> constexpr bool may_hold_views() {
         "heddle: views() of a kernel, or of an argument, must return a std::tuple of views only");
     return sizeof(T) >= sizeof(View<char>) && alignof(T) >= alignof(View<char>) &&
            std::is_class_v<T> && !ViewTraits<T>::is_view && !is_rectangle<T> && !HoldsViews<T> &&
-           !holds_no_pointer<T>();
+           !AnySpan<T> && !holds_no_pointer<T>();
 }
 
 /// The maximum number of views that a kernel or an argument is or holds.
 template <class T> constexpr std::size_t most_views() {
     if constexpr (HoldsViews<T>) return std::tuple_size_v<HeldViews<T>>;
     else if constexpr (may_hold_views<T>()) return sizeof(T) / sizeof(View<char>);
-    else return ViewTraits<T>::is_view || is_rectangle<T>;
+    else return ViewTraits<T>::is_view || is_rectangle<T> || AnySpan<T>;
 }
 
 }  // namespace heddle::detail

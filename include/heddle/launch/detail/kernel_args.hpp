@@ -9,6 +9,7 @@
 
 #include <heddle/detail/elements.hpp>
 #include <heddle/launch/detail/held_views.hpp>
+#include <heddle/launch/detail/span_arguments.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/array.hpp>
 
@@ -17,6 +18,7 @@ namespace heddle::detail {
 template <class T> View<T> kernel_argument(Array<T>& a) noexcept { return a.view(); }
 template <class T> View<const T> kernel_argument(const Array<T>& a) noexcept { return a.view(); }
 template <class T> const T& kernel_argument(const T& value) noexcept { return value; }
+template <StandIn A> const auto& kernel_argument(const A& a) noexcept { return Access::value(a); }
 // The next two are defined in heddle/launch/touching.hpp.
 template <class T> View<T> kernel_argument(const KernelView<T>& a) noexcept;
 template <class T> const DeclaredUse* declared_use(const KernelView<T>& a) noexcept;
@@ -41,16 +43,19 @@ template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;
 template <class T> inline constexpr bool is_written<View2D<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
+template <AnySpan S>
+inline constexpr bool is_written<S> = !std::is_const_v<typename S::element_type>;
 
 /// The parameters of a call operator. The primary template is for kernels with several or templated
 /// call operators, whose parameters depend on the arguments.
 template <class F> struct Parameters {
-    static constexpr bool are_known = false;
+    static constexpr bool are_known = false, has_spans = false;
     template <class A> static constexpr bool writes(std::size_t) noexcept { return is_written<A>; }
     static constexpr bool is_whole(std::size_t) noexcept { return false; }
 };
 template <class... P> struct ParameterList {
     static constexpr bool are_known = true;
+    static constexpr bool has_spans = (SpanLike<std::remove_cvref_t<P>> || ...);
     static constexpr bool all[sizeof...(P) + 1] = {is_written<std::remove_cvref_t<P>>..., true};
     static constexpr bool whole[sizeof...(P) + 1] = {std::is_integral_v<std::remove_cvref_t<P>>...,
                                                      false};
@@ -91,7 +96,9 @@ template <class... Types> struct MemoryArguments {
     void add([[maybe_unused]] A& a, [[maybe_unused]] P& kept, [[maybe_unused]] std::size_t index,
              [[maybe_unused]] bool writes) noexcept {
         [[maybe_unused]] const std::int8_t argument = argument_index(index);
-        if constexpr (ViewTraits<KernelArg<A>>::is_view)
+        if constexpr (StandIn<A>) add_view(Access::memory(a), argument, writes);
+        else if constexpr (KnownByAddress<A>) add_span(a, argument, writes);
+        else if constexpr (ViewTraits<KernelArg<A>>::is_view)
             add_view(kernel_argument(a), argument, writes, is_array<std::remove_const_t<A>>,
                      declared_use(a));
         else if constexpr (HoldsViews<KernelArg<A>>)
@@ -117,6 +124,11 @@ template <class... Types> struct MemoryArguments {
     }
 
 private:
+    template <class S> void add_span(const S& span, std::int8_t argument, bool writes) noexcept {
+        using T = typename S::element_type;
+        *end = {memory_of(span), nullptr, sizeof(T), argument, writes && !std::is_const_v<T>};
+        (end++)->is_by_address = true;
+    }
     template <class T>
     void add_view(View<T> view, std::int8_t argument, bool writes, bool is_array = false,
                   const DeclaredUse* use = nullptr) noexcept {
@@ -144,14 +156,18 @@ private:
 template <std::size_t> struct IndexType {
     using type = std::size_t;
 };
-template <class K, class Indices, class... P> struct TakesArguments;
+template <class K, class Indices, class Types> struct TakesArguments;
 template <class K, std::size_t... I, class... P>
-struct TakesArguments<K, std::index_sequence<I...>, P...> {
+struct TakesArguments<K, std::index_sequence<I...>, std::tuple<P...>> {
     static constexpr bool value = std::is_invocable_v<K, typename IndexType<I>::type..., P...>;
 };
+/// The types in which a kernel receives arguments of these types, as a tuple.
+template <class K, int N, class... A>
+using PassedTo = typename PassedTypes<typename CallOperator<K>::Type, N, KernelArg<A>...>::type;
 /// A kernel that can be called with N indices, followed by these arguments.
 template <class K, int N, class... A>
-concept KernelFor = TakesArguments<const K&, std::make_index_sequence<N>, KernelArg<A>...>::value;
+concept KernelFor =
+    TakesArguments<const K&, std::make_index_sequence<N>, PassedTo<K, N, A...>>::value;
 
 /// Returns whether a kernel would convert a floating-point argument to an integer.
 template <class K, class... A> constexpr bool cuts_fractions(std::size_t indices) {

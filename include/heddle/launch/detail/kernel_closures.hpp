@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include <heddle/detail/elements.hpp>
+#include <heddle/detail/owner_word.hpp>
+#include <heddle/detail/spans.hpp>
 #include <heddle/launch/detail/bounds_argument.hpp>
 #include <heddle/launch/detail/held_views.hpp>
 #include <heddle/launch/detail/work.hpp>
@@ -28,6 +30,7 @@ template <class T> inline constexpr bool may_hold_pointer<View<T>> = false;
 template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
 
 template <class T> inline constexpr bool may_hold_pointer<View2D<T>> = false;
+template <AnySpan S> inline constexpr bool may_hold_pointer<S> = false;
 
 /// The number of an object's bytes that belong to its value. nvcc's class around a __host__
 /// __device__ lambda ends with the address of a copy of the lambda on the heap.
@@ -119,6 +122,7 @@ template <class K, int N, class... P> struct PortableOp {
 /// Whether other threads may read these views' elements while the kernel writes them.
 template <class P> inline constexpr bool are_watched = false;
 template <class T> inline constexpr bool are_watched<View<T>> = is_watched<T>;
+template <AnySpan S> inline constexpr bool are_watched<S> = is_watched<typename S::element_type>;
 template <class... V>
 inline constexpr bool are_watched<std::tuple<V...>> = (are_watched<std::remove_cvref_t<V>> || ...);
 template <HoldsViews P> inline constexpr bool are_watched<P> = are_watched<HeldViews<P>>;

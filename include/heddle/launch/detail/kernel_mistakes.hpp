@@ -24,6 +24,13 @@ namespace heddle::detail {
 template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
 template <class T> inline constexpr bool is_read_only<View2D<const T>, View2D<T>> = true;
+template <class T, SpanOf<T> P> inline constexpr bool is_read_only<View<const T>, P> = true;
+template <SpanLike S, class T>
+    requires std::is_same_v<typename S::element_type, const T>
+inline constexpr bool is_read_only<S, View<T>> = true;
+template <SpanLike S, SpanLike P>
+inline constexpr bool is_read_only<S, P> =
+    std::is_same_v<typename S::element_type, const typename P::element_type>;
 
 // Strips the reference by partial specialisation. With an alias such as std::remove_reference_t<A>,
 // nvcc's message would show the alias instead of the type.
@@ -46,6 +53,8 @@ template <int number, class A, class P> constexpr auto why_argument() {
         return is_a<typename Is::template passed_as_a_copy_but_the_kernel_takes_a_reference<P>>();
     else if constexpr (ViewTraits<Passed>::is_view && std::is_pointer_v<Value>)
         return is_a<typename Is::template passed_as_a_View_but_the_kernel_takes<P>>();
+    else if constexpr (ViewTraits<Passed>::is_view && MdspanLike<Value>)
+        return is_a<typename Is::template without_extents_so_pass_spanning<P>>();
     else if constexpr (is_read_only<Passed, Value>)
         return is_a<typename Is::template read_only_but_the_kernel_takes<P>>();
     else return is_a<typename Is::template but_the_kernel_takes<P>>();
@@ -89,7 +98,7 @@ template <int number, class A, class... More> constexpr auto why_not_passed() {
 /// Whether a portable kernel accepts an argument for its parameter P.
 template <class A, class P> struct IsTaken {
     static constexpr bool value =
-        std::is_convertible_v<KernelArg<A>, P> &&
+        std::is_convertible_v<PassedFor<KernelArg<A>, P>, P> &&
         !(std::is_floating_point_v<KernelArg<A>> && std::is_integral_v<std::remove_cvref_t<P>>);
 };
 /// Removes the first N types.
@@ -137,7 +146,7 @@ template <class K, int N, class... A> constexpr auto why_not_launched() {
         return is_a<StreamIsNotFirst<K>>();
     else if constexpr (!(KernelArgument<A> && ...)) return why_not_passed<1, A...>();
     else if constexpr (!KernelFor<K, N, A...> &&
-                       TakesArguments<K&, std::make_index_sequence<N>, KernelArg<A>...>::value)
+                       TakesArguments<K&, std::make_index_sequence<N>, PassedTo<K, N, A...>>::value)
         return is_a<KernelIsNotConst<K>>();
     else if constexpr (CallOperator<K>::Type::are_known)
         return why_call<K, N, A...>(static_cast<typename CallOperator<K>::Type::Types*>(nullptr));

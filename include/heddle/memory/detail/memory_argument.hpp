@@ -36,6 +36,7 @@ struct MemoryArgument : MemoryRange {
     bool is_found = false;
     const DeclaredUse* use = nullptr;  ///< if null, uses all of the memory as `writes` says
     std::uint32_t offset = 0;
+    bool is_by_address = false;  ///< of a span or mdspan: find_owners() sets `block`
 };
 
 /// Uninitialised space for memory arguments.

@@ -99,6 +99,23 @@ void report_unknown_variables() noexcept {
     }
 }
 
+std::vector<EnvironmentVariable> list_variables() {
+    std::vector<EnvironmentVariable> found;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        if (!text.starts_with(prefix) || equals >= text.size() - 1) continue;
+        const std::string_view name = text.substr(0, equals);
+        const char* const meant = meant_variable(name);
+        found.push_back({.name = std::string(name),
+                         .value = std::string(text.substr(equals + 1)),
+                         .is_read = std::ranges::find(names, name) != names.end(),
+                         .meant = meant != nullptr ? meant : ""});
+    }
+    std::ranges::sort(found, {}, &EnvironmentVariable::name);
+    return found;
+}
+
 EnvironmentNumber::EnvironmentNumber(Variable variable, int least, int most, int otherwise) noexcept
     : number_(otherwise) {
     const char* const value = value_of(variable);

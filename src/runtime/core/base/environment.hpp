@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <heddle/device/diagnosis.hpp>
 
 namespace heddle::detail {
 
@@ -42,6 +45,10 @@ const char* meant_variable(std::string_view name);
 /// Reports each variable of the environment whose name is similar to that of a heddle variable,
 /// unless that heddle variable is set as well.
 void report_unknown_variables() noexcept;
+
+/// Returns the environment's variables whose names begin with "HEDDLE_", unless they are empty, by
+/// name.
+std::vector<EnvironmentVariable> list_variables();
 
 /// An integer from an environment variable, read once, at construction.
 class EnvironmentNumber {

@@ -53,9 +53,13 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
     if (current.has(stream_flag::unseen | stream_flag::capturing) &&
         current.backend->capture_id(current) != 0)
         usage_error({call, where, current},
-                    "the current stream is being captured outside heddle, and work that is ordered "
-                    "by data cannot be part of that capture: use another current stream, or wait "
-                    "until the capture ends");
+                    "the current stream is being captured {}, and work that is ordered by data "
+                    "cannot be part of that capture: use another current stream, or wait until the "
+                    "capture ends",
+                    current.has(stream_flag::recording)
+                        ? "by another thread, natively, because its handle was passed outside "
+                          "heddle"
+                        : "outside heddle");
 }
 
 bool is_lane(const void* lanes, std::uint64_t key) {

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "core/base/errors.hpp"
+#include "core/memory/block_index.hpp"
 #include "core/memory/block_slabs.hpp"
+#include <heddle/launch/detail/span_arguments.hpp>
 #include <heddle/memory/view.hpp>
 
 namespace heddle::detail {
@@ -171,6 +173,29 @@ namespace {
                 memory.offset);
 }
 }  // namespace
+
+namespace {
+[[noreturn]] void throw_beyond_array(const MemoryArgument& memory, const SourceLocation& where) {
+    usage_error({"launch", where},
+                "argument {} is a span of {} bytes, but only {} bytes of its array are left from "
+                "its first element on: pass a span within the array",
+                memory.argument + 1, memory.bytes,
+                reinterpret_cast<std::uintptr_t>(memory.block->data) + memory.block->bytes -
+                    memory.address());
+}
+}  // namespace
+
+void find_owners(MemoryArgument* first, const MemoryArgument* end,
+                 const SourceLocation& where) try {
+    for (MemoryArgument* one = first; one != end; ++one) {
+        if (!one->is_by_address || one->data == nullptr || one->bytes == 0) continue;
+        one->block = find_block(one->data);
+        if (one->block != nullptr && !holds(*one->block, one->data, one->bytes)) [[unlikely]]
+            throw_beyond_array(*one, where);
+    }
+} catch (...) {
+    rethrow_as_error("launch", where);
+}
 
 void check_alive(const MemoryArgument& memory, const char* call, const SourceLocation& where) {
     const Block* const block = memory.block;

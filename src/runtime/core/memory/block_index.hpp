@@ -15,4 +15,11 @@ Block* find_block(const void* data);
 /// Returns whether an array has some of these bytes. Like find_block() otherwise.
 bool overlaps_block(const void* data, std::size_t bytes);
 
+/// Marks a new block as raw memory, which is known by its address alone (raw_memory.hpp). Arrays
+/// may adopt parts of it. So find_block() prefers them, and overlaps_block() ignores raw memory.
+/// Throws std::bad_alloc. Thread-safe.
+void mark_raw(Block& block);
+/// Like find_block(), but ignores arrays.
+Block* find_raw_block(const void* data);
+
 }  // namespace heddle::detail

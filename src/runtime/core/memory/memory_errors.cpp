@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <heddle/memory/array.hpp>
+#include <heddle/with/mdspan.hpp>
 
 #include "core/base/errors.hpp"
 #include "core/memory/memory.hpp"
@@ -108,6 +109,39 @@ void throw_no_rectangle(std::size_t rows, std::size_t columns, std::size_t pitch
 void throw_no_row(std::size_t index, std::size_t rows, Where where) {
     usage_error({"row", where}, "row {} does not exist: the view has {} rows, counted from 0",
                 static_cast<std::ptrdiff_t>(index), rows);
+}
+
+void throw_span_too_large(const std::size_t* extent, std::size_t rank, std::size_t needed,
+                          std::size_t size, const SpanningCall& call) try {
+    std::string extents;
+    for (std::size_t i = 0; i < rank; ++i)
+        extents += formatted("{}{}", i == 0 ? "" : " x ", extent[i]);
+    if (needed == 0)
+        usage_error({call.name, call.where},
+                    "an mdspan of {} elements is larger than its index_type can count: pass an "
+                    "mdspan with a larger index_type",
+                    extents);
+    usage_error({call.name, call.where},
+                "an mdspan of {}{} needs {} elements, but the memory has {}: pass smaller extents, "
+                "or a larger array",
+                rank == 0 ? "no dimensions" : extents, rank == 1 ? " elements" : "", needed, size);
+} catch (...) {
+    rethrow_as_error(call.name, call.where);
+}
+
+void throw_extent_of_mdspan(std::ptrdiff_t extent, std::size_t dimension, std::size_t most,
+                            const SpanningCall& call) {
+    usage_error({call.name, call.where},
+                "extent {} is {}: pass 0 to {}, which the index_type of the mdspan can hold",
+                dimension, extent, most);
+}
+
+void throw_static_extent(std::size_t extent, std::size_t dimension, std::size_t fixed,
+                         const SpanningCall& call) {
+    usage_error({call.name, call.where},
+                "extent {} is {}, but the type of the mdspan fixes it as {}: pass that number, or "
+                "only the dynamic extents",
+                dimension, static_cast<std::ptrdiff_t>(extent), fixed);
 }
 
 }  // namespace heddle::detail

@@ -22,8 +22,20 @@ void check_alignment(std::size_t alignment, const SourceLocation& where) {
                     alignment, most);
 }
 
+/// Allocates memory that find_raw_block() finds.
+Block& allocate_block(StreamRef stream, std::size_t bytes, const SourceLocation& where) {
+    Block& block = allocate(stream, bytes, 1, "allocate", where);
+    try {
+        mark_raw(block);
+    } catch (...) {
+        release(block);
+        throw;
+    }
+    return block;
+}
+
 Block& block_at(void* data, const SourceLocation& where) {
-    Block* const block = find_block(data);
+    Block* const block = find_raw_block(data);
     if (block == nullptr || block->data != data)
         usage_error({"deallocate", where},
                     "no memory of heddle begins at this address: pass an address that allocate() "
@@ -36,7 +48,7 @@ Block& block_at(void* data, const SourceLocation& where) {
 void* allocate_raw(StreamRef stream, std::size_t bytes, std::size_t alignment, Where where) {
     check_alignment(alignment, where);
     if (bytes == 0) return nullptr;
-    Block& block = allocate(stream, bytes, 1, "allocate", where);
+    Block& block = allocate_block(stream, bytes, where);
     // The allocation is not a use to wait for: all users of the address are ordered after it. If
     // `stream` is a short-lived wrapper, counting it as a user would leave a second stream among
     // the users. The memory might then no longer be freed in the order of a single stream. In a
@@ -49,7 +61,7 @@ void* allocate_raw(Device device, std::size_t bytes, std::size_t alignment, Wher
     check_alignment(alignment, where);
     if (bytes == 0) return nullptr;
     const Stream stream(device, {}, where);
-    Block& block = allocate(stream, bytes, 1, "allocate", where);
+    Block& block = allocate_block(stream, bytes, where);
     try {
         stream.synchronize(where);
     } catch (...) {

@@ -31,11 +31,12 @@ void check_memory_of(const OpenLoan& loan, std::span<const MemoryArgument> memor
     tell(loan.stream, operation, loan.recorded.recording != 0, [&](OpInfo& op, auto&& tell) {
         std::vector<OpAccess> accesses;
         accesses.reserve(memory.size());
-        for (const MemoryArgument& one : memory)
-            if (one.data != nullptr)
-                accesses.push_back(access_of(one, one.block,
-                                             one.writes ? AccessMode::read_write : AccessMode::read,
-                                             one.element));
+        for (const MemoryArgument& one : memory) {
+            if (one.data == nullptr) continue;
+            const AccessMode mode = one.writes ? AccessMode::read_write : AccessMode::read;
+            accesses.push_back(access_of(one, one.block, mode, one.element));
+            accesses.back().argument = one.argument;
+        }
         op.accesses = accesses;
         op.holds_pointers = memory.empty();
         tell();

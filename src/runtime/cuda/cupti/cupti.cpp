@@ -17,6 +17,10 @@ constinit MadeOnce<CuptiSession> session;
 constinit std::mutex beginning;
 constinit int recordings = 0;  ///< number in progress
 
+const LoadedCupti& loaded_library() {
+    return library.get([] { return new LoadedCupti(load_cupti()); });
+}
+
 void poll_session(CuptiSession& of) noexcept {
     try {
         poll_in_background([&of] { return is_forked() || of.poll(); });
@@ -28,10 +32,20 @@ void poll_session(CuptiSession& of) noexcept {
 
 }  // namespace
 
+RuntimePart cupti_part() {
+    RuntimePart part{.name = "CUPTI", .found = {}, .problem = {}};
+    const LoadedCupti& found = loaded_library();
+    part.problem = found.problem;
+    std::uint32_t version = 0;
+    if (found.functions.version != nullptr && found.functions.version(&version) == CUPTI_SUCCESS)
+        part.found = formatted("API {}", version);
+    return part;
+}
+
 std::string begin_cupti() {
     if (is_forked()) return "this process was forked";
     if (the_backend().device_count() == 0) return "there is no CUDA device";
-    const LoadedCupti& loaded = library.get([] { return new LoadedCupti(load_cupti()); });
+    const LoadedCupti& loaded = loaded_library();
     if (!loaded.problem.empty()) return loaded.problem;
     CuptiSession& made = session.get([&] { return new CuptiSession(loaded.functions); });
     const std::lock_guard lock(beginning);

@@ -1,15 +1,18 @@
 #include "cuda/device/driver.hpp"
 
+#include <algorithm>
+
 namespace heddle::detail::cu {
 
 constinit Api api;  // runtime functions may be called before main()
 
 namespace {
 
-// Entry points are requested as of this CUDA version, which the types in driver.hpp match.
-constexpr unsigned version = 12080;
+// Required entry points are requested as of this CUDA version, which the types in driver.hpp match.
+constexpr unsigned common_version = 12080;
 
-template <class F> bool look_up(F& function, const char* name) noexcept {
+template <class F>
+bool look_up(F& function, const char* name, unsigned version = common_version) noexcept {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
     if (api.cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream,
@@ -34,7 +37,8 @@ bool load_driver(const char*& missing) noexcept {
     }
     HEDDLE_DRIVER_CALLS(HEDDLE_NEED)
 #undef HEDDLE_NEED
-#define HEDDLE_TRY(name, version) look_up(api.name, #name);
+#define HEDDLE_TRY(name, version)                                                                  \
+    look_up(api.name, #name, std::max<unsigned>(version, common_version));
     HEDDLE_OPTIONAL_DRIVER_CALLS(HEDDLE_TRY)
 #undef HEDDLE_TRY
     return true;

@@ -13,6 +13,8 @@
 // cudaGetErrorString, cudaGetLastError), and launches in the callers' own code.
 #pragma once
 
+#include <cstddef>
+
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
@@ -25,6 +27,14 @@
 #define cudaGraphGetEdges cudaGraphGetEdges_v2
 #define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
 #define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#endif
+// The headers of CUDA before 12.9 lack the error log. The driver may have it.
+#if CUDART_VERSION < 12090
+enum CUlogLevel { CU_LOG_LEVEL_ERROR = 0, CU_LOG_LEVEL_WARNING = 1 };
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogsCallback = void(CUDA_CB*)(void*, CUlogLevel, char*, std::size_t);
+using PFN_cuLogsRegisterCallback_v12090 = CUresult(CUDAAPI*)(CUlogsCallback, void*,
+                                                             CUlogsCallbackHandle*);
 #endif
 
 namespace heddle::detail::cu {
@@ -81,6 +91,7 @@ namespace heddle::detail::cu {
 
 /// Driver functions that a driver may lack. The pointer to a missing function is null.
 #define HEDDLE_OPTIONAL_DRIVER_CALLS(F)                                                            \
+    F(cuLogsRegisterCallback, 12090)                                                               \
     F(cuModuleGetLoadingMode, 11070)                                                               \
     F(cuStreamWaitValue64, 11070)
 
@@ -89,8 +100,10 @@ namespace heddle::detail::cu {
     F(cudaDeviceDisablePeerAccess)                                                                 \
     F(cudaDeviceEnablePeerAccess)                                                                  \
     F(cudaDeviceGetAttribute)                                                                      \
+    F(cudaDeviceGetP2PAttribute)                                                                   \
     F(cudaDeviceGetPCIBusId)                                                                       \
     F(cudaDeviceGetStreamPriorityRange)                                                            \
+    F(cudaDriverGetVersion)                                                                        \
     F(cudaEventCreateWithFlags)                                                                    \
     F(cudaEventDestroy)                                                                            \
     F(cudaEventElapsedTime)                                                                        \
@@ -143,6 +156,7 @@ namespace heddle::detail::cu {
     F(cudaMemPoolTrimTo)                                                                           \
     F(cudaOccupancyMaxActiveBlocksPerMultiprocessor)                                               \
     F(cudaOccupancyMaxActiveClusters)                                                              \
+    F(cudaRuntimeGetVersion)                                                                       \
     F(cudaStreamBeginCapture)                                                                      \
     F(cudaStreamCopyAttributes)                                                                    \
     F(cudaStreamCreateWithPriority)                                                                \

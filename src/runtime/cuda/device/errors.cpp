@@ -5,6 +5,7 @@
 #include "core/base/report.hpp"
 #include "core/failure/failure.hpp"
 #include "core/stream/registry.hpp"
+#include "cuda/device/driver_log.hpp"
 #include "cuda/device/gpu.hpp"
 
 namespace heddle::detail::cu {
@@ -72,7 +73,7 @@ ErrorSite site_of(const char* call, cudaError_t code, int device, const StreamRe
 ErrorInfo failed_call(cudaError_t code, const char* call, int device, const StreamRecord* stream,
                       const SourceLocation& where) {
     return error_info(code_of(code), site_of(call, code, device, stream, where), "{} failed: {}",
-                      call, cudaGetErrorString(code));
+                      call, failure_text(code));
 }
 
 /// Returns the names of streams that may have had pending work when the device was lost. Lists at
@@ -106,7 +107,7 @@ Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* 
     return make_failure(error_info(
         ErrorCode::device_lost, site_of(call, code, device, stream, where),
         "{} is lost ({}), and cannot be used any more in this process: start a new process. {}{}.",
-        gpu_device(device), cudaGetErrorString(code),
+        gpu_device(device), failure_text(code),
         names.empty() ? "No stream had unfinished work" : "Unfinished work was on: ", names));
 }
 

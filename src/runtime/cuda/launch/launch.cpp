@@ -10,6 +10,7 @@
 #include "core/stream/submission.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/driver_log.hpp"
 #include "cuda/host_sync/bounds.hpp"
 #include "cuda/launch/kernel_form.hpp"
 #include "cuda/launch/launch_options.hpp"
@@ -268,8 +269,7 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
                 : misuse ? ErrorCode::usage
                          : ErrorCode::native,
                 with_native({"cudaLaunchKernel", where, stream}, code),
-                "kernel {} was not launched: {}{}", kernel_name(name), cudaGetErrorString(code),
-                hint);
+                "kernel {} was not launched: {}{}", kernel_name(name), failure_text(code), hint);
 }
 
 }  // namespace

@@ -3,7 +3,12 @@
 
 namespace heddle::detail::cu {
 
-std::string begin_cupti() { return "heddle was built without CUPTI's headers"; }
+namespace {
+constexpr const char* reason = "heddle was built without CUPTI's headers";
+}
+
+std::string begin_cupti() { return reason; }
+RuntimePart cupti_part() { return {.name = "CUPTI", .found = {}, .problem = reason}; }
 void end_cupti() noexcept {}
 void push_cupti_id(std::uint64_t) noexcept {}
 void pop_cupti_id() noexcept {}

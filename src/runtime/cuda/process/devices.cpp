@@ -9,6 +9,7 @@
 #include "core/base/errors.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/driver_log.hpp"
 
 namespace heddle::detail::cu {
 
@@ -39,6 +40,7 @@ Found look_for_devices() {
     found.count = std::min(found.count, max_devices);
     if (const char* missing = ""; found.count > 0 && !load_driver(missing))
         return {0, std::string("the driver is too old, because it lacks ") + missing};
+    if (found.count > 0) register_driver_log();
     if (found.count == 0) found.reason = "the driver finds no device";
     return found;
 }

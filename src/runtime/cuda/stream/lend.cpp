@@ -51,14 +51,14 @@ void end_native(const OpenLoan& loan, std::span<const MemoryArgument> memory) {
 }  // namespace
 
 void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStream_t native),
-                 void* function, std::span<const MemoryArgument> memory,
+                 void* function, std::span<const MemoryArgument> memory, const char* public_call,
                  const SourceLocation& where) {
-    const CallMark mark("with_native", where);
-    OpenLoan loan{record_of(stream), "with_native", where};
+    const CallMark mark(public_call, where);
+    OpenLoan loan{record_of(stream), public_call, where};
     try {
         if (!begin_native(loan, memory)) return;
     } catch (...) {
-        rethrow_as_error("with_native", where);
+        rethrow_as_error(public_call, where);
     }
     cudaError_t code = cudaSuccess;
     try {
@@ -73,7 +73,7 @@ void lend_native(StreamRef stream, cudaError_t (*call)(void* function, cudaStrea
         throw;
     }
     end_native(loan, memory);
-    cu::check(code, "with_native", loan.stream, where);
+    cu::check(code, public_call, loan.stream, where);
 }
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/operation/calls.hpp"
+#include <heddle/device/diagnosis.hpp>
 
 namespace heddle::detail::cu {
 
@@ -30,6 +31,9 @@ void pop_cupti_id() noexcept;
 
 /// Reports finished work to observers, and reads CUPTI's clock. No effect unless CUPTI records.
 void tell_cupti_runs() noexcept;
+/// Returns the library's version, or the reason why it cannot be used. Loads the library.
+RuntimePart cupti_part();
+
 /// Returns the number of records lost since the process began.
 RecordCounts cupti_counts() noexcept;
 
