@@ -1,5 +1,5 @@
 # Compiles a file of mistakes. This must fail, with the expected error for each mistake.
-# usage: check.sh COMPILER INCLUDE_DIRECTORY FILE
+# usage: check.sh COMPILER INCLUDE_DIRECTORY FILE [OPTION]
 #
 # A comment `// says: TEXT` on a line means: this line's error must contain TEXT before the
 # compiler's notes. (clang explains in its first note why a function is deleted.) `// notes: TEXT`
@@ -11,7 +11,7 @@ case $("$1" --version) in
 *clang*) options=(-fsyntax-only -ferror-limit=0) ;;
 *) options=(-fsyntax-only -fmax-errors=0) ;;
 esac
-if output=$("$1" -std=c++20 "${options[@]}" -I"$2" "$3" 2>&1); then
+if output=$("$1" -std=c++20 "${options[@]}" ${4:+"$4"} -I"$2" "$3" 2>&1); then
     echo "compiles: $3"
     exit 1
 fi

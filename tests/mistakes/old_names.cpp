@@ -1,0 +1,23 @@
+// Old names of heddle, deprecated until 0.2. Each line must compile with a warning that has the new
+// name. See old_names.sh.
+#include <heddle/by_data.hpp>
+#include <heddle/check.hpp>
+#include <heddle/heddle.hpp>
+
+using namespace heddle;
+
+namespace {
+
+struct Nothing {
+    HEDDLE_FN void operator()(std::size_t) const {}
+};
+
+[[maybe_unused]] void old_names(Stream& s, Stream& other, Device device, Event& event, Batch& batch,
+                                ScopedBatch& scope, BatchResult result,
+                                const PendingStream& pending) {
+    // The next line is added above.
+    (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
+    (void)pending;
+}
+
+}  // namespace
