@@ -74,7 +74,7 @@ TEST_CASE("a GPU's stream with one pending operation is at that", "[cuda]") {
     work.spin();
     const std::optional<PendingStream> seen = work.seen();
     REQUIRE(seen);
-    CHECK(seen->is == StreamIs::between);
+    CHECK(seen->status == StreamStatus::in_flight);
     CHECK(seen->pending == 1);
     INFO(seen->text);
     CHECK(says(*seen, "'solver' is at spin_until (watch_test.cu:"));
@@ -99,7 +99,7 @@ TEST_CASE("a GPU's stream is between the first and the last of its pending opera
     for (int i = 0; i < 3; ++i) fill(work.stream, work.x, i);
     const std::optional<PendingStream> seen = work.seen();
     REQUIRE(seen);
-    CHECK(seen->is == StreamIs::between);
+    CHECK(seen->status == StreamStatus::in_flight);
     CHECK(seen->pending == 4);
     INFO(seen->text);
     CHECK(says(*seen, "'solver' is between spin_until (watch_test.cu:"));

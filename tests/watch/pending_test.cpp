@@ -42,7 +42,7 @@ TEST_CASE("a host function that runs is pending, and is a cause", "[watch]") {
     const PendingWork work = what_is_pending();
     const PendingStream* const stream = find(work, "holder");
     REQUIRE(stream != nullptr);
-    CHECK(stream->is == StreamIs::running);
+    CHECK(stream->status == StreamStatus::running);
     CHECK(stream->id == s.id());
     CHECK(stream->device == cpu_device());
     CHECK(stream->pending == 2);
@@ -66,7 +66,7 @@ TEST_CASE("a stream that waits says for whom, and how much comes before", "[watc
     const PendingWork work = what_is_pending();
     const PendingStream* const second = find(work, "second");
     REQUIRE(second != nullptr);
-    CHECK(second->is == StreamIs::waiting);
+    CHECK(second->status == StreamStatus::waiting);
     CHECK(second->waits_for == "first");
     CHECK(has(second->text, "'second' waits for"));
     CHECK(has(second->text, "(wait.cpp:5)"));
@@ -251,7 +251,7 @@ TEST_CASE("an open batch says who opened it, where, and what it holds back", "[w
     const PendingWork work = what_is_pending();
     const PendingStream* const stream = find(work, "batched");
     REQUIRE(stream != nullptr);
-    CHECK(stream->is == StreamIs::recording);
+    CHECK(stream->status == StreamStatus::recording);
     CHECK(stream->pending == 3);
     CHECK(has(stream->text, "3 operations in the batch that thread"));
     CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
@@ -285,7 +285,7 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     owner.join();
     const PendingStream* const stream = find(work, "batched");
     REQUIRE(stream != nullptr);
-    CHECK(stream->is == StreamIs::running);
+    CHECK(stream->status == StreamStatus::running);
     CHECK(stream->pending == 1);
     CHECK(has(stream->text, "enqueued at held.cpp:3"));
     CHECK(has(stream->text, "; 1 operation in the batch that thread"));
@@ -354,7 +354,7 @@ TEST_CASE("all workers in host functions are a cause, with the stream that is re
     const PendingWork work = what_is_pending();
     const PendingStream* const stream = find(work, "late");
     REQUIRE(stream != nullptr);
-    CHECK(stream->is == StreamIs::ready);
+    CHECK(stream->status == StreamStatus::ready);
     CHECK(has(stream->text, "ready to run, but no worker is free"));
     CHECK(has_cause(work, CauseKind::workers_busy,
                     "but 'late' is ready and no worker is free to run it"));

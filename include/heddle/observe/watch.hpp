@@ -21,14 +21,18 @@ struct PendingPlace {
 };
 
 /// The state of a stream.
-enum class StreamIs : std::uint8_t {
+enum class StreamStatus : std::uint8_t {
     running,    ///< its current operation runs, or is about to run
     ready,      ///< its current operation has no worker yet
     waiting,    ///< it waits for another stream, an event or a graph's end
     recording,  ///< a batch or capture defers its work
-    between,    ///< a GPU stream is at one of its pending operations; CUDA does not show which one
-    unknown,    ///< its state could not be read
+    /// A GPU stream is at one of its pending operations; CUDA does not show which one.
+    in_flight,
+    unknown,  ///< its state could not be read
+    between [[deprecated("use in_flight")]] = in_flight,
 };
+/// The old name of StreamStatus.
+using StreamIs [[deprecated("use StreamStatus")]] = StreamStatus;
 
 /// One of the last operations of a stream.
 struct RecentOperation {
@@ -44,7 +48,11 @@ struct PendingStream {
     std::string name;                                            ///< the same as StreamRef::name()
     std::uint64_t id = 0;                                        ///< the same as StreamRef::id()
     Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< the stream's device
-    StreamIs is = StreamIs::unknown;                             ///< its state
+    union {
+        StreamStatus status = StreamStatus::unknown;  ///< its state
+        /// The old name of `status`.
+        [[deprecated("use status")]] StreamStatus is;
+    };
     /// Its current operation: the kernel's name, "copy", "wait" and the like.
     std::string operation;
     PendingPlace where;         ///< where that operation was enqueued

@@ -62,7 +62,7 @@ private:
     }
 
     void describe_recording() {
-        made_.is = StreamIs::recording;
+        made_.status = StreamStatus::recording;
         made_.operation = stream_.recording.is_capture ? "capture" : "batch";
         made_.where = place_of(stream_.recording.began_at);
         made_.pending = stream_.recording.operations;
@@ -83,13 +83,13 @@ private:
         made_.operation = op.has_name ? op.name : op.kind;
         const std::string place = place_words(made_.where);
         if (look_.at == StreamAt::ready) {
-            made_.is = StreamIs::ready;
+            made_.status = StreamStatus::ready;
             made_.text =
                 formatted("{} has {}{}, enqueued at {}, ready to run, but no worker is free{}",
                           stream_.name, made_.operation, views(), place, for_how_long());
             return;
         }
-        made_.is = StreamIs::running;
+        made_.status = StreamStatus::running;
         made_.text = formatted("{} runs {}{}, enqueued at {}{}", stream_.name, made_.operation,
                                views(), place, for_how_long());
     }
@@ -97,7 +97,7 @@ private:
     /// Describes a stream of a GPU that is between operations. heddle only knows the operations
     /// that were enqueued, and which of them have completed.
     void describe_between() {
-        made_.is = StreamIs::between;
+        made_.status = StreamStatus::in_flight;
         const FlightEntry* const first = stream_.at;
         if (first == nullptr) {
             made_.text = formatted("{} has {} pending", stream_.name,
@@ -121,7 +121,7 @@ private:
 
     void describe_wait() {
         const std::string place = place_words(made_.where);
-        made_.is = StreamIs::waiting;
+        made_.status = StreamStatus::waiting;
         made_.operation = "wait";
         const Promised* const target = picture_.target_of(look_.awaited);
         const bool has_event = stream_.at != nullptr && stream_.at->event.event != 0;
@@ -146,7 +146,7 @@ private:
     }
 
     void describe_graph(const std::string& place) {
-        made_.is = StreamIs::running;
+        made_.status = StreamStatus::running;
         made_.operation = "graph";
         made_.text = formatted("{} runs the graph launched at {}", stream_.name, place);
         std::string tasks;
@@ -170,7 +170,8 @@ private:
     }
 
     void add_rest() {
-        if (made_.is == StreamIs::recording || made_.is == StreamIs::between || made_.pending < 2)
+        if (made_.status == StreamStatus::recording || made_.status == StreamStatus::in_flight ||
+            made_.pending < 2)
             return;
         const std::uint64_t rest = made_.pending - 1;
         made_.text +=
