@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     std::printf("%s: host time of a kernel %.2f us eagerly, %.2f us in a batch; the last one was "
                 "%s (%zu of "
                 "%zu changed)\n",
-                current_device().name().c_str(), eager, batched, to_string(last.how), last.changed,
-                last.operations);
+                current_device().name().c_str(), eager, batched, to_string(last.outcome),
+                last.changed, last.operations);
     return expected == got ? 0 : 1;
 }

@@ -246,7 +246,7 @@ TEST_CASE("child: batches lend", "[.child]") {
         scene.urgent.wait_stream(first);
         scene.note(scene.urgent, "urgent");
     }
-    CHECK(batch.last().how != BatchResult::How::eager);
+    CHECK(batch.last().outcome != BatchOutcome::eager);
     CHECK(scene.run({first}) == "first urgent middle");
 }
 TEST_CASE("a stream lends its priority to the batch that it is part of", "[cpu]") {

@@ -193,7 +193,7 @@ TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so"
         twice<<<1, 32, 0, native>>>(x.data());
         launch(s, add, grid(1, 32), x, 1);
     }
-    CHECK(step.last().how == BatchResult::How::eager);
+    CHECK(step.last().outcome == BatchOutcome::eager);
     CHECK(step.last().why.find("native handle") != std::string_view::npos);
     CHECK(to_host(s, x) == Ints(32, 5));
 }
@@ -230,9 +230,9 @@ TEST_CASE("__global__ functions in batches are replayed and updated, another fun
     };
     run(1);
     run(1);
-    CHECK(step.last().how == BatchResult::How::replayed);
+    CHECK(step.last().outcome == BatchOutcome::replayed);
     run(2);
-    CHECK(step.last().how == BatchResult::How::updated);
+    CHECK(step.last().outcome == BatchOutcome::updated);
     CHECK(to_host(s, x) == Ints(32, ((1 * 2 + 1) * 2 + 2) * 2));
 }
 

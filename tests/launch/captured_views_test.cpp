@@ -222,7 +222,7 @@ TEST_CASE("a batch that is sent again holds the arrays that its kernels capture 
         const View<const int> from = x;
         const View<int> to = sum;
         step([&] { launch([from, to] HEDDLE_FN(std::size_t i) { to[i] += from[i]; }, dim(1000)); });
-        if (round > 1) CHECK(step.last().how != BatchResult::How::instantiated);
+        if (round > 1) CHECK(step.last().outcome != BatchOutcome::instantiated);
     }
     gate.open();
     CHECK(to_host(sum) == Ints(1000, 1 + 2 + 3 + 4));

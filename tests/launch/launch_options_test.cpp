@@ -147,10 +147,10 @@ TEST_CASE("options are kept by prepared launches, nodes, captures and batches") 
     Batch step({.on_cpu = true});
     for (int i = 0; i < 3; ++i) {
         step([&] { launch(Add{}, dim(1000).with(options), x, 1000); });
-        if (i > 0) CHECK(step.last().how == BatchResult::How::replayed);
+        if (i > 0) CHECK(step.last().outcome == BatchOutcome::replayed);
     }
     step([&] { launch(Add{}, dim(1000), x, 1000); });
-    CHECK(step.last().how == BatchResult::How::instantiated);
+    CHECK(step.last().outcome == BatchOutcome::instantiated);
     CHECK(to_host(x) == Ints(1000, 4111));
 }
 
@@ -345,7 +345,6 @@ TEST_CASE(
 }
 
 TEST_CASE("a batch tells dependent launches from plain ones") {
-    using How = BatchResult::How;
     const Stream a(test_device());
     Array<int> x = zeros<int>(a, 100);
     Batch batch({.on_cpu = true});
@@ -355,12 +354,12 @@ TEST_CASE("a batch tells dependent launches from plain ones") {
         if (dependent) launch_dependent(a, Step{}, dim(100), x);
         else launch(a, Step{}, dim(100), x);
         in.end();
-        return batch.last().how;
+        return batch.last().outcome;
     };
-    CHECK(run(false) == How::instantiated);
-    CHECK(run(true) == How::instantiated);
-    CHECK(run(true) == How::replayed);
-    CHECK(run(false) == How::replayed);
+    CHECK(run(false) == BatchOutcome::instantiated);
+    CHECK(run(true) == BatchOutcome::instantiated);
+    CHECK(run(true) == BatchOutcome::replayed);
+    CHECK(run(false) == BatchOutcome::replayed);
     CHECK(to_host(a, x) == stepped(100, 8));
 }
 

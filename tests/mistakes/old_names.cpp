@@ -15,9 +15,11 @@ struct Nothing {
 [[maybe_unused]] void old_names(Stream& s, Stream& other, Device device, Event& event, Batch& batch,
                                 ScopedBatch& scope, BatchResult result,
                                 const PendingStream& pending) {
-    (void)StreamIs::running;      // says: use StreamStatus
-    (void)StreamStatus::between;  // says: use in_flight
-    (void)pending.is;             // says: use status
+    (void)StreamIs::running;        // says: use StreamStatus
+    (void)StreamStatus::between;    // says: use in_flight
+    (void)pending.is;               // says: use status
+    (void)BatchResult::How::eager;  // says: use BatchOutcome
+    (void)result.how;               // says: use outcome
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

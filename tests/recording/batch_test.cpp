@@ -6,7 +6,6 @@
 #include <thread>
 
 using namespace heddle_test;
-using How = BatchResult::How;
 
 namespace {
 
@@ -28,7 +27,7 @@ TEST_CASE("a batch sends its work when it is left, and not before") {
     }
     here.stream.synchronize();
     CHECK(ran.is_set());
-    CHECK(step.last().how == How::instantiated);
+    CHECK(step.last().outcome == BatchOutcome::instantiated);
     CHECK(step.last().graphs == 1);
 }
 
@@ -48,7 +47,7 @@ TEST_CASE("on CPU devices a batch is not recorded, unless it is asked for") {
     Array<int> x = zeros<int>(10);
     Batch step;
     step([&] { launch(Add{}, dim(10), x, 1); });
-    CHECK((step.last().how == How::eager) == test_device().is_cpu());
+    CHECK((step.last().outcome == BatchOutcome::eager) == test_device().is_cpu());
     CHECK((step.last().operations == 0) == test_device().is_cpu());
     CHECK(to_host(x) == Ints(10, 1));
 }
@@ -66,15 +65,15 @@ TEST_CASE(
         });
         return step.last();
     };
-    CHECK(run(1, false).how == How::instantiated);
-    CHECK(run(1, false).how == How::replayed);
+    CHECK(run(1, false).outcome == BatchOutcome::instantiated);
+    CHECK(run(1, false).outcome == BatchOutcome::replayed);
     const BatchResult changed = run(2, false);
-    CHECK(changed.how == How::updated);
+    CHECK(changed.outcome == BatchOutcome::updated);
     CHECK(changed.changed == 1);
     CHECK(changed.operations == 2);
-    CHECK(run(2, true).how == How::instantiated);
-    CHECK(run(2, false).how == How::replayed);
-    CHECK(run(3, true).how == How::updated);
+    CHECK(run(2, true).outcome == BatchOutcome::instantiated);
+    CHECK(run(2, false).outcome == BatchOutcome::replayed);
+    CHECK(run(3, true).outcome == BatchOutcome::updated);
     CHECK(step.remembered() == 2);
     int expected = 0;
     for (const auto& [by, times] : {std::pair{1, 2}, {1, 2}, {2, 2}, {2, 4}, {2, 2}, {3, 4}})
@@ -108,7 +107,7 @@ TEST_CASE("what alternates between two sets of arguments gets a graph for each")
     int replayed = 0;
     for (int i = 0; i < 20; ++i) {
         step([&] { launch(Add{}, dim(10), i % 2 == 0 ? x : y, 1); });
-        replayed += step.last().how == How::replayed;
+        replayed += step.last().outcome == BatchOutcome::replayed;
     }
     CHECK(replayed >= 16);
     CHECK(step.remembered() == 2);
@@ -144,7 +143,7 @@ TEST_CASE("fork_join in a batch runs its branches side by side, every time with 
             launch(AddTo{}, dim(64), x, y);
         });
         CHECK(step.last().graphs == 1);
-        if (i > 0) CHECK(step.last().how == How::replayed);
+        if (i > 0) CHECK(step.last().outcome == BatchOutcome::replayed);
     }
     CHECK(to_host(x) == Ints(64, 10));
     CHECK(to_host(y) == Ints(64, 20 + 55));
@@ -261,7 +260,7 @@ TEST_CASE("an exception sends what was recorded before it") {
                     Boom);
     CHECK(to_host(x) == Ints(10, 1));
     step([&] { launch(Add{}, dim(10), x, 1); });
-    CHECK(step.last().how == How::replayed);
+    CHECK(step.last().outcome == BatchOutcome::replayed);
 }
 
 TEST_CASE("arrays made and given up in a batch are there when its work runs") {
@@ -363,7 +362,7 @@ TEST_CASE("batches in batches and captures are taken up by what is around them")
     outer([&] {
         launch(Add{}, dim(10), x, 1);
         inner([&] { launch(Multiply{}, dim(10), x, 3); });
-        CHECK(inner.last().how == How::eager);
+        CHECK(inner.last().outcome == BatchOutcome::eager);
         launch(Add{}, dim(10), x, 1);
     });
     CHECK(outer.last().operations == 3);
@@ -390,23 +389,23 @@ TEST_CASE("a Batch is used by one scope at a time, and the oldest graphs are for
         const ScopedBatch in(step);
         CHECK(mentions(error_of([&] { const ScopedBatch again(step); }), "in use"));
     }
-    CHECK(step.last().how == How::nothing);
+    CHECK(step.last().outcome == BatchOutcome::nothing);
     const auto run = [&](int count) {
         step([&] {
             for (int i = 0; i < count; ++i) launch(Add{}, dim(10), x, 1);
         });
-        return step.last().how;
+        return step.last().outcome;
     };
-    CHECK(run(1) == How::instantiated);
-    CHECK(run(2) == How::instantiated);
-    CHECK(run(1) == How::replayed);
-    CHECK(run(3) == How::instantiated);
-    CHECK(run(1) == How::replayed);
-    CHECK(run(2) == How::instantiated);
+    CHECK(run(1) == BatchOutcome::instantiated);
+    CHECK(run(2) == BatchOutcome::instantiated);
+    CHECK(run(1) == BatchOutcome::replayed);
+    CHECK(run(3) == BatchOutcome::instantiated);
+    CHECK(run(1) == BatchOutcome::replayed);
+    CHECK(run(2) == BatchOutcome::instantiated);
     CHECK(step.remembered() == 2);
     step.clear();
     CHECK(step.remembered() == 0);
-    CHECK(run(1) == How::instantiated);
+    CHECK(run(1) == BatchOutcome::instantiated);
     CHECK(to_host(x) == Ints(10, 11));
 }
 

@@ -5,7 +5,6 @@
 #include "support.hpp"
 
 using namespace heddle_test;
-using How = BatchResult::How;
 
 TEST_CASE(
     "a capture of nothing beside which work was enqueued is reported, and says what to write") {
@@ -47,7 +46,7 @@ TEST_CASE("what other threads enqueue in the scope of an empty capture or batch 
     {
         Batch step({.on_cpu = true});
         step(fill_by_another);
-        CHECK(step.last().how == How::nothing);
+        CHECK(step.last().outcome == BatchOutcome::nothing);
     }
     CHECK(reports.count() == 0);
     other.synchronize();
@@ -116,7 +115,7 @@ TEST_CASE("a batch whose work is all for other streams has it enqueued, and says
     {
         Batch step({.on_cpu = true});
         for (int i = 0; i < 3; ++i) step([&] { launch(other, Add{}, dim(10), x, 1); });
-        CHECK(step.last().how == How::eager);
+        CHECK(step.last().outcome == BatchOutcome::eager);
         CHECK(step.last().why.find("streams that had not waited for the batch's") !=
               std::string_view::npos);
         CHECK(reports.count() == 0);
@@ -137,10 +136,10 @@ TEST_CASE("a batch that has recorded something once, and one of nothing, are not
         Batch step({.on_cpu = true}), none({.on_cpu = true});
         step([&] { launch(other, Add{}, dim(10), x, 1); });
         step([&] { launch(Add{}, dim(10), y, 1); });
-        CHECK(step.last().how == How::instantiated);
+        CHECK(step.last().outcome == BatchOutcome::instantiated);
         step([&] { launch(other, Add{}, dim(10), x, 1); });
         none([] {});
-        CHECK(none.last().how == How::nothing);
+        CHECK(none.last().outcome == BatchOutcome::nothing);
         Batch moved = std::move(none);
         none = std::move(moved);
     }

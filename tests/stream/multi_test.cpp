@@ -234,6 +234,6 @@ TEST_CASE("a batch takes in another device's stream that waits", "[multi]") {
             launch(b, Multiply{}, dim(100), y, 10);
             a.wait_stream(b);
         });
-    CHECK(step.last().how == BatchResult::How::replayed);
+    CHECK(step.last().outcome == BatchOutcome::replayed);
     CHECK(to_host(b, y) == Ints(100, 30));
 }

@@ -18,28 +18,37 @@ template <class F>
 concept BatchBody = std::invocable<F> || std::invocable<F, StreamRef>;
 }  // namespace detail
 
+/// How the work of a batch was enqueued.
+enum class BatchOutcome : std::uint8_t {
+    nothing,       ///< no work was recorded, or it has not been flushed yet
+    replayed,      ///< same operations and arguments: a cached graph was launched
+    updated,       ///< same operations, other arguments: a cached graph was patched
+    instantiated,  ///< no cached graph has these operations: a new graph was built
+    /// The work was enqueued directly instead of recorded; `why` has the reason. Also the
+    /// result if all work was enqueued on streams that had not waited for the batch's stream.
+    eager,
+};
+
 /// Describes a batch's last scope. Returned by Batch::last().
 struct BatchResult {
-    /// How the work of a batch was enqueued.
-    enum class How : std::uint8_t {
-        nothing,       ///< no work was recorded, or it has not been flushed yet
-        replayed,      ///< same operations and arguments: a cached graph was launched
-        updated,       ///< same operations, other arguments: a cached graph was patched
-        instantiated,  ///< no cached graph has these operations: a new graph was built
-        /// The work was enqueued directly instead of recorded; `why` has the reason. Also the
-        /// result if all work was enqueued on streams that had not waited for the batch's stream.
-        eager,
+    /// The old name of BatchOutcome.
+    using How [[deprecated("use BatchOutcome")]] = BatchOutcome;
+
+    union {
+        /// How the last launched graph was obtained.
+        BatchOutcome outcome = BatchOutcome::nothing;
+        /// The old name of `outcome`.
+        [[deprecated("use outcome")]] BatchOutcome how;
     };
-    How how = How::nothing;      ///< how the last launched graph was obtained
     std::size_t operations = 0;  ///< number of operations recorded in all graphs of the scope
     std::size_t changed = 0;     ///< operations whose arguments were patched in a graph
     /// Graphs that the scope launched: more than 1 if send(), or an operation that cannot be
     /// deferred, flushed the batch.
     std::size_t graphs = 0;
-    std::string_view why = {};  ///< the reason for `how`, in words
+    std::string_view why = {};  ///< the reason for `outcome`, in words
 };
-/// Returns the name of a BatchResult::How, "replayed" for example.
-const char* to_string(BatchResult::How how) noexcept;
+/// Returns the name of a BatchOutcome, "replayed" for example.
+const char* to_string(BatchOutcome outcome) noexcept;
 
 /// Options of a Batch.
 struct BatchOptions {
@@ -114,7 +123,7 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 ///
 /// Some streams are never recorded: streams in a capture or in another batch, streams whose native
 /// handle is known outside heddle, and by default streams of CPU devices. If `stream` is one of
-/// them, the scope has no effect, and Batch::last().how is `eager`.
+/// them, the scope has no effect, and Batch::last().outcome is `eager`.
 ///
 /// Errors: the constructor throws UsageError if another ScopedBatch uses `batch`. An error of a
 /// flush is thrown by the operation that caused it, by end(), and by Batch::operator(). The

@@ -67,7 +67,7 @@ void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceL
     made = std::move(entries_.back());
     entries_.pop_back();
     try {
-        way = {BatchResult::How::updated,
+        way = {BatchOutcome::updated,
                "the same operations as in an earlier scope, with other arguments",
                update(made, tape, where)};
     } catch (const Error& error) {
@@ -80,12 +80,11 @@ void BatchRun::reuse(Entry& made, Way& way, const TapeOwner& tape, const SourceL
 
 void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                       const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage) {
-    using How = BatchResult::How;
     const CallMark mark("batch", where);
     StreamRecord& origin = *what.parts.front().stream;
     const std::size_t operations = tape->size();
     const auto note = [&](const Way& way) {
-        last.how = way.how;
+        last.outcome = way.outcome;
         last.why = way.why;
         last.operations += operations;
         last.changed += way.changed;
@@ -99,12 +98,13 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         // Clearing an equal tape calls no destructors: such a tape has only plain bytes, no
         // closures with destructors.
         tape->clear();
-        return note({How::replayed, "the same operations and arguments as in an earlier scope", 0});
+        return note({BatchOutcome::replayed,
+                     "the same operations and arguments as in an earlier scope", 0});
     }
     // The graph and its tape are stored only after a successful launch, so that they always match.
     TapeOwner fresh = new_tape();
     entries_.reserve(entries_.size() + 1);
-    Way way{How::instantiated,
+    Way way{BatchOutcome::instantiated,
             entries_.empty()
                 ? "the first scope that recorded operations"
                 : "other operations, or another order of operations, than in all remembered scopes",
@@ -149,7 +149,7 @@ void BatchRun::end_scope() noexcept try {
     if (has_recorded_) return;
     ++scopes_;
     if (other.empty()) return;
-    last.how = BatchResult::How::eager;
+    last.outcome = BatchOutcome::eager;
     last.why = "all work was enqueued on streams that had not waited for the batch's stream, so it "
                "ran directly";
     if (missed_.empty()) missed_by_ = stream_->display_name();
@@ -189,13 +189,13 @@ void BatchRun::tell_launch(Entry& entry, StreamRecord& origin, std::uint64_t rec
 
 }  // namespace detail
 
-const char* to_string(BatchResult::How how) noexcept {
-    switch (how) {
-    case BatchResult::How::nothing: return "nothing";
-    case BatchResult::How::replayed: return "replayed";
-    case BatchResult::How::updated: return "updated";
-    case BatchResult::How::instantiated: return "instantiated";
-    case BatchResult::How::eager: return "eager";
+const char* to_string(BatchOutcome outcome) noexcept {
+    switch (outcome) {
+    case BatchOutcome::nothing: return "nothing";
+    case BatchOutcome::replayed: return "replayed";
+    case BatchOutcome::updated: return "updated";
+    case BatchOutcome::instantiated: return "instantiated";
+    case BatchOutcome::eager: return "eager";
     }
     return "?";
 }
@@ -272,7 +272,7 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
             "this Batch is in use by another ScopedBatch: use a separate Batch for each scope");
     run_->last = {};
     if (const char* why = obstacle(stream, run_->on_cpu)) {
-        run_->last.how = BatchResult::How::eager;
+        run_->last.outcome = BatchOutcome::eager;
         run_->last.why = why;
     } else {
         run_->begin_scope(stream, where);

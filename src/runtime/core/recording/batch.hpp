@@ -61,9 +61,9 @@ private:
 
         void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
-    /// How a launch got its graph.
+    /// BatchOutcome a launch got its graph.
     struct Way {
-        BatchResult::How how;
+        BatchOutcome outcome;
         const char* why;
         std::size_t changed;  ///< number of changed operations
     };
