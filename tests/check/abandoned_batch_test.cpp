@@ -21,7 +21,7 @@ TEST_CASE("batch_abandoned_by_an_exception") {
     const auto record = [&](bool fails) {
         ScopedBatch scope(batch, a);
         launch(a, Add{}, dim(size), sent, 1);
-        scope.send();
+        scope.flush();
         launch(a, Add{}, dim(size), x, 1);
         if (fails) spoil_batch(a);
         scope.end();

@@ -52,7 +52,7 @@ TEST_CASE("a lease that was used in an open batch and returned is not another th
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
     CHECK(mentions(error, "1 of them by batches that have not submitted their work"));
-    in.send();
+    in.flush();
     CHECK(it.pool.leased() == 0);
     // The batch is still open, but does not include the other thread's work.
     on_another_thread([&] {
@@ -102,11 +102,11 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         it.s.wait_stream(third);
         CHECK(it.pool.leased() == 1);
         CHECK(it.batch.last().graphs == 0);
-        in.send();
+        in.flush();
         CHECK(error_elsewhere(it.pool));
         it.seen.note(third, "fourth");
     }
-    CHECK(it.batch.last().graphs == 2);  // the stream was in the batch after in.send()
+    CHECK(it.batch.last().graphs == 2);  // the stream was in the batch after in.flush()
     it.gate.open();
     it.s.synchronize();
     on_another_thread([&] { it.pool.lease().synchronize(); });
@@ -121,7 +121,7 @@ TEST_CASE("a lease on which nothing unsent is recorded is another thread's as so
         const StreamPool::Lease lease = it.pool.lease();
         lease.wait_stream(it.s);
         it.seen.note(lease, "in the batch");
-        in.send();
+        in.flush();
     }
     CHECK(it.pool.leased() == 0);
     CHECK_FALSE(error_elsewhere(it.pool));
@@ -135,13 +135,13 @@ TEST_CASE("the lease of a batch's first stream is another thread's when the batc
     it.seen.note(lease, "in the batch");
     lease = StreamPool::Lease();
     CHECK(error_elsewhere(it.pool));
-    in.send();
+    in.flush();
     CHECK(error_elsewhere(it.pool));
     {
         const StreamPool::Lease again = it.pool.lease();
         CHECK(again.id() == id);
         it.seen.note(again, "in the batch too");
-        in.send();
+        in.flush();
     }
     CHECK(error_elsewhere(it.pool));
     in.end();
@@ -278,7 +278,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                     });
                     if (error) ++refused;
                 }
-                if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.send();
+                if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.flush();
                 in.end();
                 s.synchronize();  // covers all work of this thread
                 if (ran != given) ++strays;
@@ -304,7 +304,7 @@ TEST_CASE("a batch that sends again and again forgets the leases that it has sen
             it.s.wait_stream(lease);
             farthest = std::max(farthest, detail::record_of(lease).place);
         }
-        in.send();
+        in.flush();
     }
     CHECK(farthest == 2);
 }

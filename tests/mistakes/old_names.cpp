@@ -20,6 +20,7 @@ struct Nothing {
     (void)pending.is;               // says: use status
     (void)BatchResult::How::eager;  // says: use BatchOutcome
     (void)result.how;               // says: use outcome
+    scope.send();                   // says: write flush()
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

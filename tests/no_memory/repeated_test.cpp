@@ -91,17 +91,17 @@ TEST_CASE("a batch that cannot be sent for want of memory is sent by the next ca
               std::optional<ScopedBatch> in;
               again([&] { in.emplace(batch, it.s); });
               it.add_x(1);
-              again([&] { in->send(); });
+              again([&] { in->flush(); });
               it.add_x(10);
-              again([&] { in->send(); });
+              again([&] { in->flush(); });
               it.add_x(1);
               it.join(it.p, it.s);
               it.add_y(3);
-              again([&] { in->send(); });
+              again([&] { in->flush(); });
               it.add_y(4);
               it.add_x(10);
               it.join(it.s, it.p);
-              again([&] { in->send(); });
+              again([&] { in->flush(); });
               again([&] { it.p.synchronize(); });
               in.reset();
           }) == "");
@@ -149,7 +149,7 @@ TEST_CASE(
                       again([&] { launch(it.p, AddTo{}, dim(n), z, it.y); });
                       it.in_y += 4 + i;
                   }
-                  again([&] { in->send(); });
+                  again([&] { in->flush(); });
               }
           }) == "");
 }
@@ -177,7 +177,7 @@ TEST_CASE("a batch that is sent again for want of memory keeps its leases until 
                   }
                   again([&] {
                       it.leases_lost += pool->leased() != 1;
-                      in->send();
+                      in->flush();
                   });
                   it.leases_lost += pool->leased() != 0;
               }

@@ -99,11 +99,11 @@ TEST_CASE("a stream that failed in one graph of a batch stays failed in the next
         it.q.wait_stream(it.s);
         Three::fail(it.p, "p failed");
         it.count(it.q);
-        in.send();
+        in.flush();
         it.count(it.p);
         it.count(it.q);
         it.count(it.s);
-        in.send();
+        in.flush();
         it.q.wait_stream(it.p);
         it.count(it.q);
         it.count(it.s);
@@ -125,7 +125,7 @@ TEST_CASE("a failure that is cleared while its batch is open fails nothing that 
         may_fail.wait(false);
         throw Boom("p failed");
     });
-    in.send();  // p has not failed so far, so it stays in the batch
+    in.flush();  // p has not failed so far, so it stays in the batch
     may_fail = true;
     may_fail.notify_all();
     if (clears_all) CHECK(clear_errors(test_device()).size() == 1);

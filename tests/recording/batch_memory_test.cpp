@@ -22,7 +22,7 @@ struct Joined {
     Joined() {
         second.wait_stream(first);
         launch_host(second, [] {});
-        in.send();
+        in.flush();
     }
     /// Allocates memory for the second stream. An allocation is no work on CPU devices, so this
     /// orders the second stream after the first one, as an allocation on a GPU would.
@@ -62,7 +62,7 @@ TEST_CASE("a stream that leaves a batch with new memory leaves it once that is o
     const Array<int> x = on.allocate();
     detail::leave_batch_when_sent(on.record(on.second));
     CHECK(detail::is_recorded(on.record(on.second)));
-    on.in.send();
+    on.in.flush();
     CHECK(on.sent() == 2);
     CHECK_FALSE(detail::is_recorded(on.record(on.second)));
 }
@@ -72,7 +72,7 @@ TEST_CASE("work behind an allocation in a batch is sent as if there were none") 
     Joined on;
     Array<int> x = on.allocate();
     fill(on.second, x, 5);
-    on.in.send();
+    on.in.flush();
     CHECK(on.batch.last().operations == 2);  // these are the host function and the fill
     on.wait_outside(on.second);
     CHECK(on.sent() == 2);

@@ -156,7 +156,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
             stop.go.set();
             CHECK(eventually([&] { return waits.is_set() || recorder.lock.is_awaited(); }));
         };
-        batch.send();
+        batch.flush();
         second.join();
     }
     origin.synchronize();

@@ -186,7 +186,7 @@ TEST_CASE("while a batch is being sent, who asks is told \"not complete\" at onc
         CHECK(eventually([&] { return recorder.lock.is_awaited(); }));
         CHECK(seen.seen().empty());
     };
-    batch.send();
+    batch.flush();
     waits.join();
     batch.end();
     CHECK(complete == false);

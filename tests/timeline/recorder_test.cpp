@@ -221,7 +221,7 @@ TEST_CASE("what an abandoned batch recorded has not run, and is recorded as aban
     {
         ScopedBatch scope(batch, s);
         launch(s, Add{}, dim(10), x, 1);
-        scope.send();
+        scope.flush();
         launch(s, Add{}, dim(10), x, 1);
         spoil_batch(s);
         CHECK_THROWS_AS(scope.end(), UsageError);

@@ -42,7 +42,7 @@ struct BatchResult {
     };
     std::size_t operations = 0;  ///< number of operations recorded in all graphs of the scope
     std::size_t changed = 0;     ///< operations whose arguments were patched in a graph
-    /// Graphs that the scope launched: more than 1 if send(), or an operation that cannot be
+    /// Graphs that the scope launched: more than 1 if flush(), or an operation that cannot be
     /// deferred, flushed the batch.
     std::size_t graphs = 0;
     std::string_view why = {};  ///< the reason for `outcome`, in words
@@ -148,7 +148,9 @@ public:
     ~ScopedBatch();
 
     /// Flushes the batch: launches the work recorded so far. Recording then continues.
-    void send(Where where = {});
+    void flush(Where where = {});
+    /// The old name of flush().
+    [[deprecated("write flush()")]] void send(Where where = {}) { flush(where); }
     /// Flushes the batch and ends the scope. Throws the errors of the flush.
     void end(Where where = {});
 

@@ -57,7 +57,7 @@ void batch_that_is_sent_now_and_then() {
     ScopedBatch in(batch, s);
     for (int i = 0; i < long_row; ++i) {
         launch_host(s, sleep_a_while);
-        if (i % 5 == 0) in.send();
+        if (i % 5 == 0) in.flush();
     }
     in.end();
     s.synchronize();

@@ -284,13 +284,13 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
     detail::rethrow_as_error("ScopedBatch", where);
 }
 
-void ScopedBatch::send(Where where) try {
+void ScopedBatch::flush(Where where) try {
     if (recorder_ == nullptr) return;
     recorder_->lock.lock();
     const detail::Recorded held(*recorder_);
     recorder_->flush(where);
 } catch (...) {
-    detail::rethrow_as_error("ScopedBatch::send", where);
+    detail::rethrow_as_error("ScopedBatch::flush", where);
 }
 
 void ScopedBatch::end(Where where) try {
