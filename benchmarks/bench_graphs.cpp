@@ -202,7 +202,7 @@ void empty_batches(bench::Report& report, Device device) {
     int round = 0;
     report.compare("an empty kernel of 1000 in a batch, arguments new each time, run to the end",
                    device.name(), {repeat([&] {
-                       step([&] {
+                       step.run([&] {
                            const int first = ++round * kernels;
                            for (int i = 0; i < kernels; ++i) launch(Nothing{}, dim(1), first + i);
                        });

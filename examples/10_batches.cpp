@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
 
     Batch batch;  // remembers graphs of earlier steps
     const auto [eager, expected] = run([](auto&& body) { body(); });
-    const auto [batched, got] = run([&](auto&& body) { batch(body); });
+    const auto [batched, got] = run([&](auto&& body) { batch.run(body); });
 
     const BatchResult last = batch.last();
     std::printf("%s: host time of a kernel %.2f us eagerly, %.2f us in a batch; the last one was "

@@ -109,7 +109,7 @@ TEST_CASE("algorithms can be in a batch, which is replayed") {
         Ints values = numbers(many);
         for (int& one : values) one -= shift;
         copy(s, a.x, values);
-        step([&] { enqueue_all(a); });
+        step.run([&] { enqueue_all(a); });
         CHECK(read(s, a) == expected_of(values));
     }
 }

@@ -330,7 +330,7 @@ TEST_CASE("collectives in a batch", "[multi][collective]") {
             Batch step({.on_cpu = true});
             for (unsigned i = 0; i < 3; ++i) {
                 t.give(i);
-                step([&] { t.run_on_current(group); });
+                step.run([&] { t.run_on_current(group); });
                 CHECK(t.is_right());
             }
             while (!in.empty()) in.pop_back();

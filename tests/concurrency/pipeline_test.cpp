@@ -642,7 +642,7 @@ TEST_CASE("a pipeline in a batch comes after what the batch was given before") {
     Array<int> offset = zeros<int>(8);
     Batch batch({.on_cpu = on_cpu});
     std::vector<int> got;
-    batch([&] {
+    batch.run([&] {
         launch(Set{}, dim(8), offset, 5);
         overlap<int, int>(
             test_device(), Numbers{24},

@@ -243,7 +243,7 @@ TEST_CASE("fills of elements of all sizes and copies in batches follow what chan
     Array<double> x = zeros<double>(100), y = zeros<double>(100), z = zeros<double>(100);
     Batch step;
     for (int i = 0; i < 6; ++i) {
-        step([&] {
+        step.run([&] {
             fill(x, 1.5 * i);
             copy(i % 3 == 0 ? y : z, x);
         });

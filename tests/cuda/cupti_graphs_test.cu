@@ -69,7 +69,7 @@ TEST_CASE("the operations of a sent batch have their times by CUPTI, also when i
     {
         ScopedStream in(s);
         for (int i = 0; i < 3; ++i)
-            batch([&] {
+            batch.run([&] {
                 spin(s, (10 + i) * us);
                 spin(s, (30 + i) * us);
             });
@@ -131,7 +131,7 @@ TEST_CASE("a batch remembered from before CUPTI recorded has times as a whole", 
     ScopedStream in(s);
     Batch batch;
     const auto send = [&] {
-        batch([&] {
+        batch.run([&] {
             spin(s, 50 * us);
             spin(s, 50 * us);
         });

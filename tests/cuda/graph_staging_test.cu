@@ -123,7 +123,7 @@ TEST_CASE("a batch fills with large elements, and with others the next time", "[
     Array<Element> x = full<Element>(20, element(0));
     Batch batch;
     for (int i = 1; i <= 4; ++i) {
-        batch([&] { fill(x, element(i)); });
+        batch.run([&] { fill(x, element(i)); });
         CHECK(to_host(x) == std::vector<Element>(20, element(i)));
     }
 }

@@ -149,7 +149,7 @@ TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     const ScopedStream in{s};
     Batch batch;
     for (int i = 0; i < 3; ++i)  // the arguments differ each time
-        batch([&] {
+        batch.run([&] {
             launch(scale, dim(100), x, 1.0f + static_cast<float>(i), 100);
             launch(scale, dim(100), x, 0.5f, 100);
         });

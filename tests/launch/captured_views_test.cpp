@@ -96,7 +96,7 @@ TEST_CASE("an array that a lambda captures is freed after the kernel") {
         case 3: {
             const ScopedStream in(s, {.wait_on_enter = false});
             Batch batch({.on_cpu = true});
-            return batch([&] { launch(add, dim(1000)); });
+            return batch.run([&] { launch(add, dim(1000)); });
         }
         case 4:
             return launch_host(s, [v, to] {
@@ -221,7 +221,8 @@ TEST_CASE("a batch that is sent again holds the arrays that its kernels capture 
         here.stream.wait_stream(other);
         const View<const int> from = x;
         const View<int> to = sum;
-        step([&] { launch([from, to] HEDDLE_FN(std::size_t i) { to[i] += from[i]; }, dim(1000)); });
+        step.run(
+            [&] { launch([from, to] HEDDLE_FN(std::size_t i) { to[i] += from[i]; }, dim(1000)); });
         if (round > 1) CHECK(step.last().outcome != BatchOutcome::instantiated);
     }
     gate.open();

@@ -137,7 +137,7 @@ TEST_CASE("prepared launches, nodes, captures and batches know the views of clas
     CHECK(to_host(t.s, t.y) == Ints(10, 54));
     Batch batch({.on_cpu = true});
     const ScopedStream in(t.s);
-    for (int i = 0; i < 3; ++i) batch([&] { launch(AddHeld{t.x, t.y}, dim(10), i); });
+    for (int i = 0; i < 3; ++i) batch.run([&] { launch(AddHeld{t.x, t.y}, dim(10), i); });
     CHECK(to_host(t.s, t.y) == Ints(10, 54 + 60 + 3));
     t.s.synchronize();
     t.x.reset();

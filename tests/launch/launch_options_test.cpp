@@ -146,10 +146,10 @@ TEST_CASE("options are kept by prepared launches, nodes, captures and batches") 
     captured.launch();
     Batch step({.on_cpu = true});
     for (int i = 0; i < 3; ++i) {
-        step([&] { launch(Add{}, dim(1000).with(options), x, 1000); });
+        step.run([&] { launch(Add{}, dim(1000).with(options), x, 1000); });
         if (i > 0) CHECK(step.last().outcome == BatchOutcome::replayed);
     }
-    step([&] { launch(Add{}, dim(1000), x, 1000); });
+    step.run([&] { launch(Add{}, dim(1000), x, 1000); });
     CHECK(step.last().outcome == BatchOutcome::instantiated);
     CHECK(to_host(x) == Ints(1000, 4111));
 }
@@ -172,7 +172,7 @@ TEST_CASE("a chain of dependent launches gives what the plain chain gives, eager
     CHECK(to_host(captured) == expected);
     Array<int> batched = zeros<int>(3000);
     Batch step({.on_cpu = true});
-    step([&] { chain(batched); });
+    step.run([&] { chain(batched); });
     CHECK(to_host(batched) == expected);
 }
 

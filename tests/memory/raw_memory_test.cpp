@@ -141,7 +141,7 @@ TEST_CASE("raw memory of a batch is its own, as if it were made at once") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, n);
     Batch batch;
-    batch(s, [&] {
+    batch.run(s, [&] {
         void* const data = allocate(s);
         fill(s, elements(data), 7);
         copy(s, x, elements(data));

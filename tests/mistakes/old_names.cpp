@@ -21,6 +21,8 @@ struct Nothing {
     (void)BatchResult::How::eager;  // says: use BatchOutcome
     (void)result.how;               // says: use outcome
     scope.send();                   // says: write flush()
+    batch([] {});                   // says: write run(body)
+    batch(s, [] {});                // says: write run(stream, body)
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

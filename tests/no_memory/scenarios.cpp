@@ -604,7 +604,7 @@ bool run_batch(Bench& bench) {
     Batch batch({.on_cpu = true});
     const ScopedStream in(bench.a);
     for (int i = 0; i < 4; ++i)
-        batch([&] {
+        batch.run([&] {
             launch(bench.a, Add{}, dim(size), bench.x, i);
             bench.b.wait_stream(bench.a);
             launch(bench.b, Add{}, dim(size), bench.x, 1);

@@ -36,8 +36,8 @@ TEST_CASE("the body of a batch may take the stream") {
     const Stream other(test_device());
     StreamRef first, second;
     Batch step = recorded();
-    step([&](StreamRef stream) { first = stream; });
-    step(other, [&](StreamRef stream) { second = stream; });
+    step.run([&](StreamRef stream) { first = stream; });
+    step.run(other, [&](StreamRef stream) { second = stream; });
     CHECK(first == here.stream);
     CHECK(second == other);
 }
@@ -46,7 +46,7 @@ TEST_CASE("on CPU devices a batch is not recorded, unless it is asked for") {
     const Here here;
     Array<int> x = zeros<int>(10);
     Batch step;
-    step([&] { launch(Add{}, dim(10), x, 1); });
+    step.run([&] { launch(Add{}, dim(10), x, 1); });
     CHECK((step.last().outcome == BatchOutcome::eager) == test_device().is_cpu());
     CHECK((step.last().operations == 0) == test_device().is_cpu());
     CHECK(to_host(x) == Ints(10, 1));
@@ -58,7 +58,7 @@ TEST_CASE(
     Array<int> x = zeros<int>(100);
     Batch step = recorded();
     const auto run = [&](int by, bool twice) {
-        step([&] {
+        step.run([&] {
             launch(Add{}, dim(100), x, by);
             launch(Multiply{}, dim(100), x, 2);
             if (twice) launch(Multiply{}, dim(100), x, 2);
@@ -106,7 +106,7 @@ TEST_CASE("what alternates between two sets of arguments gets a graph for each")
     Batch step = recorded();
     int replayed = 0;
     for (int i = 0; i < 20; ++i) {
-        step([&] { launch(Add{}, dim(10), i % 2 == 0 ? x : y, 1); });
+        step.run([&] { launch(Add{}, dim(10), i % 2 == 0 ? x : y, 1); });
         replayed += step.last().outcome == BatchOutcome::replayed;
     }
     CHECK(replayed >= 16);
@@ -124,7 +124,7 @@ TEST_CASE(
     gate.hold(here.stream);
     seen.note(here.stream, "before");
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         launch_host([&] { seen.add("first"); });
         launch_host([&] { seen.add("second"); });
     });
@@ -138,7 +138,7 @@ TEST_CASE("fork_join in a batch runs its branches side by side, every time with 
     Array<int> x = zeros<int>(64), y = zeros<int>(64);
     Batch step = recorded();
     for (int i = 0; i < 10; ++i) {
-        step([&] {
+        step.run([&] {
             fork_join([&] { launch(Add{}, dim(64), x, 1); }, [&] { launch(Add{}, dim(64), y, 2); });
             launch(AddTo{}, dim(64), x, y);
         });
@@ -157,7 +157,7 @@ TEST_CASE("streams that took part come after the batch with what they are given 
     const Stream other(test_device());
     gate.hold(here.stream);
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         launch_host([&] { seen.add("here"); });
         const ScopedStream in(other);
         launch_host([&] { seen.add("there"); });
@@ -175,7 +175,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
     const Stream busy(test_device());
     gate.hold(busy);
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         launch_host([&] { seen.add("first"); });
         busy.wait_stream(here.stream);
         seen.note(busy, "busy");
@@ -237,7 +237,7 @@ TEST_CASE("pageable memory is copied at once, in its place") {
     Array<int> x = zeros<int>(10);
     Batch step = recorded();
     std::vector<int> in{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, out(10);
-    step([&] {
+    step.run([&] {
         launch(Add{}, dim(10), x, 100);
         copy(x, in);
         launch(Add{}, dim(10), x, 1);
@@ -253,13 +253,13 @@ TEST_CASE("an exception sends what was recorded before it") {
     const Here here;
     Array<int> x = zeros<int>(10);
     Batch step = recorded();
-    CHECK_THROWS_AS(step([&] {
-                        launch(Add{}, dim(10), x, 1);
-                        throw Boom("in the body");
-                    }),
+    CHECK_THROWS_AS(step.run([&] {
+        launch(Add{}, dim(10), x, 1);
+        throw Boom("in the body");
+    }),
                     Boom);
     CHECK(to_host(x) == Ints(10, 1));
-    step([&] { launch(Add{}, dim(10), x, 1); });
+    step.run([&] { launch(Add{}, dim(10), x, 1); });
     CHECK(step.last().outcome == BatchOutcome::replayed);
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("arrays made and given up in a batch are there when its work runs") {
     gate.hold(here.stream);
     Batch step = recorded();
     for (int i = 0; i < 20; ++i)
-        step([&] {
+        step.run([&] {
             Array<int> temporary = empty<int>(1000);
             fill(temporary, i);
             launch(AddTo{}, dim(1000), temporary, sum);
@@ -359,19 +359,19 @@ TEST_CASE("batches in batches and captures are taken up by what is around them")
     const Here here;
     Array<int> x = zeros<int>(10);
     Batch outer = recorded(), inner = recorded();
-    outer([&] {
+    outer.run([&] {
         launch(Add{}, dim(10), x, 1);
-        inner([&] { launch(Multiply{}, dim(10), x, 3); });
+        inner.run([&] { launch(Multiply{}, dim(10), x, 3); });
         CHECK(inner.last().outcome == BatchOutcome::eager);
         launch(Add{}, dim(10), x, 1);
     });
     CHECK(outer.last().operations == 3);
     CHECK(to_host(x) == Ints(10, 4));
-    Graph graph = capture(here.stream, [&] { inner([&] { launch(Add{}, dim(10), x, 6); }); });
+    Graph graph = capture(here.stream, [&] { inner.run([&] { launch(Add{}, dim(10), x, 6); }); });
     CHECK(graph.size() == 1);
     graph.launch(here.stream);
     CHECK(to_host(x) == Ints(10, 10));
-    outer([&] {
+    outer.run([&] {
         launch(Add{}, dim(10), x, 1);
         Graph captured = capture(here.stream, [&] { launch(Add{}, dim(10), x, 100); });
         launch(Add{}, dim(10), x, 1);
@@ -391,7 +391,7 @@ TEST_CASE("a Batch is used by one scope at a time, and the oldest graphs are for
     }
     CHECK(step.last().outcome == BatchOutcome::nothing);
     const auto run = [&](int count) {
-        step([&] {
+        step.run([&] {
             for (int i = 0; i < count; ++i) launch(Add{}, dim(10), x, 1);
         });
         return step.last().outcome;
@@ -439,7 +439,7 @@ TEST_CASE("host functions in a batch may differ every time, and own what they ho
     Batch step = recorded();
     std::vector<std::unique_ptr<int>> got;
     for (int i = 0; i < 5; ++i)
-        step([&] {
+        step.run([&] {
             launch_host([value = std::make_unique<int>(i), &got]() mutable {
                 got.push_back(std::move(value));
             });
@@ -452,13 +452,13 @@ TEST_CASE("host functions in a batch may differ every time, and own what they ho
 TEST_CASE("a host function that throws in a batch poisons its stream") {
     const Here here;
     Batch step = recorded();
-    step([&] { launch_host([] { throw Boom("in a batch"); }); });
+    step.run([&] { launch_host([] { throw Boom("in a batch"); }); });
     CHECK(mentions(error_of([&] { here.stream.synchronize(); }), "in a batch"));
     bool ran = false;
-    step([&] { launch_host([&] { ran = true; }); });
+    step.run([&] { launch_host([&] { ran = true; }); });
     CHECK(here.stream.clear_error() != nullptr);
     CHECK_FALSE(ran);
-    step([&] { launch_host([&] { ran = true; }); });
+    step.run([&] { launch_host([&] { ran = true; }); });
     here.stream.synchronize();
     CHECK(ran);
 }
@@ -469,7 +469,7 @@ TEST_CASE("10,000 operations in a batch, with one that changes") {
     Batch step = recorded();
     constexpr int count = 10000;
     for (int round = 0; round < 3; ++round) {
-        step([&] {
+        step.run([&] {
             for (int i = 0; i < count; ++i) launch(Add{}, dim(10), x, i == 77 ? round : 1);
         });
         CHECK(step.last().operations == count);
@@ -486,7 +486,7 @@ TEST_CASE("an event recorded in a batch and then elsewhere means the newest reco
     Event event(test_device());
     gate.hold(here.stream);
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         launch_host([] {});
         here.stream.record_event(event);
         other.record_event(event);
@@ -511,7 +511,7 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
     launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // must read 7, the old value
     Flag ran;
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         graph.launch();
         launch_host([ran] { ran.set(); });
     });
@@ -535,7 +535,7 @@ TEST_CASE("a batch runs a function for a stream, which is current in it") {
     Array<int> x = zeros<int>(other, 10);
     Batch step = recorded();
     bool was_current = false;
-    step(other, [&] {
+    step.run(other, [&] {
         was_current = current_stream(test_device()) == other;
         launch(Add{}, dim(10), x, 1);
     });

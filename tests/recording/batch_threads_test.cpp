@@ -47,7 +47,7 @@ TEST_CASE("what is recorded for a stream keeps its order while another thread as
     {
         const Meanwhile monitor([&] { (void)here.stream.is_complete(); });
         for (std::size_t round = 0; round < repetitions(1000, 50); ++round) {
-            step([&] {
+            step.run([&] {
                 for (int i = 0; i < 50; ++i)
                     launch_host([&, number = given++] {
                         if (number != next) ++wrong;
@@ -174,7 +174,7 @@ TEST_CASE("memory that only a branch of a batch used is freed when the batch has
     constexpr std::size_t n = 1 << 16;
     Array<int> seen = zeros<int>(n), kept;
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         Array<int> x = pinned<int>(n);  // newly allocated host memory has no users
         std::fill(x.begin(), x.end(), 7);
         fork_join([&] { copy(current_stream(), seen, x); });
@@ -192,7 +192,7 @@ TEST_CASE("memory that a stream used which is gone by the end of the batch is fr
     constexpr std::size_t n = 1 << 16;
     Array<int> seen = zeros<int>(n), kept;
     Batch step = recorded();
-    step([&] {
+    step.run([&] {
         Array<int> x = pinned<int>(n);
         std::fill(x.begin(), x.end(), 7);
         {
@@ -230,9 +230,9 @@ TEST_CASE("a batch with a closure larger than its memory's pieces runs with the 
     Batch small = recorded(), large = recorded();
     std::array<int, 10000> table{};
     for (int round = 1; round <= 6; ++round) {
-        small([&] { launch(Store{}, dim(16), 5, y); });
+        small.run([&] { launch(Store{}, dim(16), 5, y); });
         table.fill(round);
-        large([&] {
+        large.run([&] {
             launch_host([table, to = x.data()] { std::copy_n(table.begin() + 9000, 16, to); });
         });
         here.stream.synchronize();

@@ -45,7 +45,7 @@ TEST_CASE("what other threads enqueue in the scope of an empty capture or batch 
     (void)capture(s, fill_by_another);
     {
         Batch step({.on_cpu = true});
-        step(fill_by_another);
+        step.run(fill_by_another);
         CHECK(step.last().outcome == BatchOutcome::nothing);
     }
     CHECK(reports.count() == 0);
@@ -114,7 +114,7 @@ TEST_CASE("a batch whose work is all for other streams has it enqueued, and says
     const Reports reports;
     {
         Batch step({.on_cpu = true});
-        for (int i = 0; i < 3; ++i) step([&] { launch(other, Add{}, dim(10), x, 1); });
+        for (int i = 0; i < 3; ++i) step.run([&] { launch(other, Add{}, dim(10), x, 1); });
         CHECK(step.last().outcome == BatchOutcome::eager);
         CHECK(step.last().why.find("streams that had not waited for the batch's") !=
               std::string_view::npos);
@@ -134,11 +134,11 @@ TEST_CASE("a batch that has recorded something once, and one of nothing, are not
     const Reports reports;
     {
         Batch step({.on_cpu = true}), none({.on_cpu = true});
-        step([&] { launch(other, Add{}, dim(10), x, 1); });
-        step([&] { launch(Add{}, dim(10), y, 1); });
+        step.run([&] { launch(other, Add{}, dim(10), x, 1); });
+        step.run([&] { launch(Add{}, dim(10), y, 1); });
         CHECK(step.last().outcome == BatchOutcome::instantiated);
-        step([&] { launch(other, Add{}, dim(10), x, 1); });
-        none([] {});
+        step.run([&] { launch(other, Add{}, dim(10), x, 1); });
+        none.run([] {});
         CHECK(none.last().outcome == BatchOutcome::nothing);
         Batch moved = std::move(none);
         none = std::move(moved);
@@ -154,7 +154,7 @@ TEST_CASE("a batch that was moved is reported once") {
     const Reports reports;
     {
         Batch step({.on_cpu = true});
-        step([&] { fill(other, x, 1); });
+        step.run([&] { fill(other, x, 1); });
         Batch moved = std::move(step);
         Batch last;
         last = std::move(moved);

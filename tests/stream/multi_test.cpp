@@ -227,7 +227,7 @@ TEST_CASE("a batch takes in another device's stream that waits", "[multi]") {
     Batch step({.on_cpu = true});
     const ScopedStream in(a);
     for (int i = 0; i < 3; ++i)
-        step([&] {
+        step.run([&] {
             launch(Add{}, dim(100), x, 1);
             b.wait_stream(a);
             copy(b, y, x);

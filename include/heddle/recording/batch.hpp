@@ -64,7 +64,7 @@ struct BatchOptions {
 ///
 ///     Batch step;
 ///     for (int i = 0; i < n; ++i) {
-///         ScopedBatch in(step);  // or step([&] { ... })
+///         ScopedBatch in(step);  // or step.run([&] { ... })
 ///         launch(Saxpy{}, dim(1000), 0.1f * i, x, y);
 ///         fill(w, 0.0f);
 ///     }
@@ -83,9 +83,19 @@ public:
     /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
     /// graph. If body() throws, launches the work recorded before that, and rethrows the exception.
     /// The body may take the batch's stream as an argument.
-    template <detail::BatchBody F> void operator()(F&& body, Where where = {});
+    template <detail::BatchBody F> void run(F&& body, Where where = {});
     /// Does the same for work on `stream`, which is the current stream in body().
-    template <detail::BatchBody F> void operator()(StreamRef stream, F&& body, Where where = {});
+    template <detail::BatchBody F> void run(StreamRef stream, F&& body, Where where = {});
+    /// The old name of run().
+    template <detail::BatchBody F>
+    [[deprecated("write run(body)")]] void operator()(F&& body, Where where = {}) {
+        run(std::forward<F>(body), where);
+    }
+    template <detail::BatchBody F>
+    [[deprecated("write run(stream, body)")]] void operator()(StreamRef stream, F&& body,
+                                                              Where where = {}) {
+        run(stream, std::forward<F>(body), where);
+    }
 
     /// Returns the result of the last scope, or the result so far if a scope is open.
     BatchResult last() const noexcept;
@@ -126,7 +136,7 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// them, the scope has no effect, and Batch::last().outcome is `eager`.
 ///
 /// Errors: the constructor throws UsageError if another ScopedBatch uses `batch`. An error of a
-/// flush is thrown by the operation that caused it, by end(), and by Batch::operator(). The
+/// flush is thrown by the operation that caused it, by end(), and by Batch::run(). The
 /// destructor passes it to the report hook.
 ///
 /// Failed work poisons the streams that it would have poisoned without the scope. On CUDA devices,
@@ -160,15 +170,15 @@ private:
     SourceLocation where_;
 };
 
-template <detail::BatchBody F> void Batch::operator()(F&& body, Where where) {
+template <detail::BatchBody F> void Batch::run(F&& body, Where where) {
     ScopedBatch scope(*this, current_stream(), where);
     if constexpr (std::invocable<F>) std::forward<F>(body)();
     else std::forward<F>(body)(current_stream());
     scope.end(where);
 }
-template <detail::BatchBody F> void Batch::operator()(StreamRef stream, F&& body, Where where) {
+template <detail::BatchBody F> void Batch::run(StreamRef stream, F&& body, Where where) {
     const ScopedStream in(stream, {.wait_on_enter = false}, where);
-    (*this)(std::forward<F>(body), where);
+    run(std::forward<F>(body), where);
 }
 
 }  // namespace heddle
