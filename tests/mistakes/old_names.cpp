@@ -23,6 +23,7 @@ struct Nothing {
     scope.send();                   // says: write flush()
     batch([] {});                   // says: write run(body)
     batch(s, [] {});                // says: write run(stream, body)
+    (void)RunResult::done;          // says: use succeeded
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -21,9 +21,10 @@ enum class DeviceClock : std::uint8_t {
 
 /// The result of running an operation.
 enum class RunResult : std::uint8_t {
-    done,     ///< the operation ran
-    failed,   ///< the operation ran and threw: its stream has failed
-    dropped,  ///< the operation did not run, because its stream had failed
+    succeeded,  ///< the operation ran, and did not fail
+    failed,     ///< the operation ran and threw: its stream has failed
+    dropped,    ///< the operation did not run, because its stream had failed
+    done [[deprecated("use succeeded")]] = succeeded,
 };
 
 /// Reports when an operation ran. If the operation consists of parts, each part may be reported, in
@@ -48,8 +49,8 @@ struct OpRun {
     int clock = -1;
     /// How the CUDA device's times were measured: by events or by CUPTI.
     DeviceClock measured_by = DeviceClock::events;
-    /// The result. The times are valid only if the result is `done`.
-    RunResult result = RunResult::done;
+    /// The result. The times are valid only if the result is `succeeded`.
+    RunResult result = RunResult::succeeded;
 };
 
 /// A reading of a CUDA device's clock, and the host's times before and after it. All in ns.

@@ -97,7 +97,7 @@ struct TraceOp {
     /// For kernels: whether the kernel may use memory that its accesses do not list.
     bool holds_pointers = false;
     /// `done` also stands for an operation that has not run yet.
-    RunResult result = RunResult::done;
+    RunResult result = RunResult::succeeded;
     bool operator==(const TraceOp&) const = default;
 };
 

@@ -118,13 +118,13 @@ void TraceCollector::give_times() {
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
         // The operation was lost, or it is not recorded yet.
         if (found == by_id.end() || found->first != run.id) continue;
-        if (run.node >= 0 && run.result == RunResult::done) {
+        if (run.node >= 0 && run.result == RunResult::succeeded) {
             trace_.node_runs.push_back(
                 {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});
             continue;
         }
         TraceOp& op = trace_.ops[found->second];
-        if (run.result != RunResult::done) {
+        if (run.result != RunResult::succeeded) {
             op.result = run.result;
             continue;
         }

@@ -160,7 +160,7 @@ Missing missing_of(const Trace& trace, const Solution& solution) {
         if (op.result == RunResult::failed && missing.failed++ == 0) missing.failure = i;
         if (op.kind == OpKind::dropped || op.result == RunResult::dropped) ++missing.dropped;
         else if (op.stream < trace.streams.size() && is_work(op) && !has_run[i] &&
-                 op.result == RunResult::done && !has_no_clock(trace, op.stream))
+                 op.result == RunResult::succeeded && !has_no_clock(trace, op.stream))
             ++(op.position < ran_to[op.stream] ? missing.unkept : missing.pending);
     }
     return missing;
