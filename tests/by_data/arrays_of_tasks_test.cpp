@@ -26,7 +26,7 @@ public:
     HostWaits(const HostWaits&) = delete;
     HostWaits& operator=(const HostWaits&) = delete;
     void on_op(const OpInfo& op) noexcept override {
-        if (op.kind == OpKind::synchronize_begins) begun.set();
+        if (op.kind == OpKind::synchronize_begin) begun.set();
     }
     Flag begun;
 };

@@ -132,7 +132,7 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
                 continue;
             Ops without = ops;
             without[i] = {};
-            without[i].kind = OpKind::host_function_runs;  // an operation that orders no work
+            without[i].kind = OpKind::host_function_begin;  // an operation that orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(i);
             REQUIRE(first_race_by_checker(without) == race);

@@ -72,7 +72,7 @@ TEST_CASE("check: handed_out_stream_unordered", "[check]") {
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array(), y = p.array();
     const Line before = p.write(a, x);
-    const Line handed_out = p.add(OpKind::hand_out, a);
+    const Line handed_out = p.add(OpKind::expose, a);
     const Line after = p.write(a, y);
     const Line read = p.launch(b, {in(x), in(y)});
     const auto found = p.findings();

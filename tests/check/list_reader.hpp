@@ -166,7 +166,7 @@ private:
     }
     std::optional<Line> rare_op(Program::StreamName s, const std::string& verb,
                                 const std::string& what) {
-        if (verb == "exposes") return program_.add(OpKind::hand_out, s);
+        if (verb == "exposes") return program_.add(OpKind::expose, s);
         if (verb == "wraps") return program_.add(OpKind::wrap, s);
         if (verb == "drops") return program_.add(OpKind::dropped, s);
         if (verb == "exports") return program_.event_op(OpKind::export_event, event(what));

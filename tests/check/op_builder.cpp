@@ -22,7 +22,7 @@ Program::Program(const Program&) = default;
 Program::~Program() = default;
 
 template <class F> Line Program::begin_host_wait(F&& set) {
-    const Line line = add(OpKind::synchronize_begins, {});
+    const Line line = add(OpKind::synchronize_begin, {});
     set();
     waiting_[thread] = ops.back();
     return line;
@@ -77,7 +77,7 @@ Line Program::host_read(const Memory& x) { return add(OpKind::host_access, {}, {
 Line Program::host_write(const Memory& x) { return add(OpKind::host_access, {}, {out(x)}); }
 
 Line Program::after_users(StreamName s, const Memory& x) {
-    return add(OpKind::after_users, s, {in(x)});
+    return add(OpKind::wait_for_users, s, {in(x)});
 }
 
 Line Program::used_on(StreamName s, const Memory& x) { return add(OpKind::used_on, s, {in(x)}); }

@@ -45,7 +45,7 @@ public:
         ops_.push_back(op);
         before_.emplace_back();
         switch (op.kind) {
-        case heddle::OpKind::synchronize_begins: begun_[op.thread] = covered_by(op); return;
+        case heddle::OpKind::synchronize_begin: begun_[op.thread] = covered_by(op); return;
         case heddle::OpKind::synchronize: host_.insert(begun_[op.thread]); return;
         case heddle::OpKind::query: host_.insert(covered_by(op)); return;
         default: break;

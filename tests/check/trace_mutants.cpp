@@ -51,7 +51,7 @@ std::vector<Wait> waits_of(const Ops& ops) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const CheckOp& op = ops[i];
         if (op.mode == heddle::OpMode::captured) continue;
-        if (op.kind == OpKind::synchronize_begins) begun[op.thread] = i;
+        if (op.kind == OpKind::synchronize_begin) begun[op.thread] = i;
         if (op.kind == OpKind::synchronize) {
             const auto found = begun.find(op.thread);
             waits.push_back(
@@ -67,7 +67,7 @@ std::vector<Wait> waits_of(const Ops& ops) {
 Ops without(Ops ops, const Wait& wait) {
     const auto leave_out = [&](std::size_t place) {
         ops[place] = {};
-        ops[place].kind = OpKind::host_function_runs;
+        ops[place].kind = OpKind::host_function_begin;
     };
     leave_out(wait.place);
     if (wait.begins) leave_out(*wait.begins);

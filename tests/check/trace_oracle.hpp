@@ -43,7 +43,7 @@ public:
             return false;
         }
         switch (op.kind) {
-        case OpKind::synchronize_begins: begun_[op.thread] = reached_by(op); return false;
+        case OpKind::synchronize_begin: begun_[op.thread] = reached_by(op); return false;
         case OpKind::synchronize: {
             const auto begun = begun_.find(op.thread);
             host_.insert(begun != begun_.end() ? begun->second : reached_by(op));
@@ -52,7 +52,7 @@ public:
         }
         case OpKind::query: host_.insert(reached_by(op)); return false;
         case OpKind::abandon: abandon(op.recording); return false;
-        case OpKind::host_function_runs: return false;
+        case OpKind::host_function_begin: return false;
         default: return op.stream != 0 ? add_on_stream(op) : add_on_host(op);
         }
     }
@@ -89,7 +89,7 @@ private:
 
     bool add_on_host(const CheckOp& op) {
         using heddle::OpKind;
-        if (op.kind == OpKind::after_users) {
+        if (op.kind == OpKind::wait_for_users) {
             for (const CheckAccess& one : op.accesses) host_.insert(users_of(one, op.other));
             return false;
         }
@@ -118,12 +118,12 @@ private:
             if (op.reason != heddle::WaitReason::batch) before.insert(reached_by(op));
             return false;
         case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
-        case OpKind::after_users:
+        case OpKind::wait_for_users:
             if (op.other != 0) stream.by_data = op.other;
             for (const CheckAccess& one : op.accesses) before.insert(users_of(one, op.other));
             return false;
         case OpKind::free: forget(op); return false;
-        case OpKind::hand_out:
+        case OpKind::expose:
         case OpKind::wrap:
         case OpKind::dropped:
         case OpKind::used_on: return false;

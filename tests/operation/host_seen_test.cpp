@@ -12,7 +12,7 @@ TEST_CASE("a host wait is described when it begins and when it has ended") {
     Watch watch;
     s.synchronize();
     const std::vector<Seen> all = watch.take();
-    REQUIRE(of_kind(all, OpKind::synchronize_begins).size() == 1);
+    REQUIRE(of_kind(all, OpKind::synchronize_begin).size() == 1);
     REQUIRE(of_kind(all, OpKind::synchronize).size() == 1);
     CHECK(of_kind(all, OpKind::synchronize)[0].other == s.id());
 }
@@ -27,7 +27,7 @@ TEST_CASE("a host wait covers what was enqueued when it began") {
     std::thread waiting([&] { s.synchronize(); });
     const bool has_begun = eventually([&] {
         for (const Seen& one : watch.take())
-            if (one.kind == OpKind::synchronize_begins) return true;
+            if (one.kind == OpKind::synchronize_begin) return true;
         return false;
     });
     CHECK(has_begun);
@@ -96,7 +96,7 @@ TEST_CASE("what a host function enqueues names the host function") {
     CHECK(inner.op.parent == outer.op.id);
     CHECK(outer.op.parent == 0);
     std::size_t begun = 0;
-    for (const Seen& one : of_kind(all, OpKind::host_function_runs))
+    for (const Seen& one : of_kind(all, OpKind::host_function_begin))
         begun += one.op.parent == outer.op.id;
     CHECK(begun == 1);
 }

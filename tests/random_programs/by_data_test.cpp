@@ -394,7 +394,7 @@ TEST_CASE("by data: the checker finds each wait that a random program beside all
             const std::size_t left_out = places[random.below(places.size())];
             Ops without = ops;
             without[left_out] = {};
-            without[left_out].kind = OpKind::host_function_runs;  // it orders no work
+            without[left_out].kind = OpKind::host_function_begin;  // it orders no work
             const std::size_t race = first_race_by_oracle(without);
             CAPTURE(left_out);
             // Of uses that are ordered, the checker stores only the newest. If the newest use is

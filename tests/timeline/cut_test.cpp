@@ -129,11 +129,11 @@ TEST_CASE("a cut keeps a graph with the nodes that run in it", "[timeline]") {
 TEST_CASE("a cut keeps the beginning of a host wait whose end it keeps", "[timeline]") {
     TraceBuilder t;
     const auto s = t.stream("main");
-    t.op(OpKind::synchronize_begins, s).called(1, 1);
+    t.op(OpKind::synchronize_begin, s).called(1, 1);
     t.synchronize(s).called(1, 5);
-    const auto begins = t.op(OpKind::synchronize_begins, s).called(10, 10);
+    const auto begins = t.op(OpKind::synchronize_begin, s).called(10, 10);
     const auto ends = t.synchronize(s).called(10, 25);
-    t.op(OpKind::synchronize_begins, s).called(40, 40);
+    t.op(OpKind::synchronize_begin, s).called(40, 40);
     CHECK(ids_of(cut(t.trace(0, 100), 20, 30)) == Ids{begins->id, ends->id});
 }
 

@@ -52,9 +52,9 @@ Strings calls_of(const Trace& trace) {
     Strings calls;
     for (const TraceOp& op : trace.ops) {
         switch (op.kind) {
-        case OpKind::blocked:             // only present if the program called too early
-        case OpKind::query:               // with two streams, either may complete first
-        case OpKind::synchronize_begins:  // its end follows
+        case OpKind::blocked:            // only present if the program called too early
+        case OpKind::query:              // with two streams, either may complete first
+        case OpKind::synchronize_begin:  // its end follows
         case OpKind::make_event:
         case OpKind::free: continue;
         default: break;

@@ -37,7 +37,7 @@ TEST_CASE("each operation that ran has a bar from its start to its end") {
         t.op(OpKind::allocate, main).called(5, 6).ran(35, 36),
     };
     t.op(OpKind::free, main).called(6, 7);
-    t.op(OpKind::hand_out, main).called(7, 8).ran(40, 41);
+    t.op(OpKind::expose, main).called(7, 8).ran(40, 41);
     t.launch(main, "no times").called(8, 9);
     const Solution s = solve(t.trace(0, 50));
     REQUIRE(s.bars.size() == ran.size());

@@ -76,7 +76,7 @@ struct ObserverOptions {
     bool times = false;
     /// Calls on_call_begin() and on_call_end().
     bool calls = false;
-    /// Sets OpInfo::parent, and reports when a host function begins (OpKind::host_function_runs).
+    /// Sets OpInfo::parent, and reports when a host function begins (OpKind::host_function_begin).
     /// Implied by `times`.
     bool host_functions = false;
 };

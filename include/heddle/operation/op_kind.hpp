@@ -8,7 +8,9 @@
 
 namespace heddle HEDDLE_VISIBLE {
 
-/// Kinds of operations.
+/// Kinds of operations. A kind is named by a noun or by a verb, like the call. A report that
+/// nothing was enqueued is a participle (`wait_elided`, `dropped`, `blocked`). A report that a call
+/// or a function begins ends in `_begin`.
 enum class OpKind : std::uint8_t {
     launch,
     graph_launch,
@@ -19,23 +21,23 @@ enum class OpKind : std::uint8_t {
     free,
     record,
     wait,
-    wait_elided,         ///< a redundant wait that was not enqueued
-    dropped,             ///< an operation on a poisoned stream
-    synchronize,         ///< a host wait has ended
-    synchronize_begins,  ///< a host wait begins; the same thread's `synchronize` follows
-    query,               ///< a query that answered "complete"
-    collective,          ///< one device's share of a collective that NCCL runs
-    host_access,         ///< the host itself reads or writes memory, during the call
-    host_function_runs,  ///< a host function begins, on the thread that runs it
-    make_event,          ///< an event was made
-    export_event,        ///< an event was exported to other processes
-    import_event,        ///< an event of another process was imported
-    hand_out,            ///< a stream's native handle was requested: heddle may not see later work
-    wrap,                ///< a native stream or event was wrapped
+    wait_elided,          ///< a redundant wait that was not enqueued
+    dropped,              ///< an operation on a poisoned stream
+    synchronize,          ///< a host wait has ended
+    synchronize_begin,    ///< a host wait begins; the same thread's `synchronize` follows
+    query,                ///< a query that answered "complete"
+    collective,           ///< one device's share of a collective that NCCL runs
+    host_access,          ///< the host itself reads or writes memory, during the call
+    host_function_begin,  ///< a host function begins, on the thread that runs it
+    make_event,           ///< an event was made
+    export_event,         ///< an event was exported to other processes
+    import_event,         ///< an event of another process was imported
+    expose,               ///< a stream's native handle was requested: heddle may not see later work
+    wrap,                 ///< a native stream or event was wrapped
     /// The stream, or the host, is ordered after all earlier uses of this memory that heddle knows.
     /// Reported by an order_by_data, for uses on streams that it does not own. `other` is the first
     /// of its own streams.
-    after_users,
+    wait_for_users,
     used_on,  ///< Array::used_on(): the stream's work so far may have used this memory
     abandon,  ///< a batch ended with a failure: work recorded since its last flush will not run
     /// The calling thread was blocked within another call, or polled by repeating a query. This
@@ -44,6 +46,10 @@ enum class OpKind : std::uint8_t {
     /// Work that other code enqueued on a lent native handle: with_native(), borrow(). Any number
     /// of native operations, reported at the end of the loan.
     native,
+    synchronize_begins [[deprecated("use synchronize_begin")]] = synchronize_begin,
+    host_function_runs [[deprecated("use host_function_begin")]] = host_function_begin,
+    hand_out [[deprecated("use expose")]] = expose,
+    after_users [[deprecated("use wait_for_users")]] = wait_for_users,
 };
 /// The number of kinds.
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::native) + 1;

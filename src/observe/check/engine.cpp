@@ -29,10 +29,10 @@ void CheckEngine::add(const CheckOp& op) {
     // The host's half of a pageable copy is added next. A copy that does not run has no such half.
     if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
     if (!will_run(op) || op.kind == OpKind::blocked) return;
-    if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
+    if (op.kind == OpKind::synchronize_begin) return begin_host_wait(op);
     if (op.kind == OpKind::synchronize) return end_host_wait(op);
     if (op.kind == OpKind::query) return raise_floor(target_of(op), op.site);
-    if (op.stream != 0 && op.kind != OpKind::host_function_runs) return add_on_stream(op);
+    if (op.stream != 0 && op.kind != OpKind::host_function_begin) return add_on_stream(op);
     add_on_host(op);
 }
 
@@ -43,8 +43,8 @@ void CheckEngine::add_on_host(const CheckOp& op) {
     case OpKind::free: return free(op, nullptr, {host_slot, ++host_position_});
     case OpKind::export_event:
     case OpKind::import_event:
-    case OpKind::hand_out: return tie_event(op);
-    case OpKind::after_users: return come_after_users(op, nullptr);
+    case OpKind::expose: return tie_event(op);
+    case OpKind::wait_for_users: return come_after_users(op, nullptr);
     case OpKind::abandon: return abandon(op.recording);
     default: return;
     }
@@ -78,10 +78,10 @@ void CheckEngine::add_on_stream(const CheckOp& op) {
     case OpKind::wait_elided: wait(step); break;
     case OpKind::allocate: allocate(op, &stream, step.epoch); break;
     case OpKind::free: free(op, &stream, step.epoch); break;
-    case OpKind::hand_out:
+    case OpKind::expose:
     case OpKind::wrap: stream.leak = op.site; break;
     case OpKind::dropped: stream.poisoned = op.site; break;
-    case OpKind::after_users: come_after_users(op, &stream); break;
+    case OpKind::wait_for_users: come_after_users(op, &stream); break;
     case OpKind::used_on: become_known(op, stream); break;
     default: add_work(step);
     }

@@ -23,7 +23,7 @@ void copy_accesses(std::span<const OpAccess> from, std::vector<CheckAccess>& to)
 
 bool is_wait(OpKind kind) noexcept {
     return kind == OpKind::wait || kind == OpKind::wait_elided ||
-           kind == OpKind::synchronize_begins || kind == OpKind::synchronize;
+           kind == OpKind::synchronize_begin || kind == OpKind::synchronize;
 }
 
 /// Returns whether the operation may signal other work. A kernel with concurrent accesses counts.

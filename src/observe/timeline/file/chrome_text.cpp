@@ -29,7 +29,7 @@ std::string_view chrome_category(OpKind kind) noexcept {
     case OpKind::launch: return "kernel";
     case OpKind::graph_launch: return "graph";
     case OpKind::host_function:
-    case OpKind::host_function_runs: return "host_function";
+    case OpKind::host_function_begin: return "host_function";
     case OpKind::copy: return "copy";
     case OpKind::fill: return "fill";
     case OpKind::allocate:

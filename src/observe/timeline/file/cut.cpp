@@ -99,7 +99,7 @@ private:
 
     /// Returns whether operations of this kind only concern the host: a host wait or a query.
     static bool is_of_host(OpKind kind) {
-        return kind == OpKind::synchronize || kind == OpKind::synchronize_begins ||
+        return kind == OpKind::synchronize || kind == OpKind::synchronize_begin ||
                kind == OpKind::query || kind == OpKind::blocked;
     }
 
@@ -126,7 +126,7 @@ private:
         std::vector<std::size_t> begun(trace_.threads.size() + 1, trace_.ops.size());
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
             std::size_t& own = begun[std::min<std::size_t>(trace_.ops[i].thread, begun.size() - 1)];
-            if (trace_.ops[i].kind == OpKind::synchronize_begins) own = i;
+            if (trace_.ops[i].kind == OpKind::synchronize_begin) own = i;
             if (trace_.ops[i].kind != OpKind::synchronize) continue;
             if (stays_[i] && own < stays_.size()) stays_[own] = true;
             own = stays_.size();

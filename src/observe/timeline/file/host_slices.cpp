@@ -9,7 +9,7 @@ namespace heddle::detail {
 namespace {
 
 bool is_shown(const Trace& trace, const TraceOp& op) {
-    return op.kind != OpKind::synchronize_begins && op.thread < trace.threads.size() &&
+    return op.kind != OpKind::synchronize_begin && op.thread < trace.threads.size() &&
            op.call_begin != unknown_moment && op.call_end != unknown_moment;
 }
 

@@ -73,7 +73,7 @@ BarClass class_of(OpKind kind, std::string_view name) noexcept {
     case OpKind::launch: return BarClass::kernel;
     case OpKind::graph_launch: return BarClass::graph;
     case OpKind::host_function:
-    case OpKind::host_function_runs: return BarClass::host_function;
+    case OpKind::host_function_begin: return BarClass::host_function;
     case OpKind::copy:
         return name == "host to device"   ? BarClass::copy_in
                : name == "device to host" ? BarClass::copy_out
@@ -86,7 +86,7 @@ BarClass class_of(OpKind kind, std::string_view name) noexcept {
     case OpKind::wait_elided: return BarClass::order;
     case OpKind::dropped: return BarClass::dropped;
     case OpKind::synchronize:
-    case OpKind::synchronize_begins:
+    case OpKind::synchronize_begin:
     case OpKind::blocked: return BarClass::block;
     case OpKind::collective: return BarClass::collective;
     default: return BarClass::other;
@@ -95,8 +95,8 @@ BarClass class_of(OpKind kind, std::string_view name) noexcept {
 
 bool is_shown_as_call(const TraceOp& op) noexcept {
     return op.thread != no_index && op.call_begin != unknown_moment &&
-           op.call_end != unknown_moment && op.kind != OpKind::synchronize_begins &&
-           op.kind != OpKind::host_function_runs;
+           op.call_end != unknown_moment && op.kind != OpKind::synchronize_begin &&
+           op.kind != OpKind::host_function_begin;
 }
 
 std::string label_of(const Trace& trace, const TraceOp& op) {

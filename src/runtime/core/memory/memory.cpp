@@ -72,7 +72,7 @@ OpAccess all_of(const Block& block) noexcept {
 /// explains `first`.
 void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
                         const SourceLocation& where, StreamRecord* first = nullptr) noexcept {
-    const OpInfo op{.kind = OpKind::after_users,
+    const OpInfo op{.kind = OpKind::wait_for_users,
                     .reason = reason,
                     .name = "wait for the memory's users",
                     .other = first != nullptr ? Access::stream(*first) : StreamRef{},
@@ -339,7 +339,7 @@ void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block&
 
 void notify_order_of(StreamRecord& stream, StreamRecord& first,
                      const SourceLocation& where) noexcept {
-    notify_on(stream, {.kind = OpKind::after_users,
+    notify_on(stream, {.kind = OpKind::wait_for_users,
                        .reason = WaitReason::data,
                        .name = "order_by_data",
                        .other = Access::stream(first),

@@ -230,7 +230,7 @@ void complete_and_notify(OpInfo& op) noexcept {
     op.shares = call.shares;
     if (op.reason == WaitReason::user) op.reason = call.reason;
     if (op.kind == OpKind::launch || op.kind == OpKind::host_function ||
-        op.kind == OpKind::host_function_runs)
+        op.kind == OpKind::host_function_begin)
         op.name = kept_kernel_name(op.name);
     const bool is_timed = (observed.load(std::memory_order_relaxed) & observe::times) != 0;
     if (is_timed) {

@@ -209,7 +209,7 @@ void BlockedSpan::end() noexcept {
 
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept {
-    notify({.kind = OpKind::host_function_runs,
+    notify({.kind = OpKind::host_function_begin,
             .name = type.pretty,
             .stream = Access::stream(stream),
             .device = stream.device,
@@ -233,7 +233,7 @@ void HostWait::mark(const OpInfo& op) noexcept { begin_wait(mark_, op); }
 
 void HostWait::begin() noexcept {
     const TellsWait tells({.other = user_});
-    op_->kind = OpKind::synchronize_begins;
+    op_->kind = OpKind::synchronize_begin;
     complete_and_notify(*op_);
 }
 

@@ -118,7 +118,7 @@ namespace {
 void hand_out(StreamRecord& record, const char* call, const SourceLocation& where) {
     record.set(stream_flag::handed_out);
     note_handed_out(record, where);
-    if (is_observed()) notify_on(record, {.kind = OpKind::hand_out, .name = call, .where = where});
+    if (is_observed()) notify_on(record, {.kind = OpKind::expose, .name = call, .where = where});
 }
 void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
     if (!device.is_cuda())
@@ -151,7 +151,7 @@ cudaEvent_t native_handle(const Event& event, Where where) {
     cu::stop_watching(state, where);
     state.handed_out = true;
     if (is_observed())
-        notify({.kind = OpKind::hand_out,
+        notify({.kind = OpKind::expose,
                 .name = "native_handle",
                 .device = state.device,
                 .event = {state.uid, state.records},
