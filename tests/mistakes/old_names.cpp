@@ -28,6 +28,7 @@ struct Nothing {
     (void)OpKind::host_function_runs;  // says: use host_function_begin
     (void)OpKind::hand_out;            // says: use expose
     (void)OpKind::after_users;         // says: use wait_for_users
+    (void)WaitReason::wait_reasons;    // says: use heddle::wait_reasons
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -164,7 +164,7 @@ TEST_CASE("waits of fork_join say whether a branch began or was joined") {
 
 TEST_CASE("every reason and mode has its own text") {
     Strings texts;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(WaitReason::wait_reasons); ++i)
+    for (std::size_t i = 0; i < wait_reasons; ++i)
         texts.emplace_back(to_string(static_cast<WaitReason>(i)));
     for (OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})
         texts.emplace_back(to_string(mode));

@@ -121,7 +121,7 @@ private:
     void set_repeated(TraceOp& op) {
         op.kind = kind();
         op.mode = one_of<OpMode>(3);
-        op.reason = one_of<WaitReason>(static_cast<std::size_t>(WaitReason::wait_reasons));
+        op.reason = one_of<WaitReason>(wait_reasons);
         op.name = name();
         op.file = name();
         op.line = bits32();

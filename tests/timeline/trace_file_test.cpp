@@ -272,7 +272,7 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
             [](Trace& t) { t.ops[3].kind = OpKind{op_kinds}; });
     refused("operation 3 has the mode 3", [](Trace& t) { t.ops[3].mode = OpMode{3}; });
     refused("operation 3 has the reason 13",
-            [](Trace& t) { t.ops[3].reason = WaitReason::wait_reasons; });
+            [](Trace& t) { t.ops[3].reason = WaitReason{wait_reasons}; });
     refused("operation 3 has the string", [](Trace& t) { t.ops[3].file = 99; });
     refused("operation 3 has the thread 1", [](Trace& t) { t.ops[3].thread = 1; });
     refused("operation 3 has the stream 4", [](Trace& t) { t.ops[3].stream = 4; });

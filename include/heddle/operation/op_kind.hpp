@@ -82,8 +82,10 @@ enum class WaitReason : std::uint8_t {
     graph,        ///< orders a launch around the users of memory that the graph owns
     peer,         ///< orders a copy between two devices
     pipeline,
-    wait_reasons,  ///< the number of reasons, not a reason
+    wait_reasons [[deprecated("use heddle::wait_reasons, a constant")]],
 };
+/// The number of reasons.
+inline constexpr std::size_t wait_reasons = static_cast<std::size_t>(WaitReason::pipeline) + 1;
 
 /// Returns the name of a reason, "scope_enter" for example.
 const char* to_string(WaitReason reason) noexcept;

@@ -90,7 +90,7 @@ private:
     void operation(const TraceOp& op) const {
         kind(op.kind);
         if (op.mode > OpMode::batched) fail("mode", to_bits(op.mode));
-        if (op.reason >= WaitReason::wait_reasons) fail("reason", to_bits(op.reason));
+        if (to_bits(op.reason) >= wait_reasons) fail("reason", to_bits(op.reason));
         if (op.result > RunResult::dropped) fail("result", to_bits(op.result));
         string(op.name), string(op.file);
         index_or_none("thread", op.thread, trace_.threads);

@@ -161,7 +161,7 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
         .add("notes", list(trace.notes, json_string))
         .add("kinds", names<OpKind>(op_kinds))
         .add("modes", mode_names())
-        .add("reasons", names<WaitReason>(static_cast<std::size_t>(WaitReason::wait_reasons)))
+        .add("reasons", names<WaitReason>(wait_reasons))
         .add("classes", list(bar_looks(), look_json))
         .add("gapLooks", list(gap_looks(), look_json))
         .add("briefNames", brief_names_json())

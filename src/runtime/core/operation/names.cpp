@@ -60,7 +60,7 @@ const char* to_string(WaitReason reason) noexcept {
     case WaitReason::graph: return "graph";
     case WaitReason::peer: return "peer";
     case WaitReason::pipeline: return "pipeline";
-    case WaitReason::wait_reasons: break;
+    default: break;
     }
     return "?";
 }
