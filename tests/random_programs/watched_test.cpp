@@ -196,7 +196,7 @@ private:
 /// Returns true for a cause that no program in this file can have.
 bool is_never_so(const PendingCause& cause) {
     return cause.kind == CauseKind::cycle || cause.kind == CauseKind::nothing_reaches ||
-           cause.kind == CauseKind::process_is_gone;
+           cause.kind == CauseKind::other_process;
 }
 
 /// A thread that queries pending work without pause.

@@ -80,14 +80,16 @@ struct PendingThread {
 
 /// The kind of a cause.
 enum class CauseKind : std::uint8_t {
-    operation_runs,    ///< a kernel, copy or host function has not ended
-    workers_busy,      ///< no worker is free, and all run host functions
-    cycle,             ///< streams and threads wait for each other
-    nothing_reaches,   ///< no pending work reaches the record that a stream or thread waits for
-    batch_is_open,     ///< work is deferred because a batch is open
-    capture_is_open,   ///< work is deferred because a capture is open
-    process_is_gone,   ///< another process has ended, or has not reached its record
-    rank_has_not_come  ///< a rank has not reached a collective
+    operation_runs,   ///< a kernel, copy or host function has not ended
+    workers_busy,     ///< no worker is free, and all run host functions
+    cycle,            ///< streams and threads wait for each other
+    nothing_reaches,  ///< no pending work reaches the record that a stream or thread waits for
+    batch_is_open,    ///< work is deferred because a batch is open
+    capture_is_open,  ///< work is deferred because a capture is open
+    other_process,    ///< another process has ended, or has not reached its record
+    rank_missing,     ///< a rank has not reached a collective
+    process_is_gone [[deprecated("use other_process")]] = other_process,
+    rank_has_not_come [[deprecated("use rank_missing")]] = rank_missing,
 };
 
 /// A reason why work makes no progress.

@@ -158,7 +158,7 @@ private:
             if (one.stream_id != 0) continue;
             const std::string waiter = waiter_of(one);
             if (waiter.empty()) continue;
-            add(CauseKind::process_is_gone,
+            add(CauseKind::other_process,
                 one.is_gone
                     ? formatted("process {}, which recorded the event for which {}, has ended",
                                 one.process, waiter)
@@ -176,7 +176,7 @@ private:
         if (!may_wait) return;
         for (const Import& one : picture_.imports)
             if (is_gone(one.process))
-                add(CauseKind::process_is_gone,
+                add(CauseKind::other_process,
                     formatted("process {}, which exported the {} imported at {}, has ended",
                               one.process.id, std::string_view(one.is_event ? "event" : "array"),
                               place_words(one.where)));
@@ -316,7 +316,7 @@ private:
         const auto mine = std::ranges::find(other.flight, collective, &FlightEntry::collective);
         if (mine == other.flight.end() || other.look.type == nullptr) return;
         const OpWords op = words_of(other.look.type);
-        add(CauseKind::rank_has_not_come,
+        add(CauseKind::rank_missing,
             formatted("rank {} of the {} at {} has not arrived: {} is still at {}, enqueued at {}",
                       mine->share, collective_words(stream.at->name),
                       place_words(stream.look.where), other.name,
