@@ -31,6 +31,7 @@ struct Nothing {
     (void)WaitReason::wait_reasons;      // says: use heddle::wait_reasons
     (void)CauseKind::process_is_gone;    // says: use other_process
     (void)CauseKind::rank_has_not_come;  // says: use rank_missing
+    (void)GraphNodeInfo::no_node;        // says: use OpNode
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

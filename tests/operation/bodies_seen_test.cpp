@@ -27,7 +27,7 @@ public:
         const std::lock_guard lock(mutex_);
         nodes_.clear();
         launch_ = op.id;
-        for (const GraphNodeInfo& one : op.shape->nodes)
+        for (const OpNode& one : op.shape->nodes)
             nodes_.push_back({one.name,
                               one.kind,
                               {one.after.begin(), one.after.end()},
@@ -90,7 +90,7 @@ TEST_CASE("a graph launch names the nodes of bodies and child graphs, in their p
     const char* names[] = {"first",  "loop", "inner", "add",    "count",
                            "choice", "yes",  "no",    "c/step", "c"};
     for (std::size_t i = 0; i < nodes.size(); ++i) CHECK(nodes[i].name == names[i]);
-    const std::uint32_t none = GraphNodeInfo::no_node;
+    const std::uint32_t none = OpNode::no_node;
     const Indices inside{none, none, 1, 2, 1, none, 5, 5, none, none};
     for (std::size_t i = 0; i < nodes.size(); ++i) CHECK(nodes[i].inside == inside[i]);
     for (std::size_t i = 0; i < nodes.size(); ++i) CHECK(nodes[i].alternative == (i == 7 ? 1u : 0));

@@ -40,7 +40,7 @@ TEST_CASE("a graph launch names its nodes, edges and accesses") {
         void on_op(const OpInfo& op) noexcept override {
             if (op.kind != OpKind::graph_launch || op.shape == nullptr) return;
             ids[launches++ % 2] = op.shape->id;
-            for (const GraphNodeInfo& node : op.shape->nodes) {
+            for (const OpNode& node : op.shape->nodes) {
                 after.emplace_back(node.after.begin(), node.after.end());
                 known.push_back(node.accesses_known);
                 lines.push_back(node.where.line);

@@ -28,7 +28,7 @@ struct Seen {
           line(from.where.line), thread(std::this_thread::get_id()) {
         if (from.shape == nullptr) return;
         nodes = from.shape->nodes.size();
-        for (const GraphNodeInfo& node : from.shape->nodes) node_names.emplace_back(node.name);
+        for (const OpNode& node : from.shape->nodes) node_names.emplace_back(node.name);
     }
 };
 

@@ -42,7 +42,7 @@ struct EventPoint {
 /// A node of a launched graph, or an operation of a flushed batch. The nodes of a child graph are
 /// listed among those of the graph, and named "child/node". The child graph's own node follows
 /// them, and performs no work.
-struct GraphNodeInfo {
+struct OpNode {
     /// An index that refers to no node.
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
@@ -72,6 +72,9 @@ struct GraphNodeInfo {
     std::uint64_t event = 0;
 };
 
+/// The old name of OpNode.
+using GraphNodeInfo [[deprecated("use OpNode")]] = OpNode;
+
 /// The nodes that a graph launch runs. Valid only during the on_op() call.
 struct GraphShape {
     /// Identifies the shape uniquely: launches with the same id launch the same nodes.
@@ -81,7 +84,7 @@ struct GraphShape {
     std::uint64_t graph = 0;
     /// The nodes in topological order. The nodes of a conditional node's bodies follow it directly,
     /// body by body.
-    std::span<const GraphNodeInfo> nodes = {};
+    std::span<const OpNode> nodes = {};
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.

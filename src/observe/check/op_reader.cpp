@@ -68,7 +68,7 @@ std::shared_ptr<const CheckShape> OpReader::shape_of(const GraphShape& shape) {
     if (known != shapes_.end()) return known->second;
     auto made = std::make_shared<CheckShape>();
     made->id = shape.id;
-    for (const GraphNodeInfo& from : shape.nodes) {
+    for (const OpNode& from : shape.nodes) {
         CheckNode& node = made->nodes.emplace_back();
         node.kind = from.kind;
         node.site = sites_.intern(from.kind, from.name, from.where);

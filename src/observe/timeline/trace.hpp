@@ -109,7 +109,7 @@ struct TraceNode {
     std::uint32_t first_access = 0, accesses = 0;
     std::vector<std::uint32_t> after;  ///< direct predecessors
     /// The conditional node whose body contains this node, and the index of that body; see
-    /// GraphNodeInfo.
+    /// OpNode.
     TraceIndex inside = no_index;
     std::uint32_t alternative = 0;
     bool accesses_known = false;  ///< whether `accesses` covers all memory that the node uses

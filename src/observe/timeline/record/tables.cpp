@@ -81,7 +81,7 @@ TraceIndex GraphTable::keep(const GraphShape& shape, bool is_batch) {
     const std::lock_guard lock(mutex_);
     if (const auto found = index_.find(shape.id); found != index_.end()) return found->second;
     TraceGraph graph{.id = shape.id, .is_batch = is_batch, .nodes = {}};
-    for (const GraphNodeInfo& info : shape.nodes) {
+    for (const OpNode& info : shape.nodes) {
         TraceNode& node = graph.nodes.emplace_back();
         node.name = strings_.keep(info.name).index;
         node.file = strings_.keep(info.where.file).index;

@@ -92,7 +92,7 @@ std::uint32_t told_nodes(const NodeData& node) noexcept {
 
 ShapeData::ShapeData(const GraphData& graph) {
     nodes_.reserve(graph.nodes.size());
-    describe(graph, GraphNodeInfo::no_node, 0);
+    describe(graph, OpNode::no_node, 0);
     shape_ = {next_id(), graph.uid, nodes_};
 }
 
@@ -119,7 +119,7 @@ void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint
 }
 
 void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> after) {
-    GraphNodeInfo& info = nodes_.emplace_back();
+    OpNode& info = nodes_.emplace_back();
     info.kind = kind_of(node);
     info.name = names_.emplace_back(node.display_name()).c_str();
     info.where = node.where;

@@ -28,7 +28,7 @@ private:
     std::deque<std::string> names_, streams_;
     std::deque<std::vector<std::uint32_t>> edges_;
     std::deque<std::vector<OpAccess>> accesses_;
-    std::vector<GraphNodeInfo> nodes_;
+    std::vector<OpNode> nodes_;
     GraphShape shape_;
 };
 
