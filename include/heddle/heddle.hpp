@@ -50,6 +50,7 @@
 #include <heddle/memory/view_2d.hpp>
 #include <heddle/operation/host_access.hpp>
 #include <heddle/operation/observer.hpp>
+#include <heddle/operation/source_place.hpp>
 #include <heddle/operation/stats.hpp>
 #include <heddle/print.hpp>
 #include <heddle/recording/batch.hpp>

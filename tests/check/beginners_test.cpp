@@ -453,7 +453,7 @@ constexpr BeginnersProgram right[] = {
 };
 #undef HEDDLE_TEST_PROGRAM
 
-bool is_here(const check::Place& place, unsigned line) {
+bool is_here(const SourcePlace& place, unsigned line) {
     return place.file.ends_with("beginners_test.cpp") && place.line == line;
 }
 

@@ -8,6 +8,7 @@
 
 #include <heddle/location.hpp>
 #include <heddle/operation/observer.hpp>
+#include <heddle/operation/source_place.hpp>
 #include <heddle/stream/stream.hpp>
 
 /// Finds unsynchronised accesses to the same memory among the operations that a program enqueues.
@@ -28,21 +29,17 @@ enum class RaceKind : std::uint8_t {
 /// Returns the name of a kind, "write_after_read" for example.
 const char* to_string(RaceKind kind) noexcept;
 
-/// A place in the source.
-struct Place {
-    std::string file;     ///< as passed to the compiler
-    unsigned line = 0;    ///< 0 if unknown
-    unsigned column = 0;  ///< 0 if unknown; see SourceLocation
-};
+/// The old name of SourcePlace.
+using Place [[deprecated("use SourcePlace")]] = SourcePlace;
 
 /// One of the two accesses of a race.
 struct Side {
     OpKind kind = OpKind::launch;        ///< `host_access` for an access by the host itself
     std::string name;                    ///< name of the kernel, or "host to device", for example
     std::string stream;                  ///< "main of cuda:0"; empty for the host
-    Place where;                         ///< where the operation was enqueued
+    SourcePlace where;                   ///< where the operation was enqueued
     std::string node{};                  ///< for a graph launch: the node that accesses the memory
-    Place node_where{};                  ///< where that node was made or captured
+    SourcePlace node_where{};            ///< where that node was made or captured
     AccessMode mode = AccessMode::read;  ///< how the operation uses the memory
     /// Index of the kernel's argument. -1 if the kernel object itself holds the memory, or if the
     /// operation is not a kernel.
@@ -60,7 +57,7 @@ struct Race {
     Side second;                 ///< enqueued later
     const void* data = nullptr;  ///< start of the memory that both use
     std::size_t bytes = 0;       ///< size of that memory
-    Place made;                  ///< where the array was made; the file is empty if unknown
+    SourcePlace made;            ///< where the array was made; the file is empty if unknown
     std::string text;            ///< the report as text, with the missing wait
 };
 

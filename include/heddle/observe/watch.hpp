@@ -11,14 +11,12 @@
 #include <heddle/device/device.hpp>
 #include <heddle/location.hpp>
 #include <heddle/operation/observer.hpp>
+#include <heddle/operation/source_place.hpp>
 
 namespace heddle HEDDLE_VISIBLE {
 
-/// A place in the source. The file is empty if the place is unknown.
-struct PendingPlace {
-    std::string file;   ///< as passed to the compiler
-    unsigned line = 0;  ///< counted from 1
-};
+/// The old name of SourcePlace.
+using PendingPlace [[deprecated("use SourcePlace")]] = SourcePlace;
 
 /// The state of a stream.
 enum class StreamStatus : std::uint8_t {
@@ -39,7 +37,7 @@ struct RecentOperation {
     OpKind kind = OpKind::launch;  ///< the kind of the operation
     OpMode mode = OpMode::run;     ///< whether it was enqueued or recorded
     std::string name;              ///< name of the kernel, or "host to device" and the like
-    PendingPlace where;            ///< where it was enqueued
+    SourcePlace where;             ///< where it was enqueued
     bool is_done = false;          ///< whether it is known to have completed
 };
 
@@ -55,7 +53,7 @@ struct PendingStream {
     };
     /// Its current operation: the kernel's name, "copy", "wait" and the like.
     std::string operation;
-    PendingPlace where;         ///< where that operation was enqueued
+    SourcePlace where;          ///< where that operation was enqueued
     std::uint64_t pending = 0;  ///< operations and waits, including the current one
     /// Time without progress, as observed by the watch; 0 if unknown.
     std::chrono::nanoseconds since{0};
@@ -72,7 +70,7 @@ struct PendingThread {
     unsigned number = 0;                ///< counted from 1
     int thread = 0;                     ///< the result of gettid() on the thread
     std::string call;                   ///< "synchronize", for example
-    PendingPlace where;                 ///< the call site
+    SourcePlace where;                  ///< the call site
     std::chrono::nanoseconds since{0};  ///< how long it has waited
     std::string waits_for;              ///< the stream or device that it waits for
     std::string text;                   ///< a description in words

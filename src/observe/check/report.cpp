@@ -194,7 +194,7 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     return "Nothing orders the two accesses.";
 }
 
-check::Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
+SourcePlace place_of(const Site& site) { return {site.file, site.line, site.column}; }
 
 Side side_of(const FindingSide& side, const ReportNames& names) {
     const Site& site = names.site(side.site);

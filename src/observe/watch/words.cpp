@@ -31,12 +31,12 @@ OpWords words_of(const OpType* type) {
     return {false, false, call, call};
 }
 
-PendingPlace place_of(const SourceLocation& where) {
+SourcePlace place_of(const SourceLocation& where) {
     if (where.line == 0) return {};
     return {peek_text(where.file), where.line};
 }
 
-std::string place_words(const PendingPlace& place) {
+std::string place_words(const SourcePlace& place) {
     if (place.line == 0) return "an unknown place";
     return formatted("{}:{}", std::string_view(place.file).substr(place.file.find_last_of('/') + 1),
                      place.line);

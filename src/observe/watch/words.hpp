@@ -20,9 +20,9 @@ struct OpWords {
 /// Returns the words for operations of this type. `type` may point into an unloaded library.
 OpWords words_of(const OpType* type);
 /// Returns a place for a report. The text of its file's name may be in an unloaded library.
-PendingPlace place_of(const SourceLocation& where);
+SourcePlace place_of(const SourceLocation& where);
 /// Returns the place, for example "solver.cpp:88".
-std::string place_words(const PendingPlace& place);
+std::string place_words(const SourcePlace& place);
 std::string place_words(const SourceLocation& where);
 /// Returns the name of a noted operation. The name's text may be in an unloaded library.
 std::string name_words(OpKind kind, const char* name);
