@@ -191,16 +191,6 @@ private:
     ReportHook before_;
 };
 
-/// Measures by how much the counters of stats() have increased since this object was made.
-class Counted {
-public:
-    Counted() : before_(stats()) {}
-    OpStats since() const { return stats() - before_; }
-
-private:
-    OpStats before_;
-};
-
 /// Returns the heddle::Error that `call` throws. Returns nullopt if it throws nothing. Other
 /// exceptions are passed on.
 template <class F> std::optional<Error> error_of(F&& call) {

@@ -13,9 +13,9 @@ struct Waits {
     bool operator==(const Waits&) const = default;
 };
 template <class F> Waits waits_of(F&& call) {
-    const Counted counted;
+    const OpCounter counted;
     call();
-    return {counted.since().waits_inserted, counted.since().waits_elided};
+    return {counted.stats().waits_inserted, counted.stats().waits_elided};
 }
 inline constexpr Waits inserted{1, 0}, elided{0, 1};
 

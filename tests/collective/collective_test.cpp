@@ -30,9 +30,9 @@ void check_type(std::initializer_list<ReduceOp> ops, const std::vector<Device>& 
 }
 
 std::optional<Error> refused(const std::function<void()>& call) {
-    const Counted counted;
+    const OpCounter counted;
     const auto error = error_of(call);
-    const OpStats since = counted.since();
+    const OpStats since = counted.stats();
     CHECK(since.launches + since.copies + since.waits_inserted + since.events_recorded == 0);
     return error && error->code() == ErrorCode::usage ? error : std::nullopt;
 }
@@ -211,14 +211,14 @@ TEST_CASE("a group keeps its scratch memory while the streams stay the same",
     DeviceGroup group = by_copies(devices, false);
     Trial<float> trial(Kind::all_reduce, devices, 1000, 0, true);
     trial.run(group);
-    const Counted counted;
+    const OpCounter counted;
     trial.run(group);
     trial.run(group);
-    CHECK(counted.since().allocations == 0);
+    CHECK(counted.stats().allocations == 0);
     Trial<float> other(Kind::all_reduce, devices, 1000, 0, true);
-    const Counted again;
+    const OpCounter again;
     other.run(group);
-    CHECK(again.since().allocations == devices.size());
+    CHECK(again.stats().allocations == devices.size());
     CHECK(other.is_right());
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
           "[multi][collective]") {
     const std::vector<Device> devices = first_devices(2);
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    stats();
+    const OpCounter counting;
     DeviceGroup group = by_copies(devices);
     Trial<int> t(Kind::all_reduce, devices, 10);
     const auto with = [&](std::size_t rank, View<int> view) {

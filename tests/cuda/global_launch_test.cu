@@ -194,11 +194,11 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     };
     const Stream s(gpu());
     Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
-    const Counted counted;
+    const OpCounter counted;
     Watch watch;
     const unsigned line = __LINE__ + 1;
     launch(s, scale, grid(1, 128), in, out, 3.0f, 100);
-    CHECK(counted.since().launches == 1);
+    CHECK(counted.stats().launches == 1);
     CHECK_THAT(watch.name, contains("scale"));
     CHECK(watch.line == line);
     REQUIRE(watch.accesses.size() >= 2);

@@ -121,10 +121,10 @@ TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cu
     a.wait_stream(b);
     (void)native_handle(b);
     for (int i = 0; i < 3; ++i) {
-        const Counted counted;
+        const OpCounter counted;
         a.wait_stream(b);
-        CHECK(counted.since().waits_inserted == 1);
-        CHECK(counted.since().waits_elided == 0);
+        CHECK(counted.stats().waits_inserted == 1);
+        CHECK(counted.stats().waits_elided == 0);
     }
 }
 
@@ -255,9 +255,9 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     s.synchronize();
     other.synchronize();
     Capture capture(native.handle);
-    const Counted counted;
+    const OpCounter counted;
     other.wait_stream(s);  // makes `other` a part of the capture
-    CHECK(counted.since().waits_elided == 0);
+    CHECK(counted.stats().waits_elided == 0);
     CHECK(other.is_capturing());
     launch(other, add, grid(1, 32), x, 1);
     s.wait_stream(other);

@@ -252,9 +252,9 @@ TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     const Stream s(gpu());
     const ModuleKernel nothing = loaded().kernel("nothing");
     const std::uint64_t before = detail::Access::state(s).submissions;
-    const Counted counted;
+    const OpCounter counted;
     launch(s, nothing, grid(1, 1));
-    CHECK(counted.since().launches == 1);
+    CHECK(counted.stats().launches == 1);
     CHECK(detail::Access::state(s).submissions == before + 1);
     s.synchronize();
 }

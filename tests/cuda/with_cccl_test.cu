@@ -56,10 +56,10 @@ TEST_CASE("a wait for a stream whose cuda::stream_ref is kept is never elided", 
     const Stream a(gpu()), b(gpu());
     launch_host(b, [] {});
     const cuda::stream_ref kept = b;
-    const Counted counted;
+    const OpCounter counted;
     a.wait_stream(b);
     a.wait_stream(b);
-    CHECK(counted.since().waits_elided == 0);
+    CHECK(counted.stats().waits_elided == 0);
     CHECK(wrap_stream(kept) == b);
 }
 

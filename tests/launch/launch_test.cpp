@@ -189,12 +189,12 @@ TEST_CASE("any of three extents may be the large one") {
 TEST_CASE("an extent of zero enqueues nothing") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 1);
-    const Counted counted;
+    const OpCounter counted;
     launch(s, Iota{}, dim(0), x);
     launch(s, Mark2{}, dim(0, 5), x, std::size_t{1});
     launch(s, Mark2{}, dim(5, 0), x, std::size_t{1});
     launch(s, Mark3{}, dim(5, 5, 0), x, std::size_t{1}, std::size_t{1});
-    CHECK(counted.since().launches == 0);
+    CHECK(counted.stats().launches == 0);
     CHECK(to_host(s, x)[0] == 0);
 }
 
@@ -332,9 +332,9 @@ TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
     Array<int> x = zeros<int>(s, 10);
     gate.hold(held);
     const ScopedStream in{held};
-    const Counted counted;
+    const OpCounter counted;
     launch(s, Add{}, dim(10), x, 1);
-    CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
+    CHECK(counted.stats().waits_inserted + counted.stats().waits_elided == 0);
     CHECK(to_host(s, x) ==
           std::vector<int>(10, 1));  // would never return if it ran on the current stream
 }

@@ -93,7 +93,7 @@ TEST_CASE("a prepared launch refuses an array that is gone when another one has 
     x.reset();
     const std::optional<Array<int>> other = array_in(record, s);
     REQUIRE(other);
-    const Counted counted;
+    const OpCounter counted;
     SECTION("launched") { CHECK_THROWS_AS(add.launch(s), UsageError); }
     SECTION("captured") {
         (void)capture(s, [&] { CHECK_THROWS_AS(add.launch(s), UsageError); });
@@ -107,7 +107,7 @@ TEST_CASE("a prepared launch refuses an array that is gone when another one has 
         add.set<1>(2).dim(dim(5));
         CHECK_THROWS_AS(add.launch(s), UsageError);
     }
-    CHECK(counted.since().launches == 0);
+    CHECK(counted.stats().launches == 0);
     CHECK(to_host(s, *other) == Ints(10, 0));
 }
 

@@ -214,7 +214,7 @@ TEST_CASE("to_host of an address within an array waits for the array's users") {
 TEST_CASE("an address within an array is not taken for memory behind the array") {
     const Stream s(test_device());
     Array<int> x = full<int>(s, n, 1), y = zeros<int>(s, n + 1);
-    const Counted counted;
+    const OpCounter counted;
     const auto error = error_of([&] { copy(s, y, View<const int>(x.data(), n + 1)); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
@@ -227,7 +227,7 @@ TEST_CASE("an address within an array is not taken for memory behind the array")
     const auto node = error_of([&] { (void)copy_node(y, View<const int>(x.data(), n + 1)); });
     REQUIRE(node);
     CHECK(node->where().line == line);
-    CHECK(counted.since().copies == 0);
+    CHECK(counted.stats().copies == 0);
     CHECK(to_host(s, x) == Ints(n, 1));
 }
 

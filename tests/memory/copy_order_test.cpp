@@ -143,9 +143,9 @@ TEST_CASE("a copy with a stream is ordered with that stream only", "[multi]") {
     const ScopedStream in_a{a}, in_b{b};
     gate.hold(a);
     gate.hold(b);
-    const Counted counted;
+    const OpCounter counted;
     copy(c, y, x);
-    CHECK(counted.since().waits_inserted == 0);
+    CHECK(counted.stats().waits_inserted == 0);
     c.synchronize();  // would block if it waited for a or b
     CHECK(to_host(c, y) == std::vector<int>(1000, 1));
 }

@@ -273,7 +273,7 @@ TEST_CASE("a pageable destination is filled when the copy returns") {
 TEST_CASE("a copy between different sizes is refused, and the message has both") {
     const Stream s(test_device());
     Array<int> x = empty<int>(s, 123), y = full<int>(s, 456, 1);
-    const Counted counted;
+    const OpCounter counted;
     const unsigned line = __LINE__ + 1;
     const auto error = error_of([&] { copy(s, x, y); });
     REQUIRE(error);
@@ -284,7 +284,7 @@ TEST_CASE("a copy between different sizes is refused, and the message has both")
     CHECK_THROWS_AS(copy(x, y), UsageError);
     CHECK_THROWS_AS(copy(s, x, std::vector<int>(122)), UsageError);
     CHECK_THROWS_AS(copy(s, View<int>(), y), UsageError);
-    CHECK(counted.since().copies == 0);
+    CHECK(counted.stats().copies == 0);
 }
 
 TEST_CASE("a copy from or to no memory is refused") {
@@ -298,10 +298,10 @@ TEST_CASE("a copy from or to no memory is refused") {
 TEST_CASE("a copy of nothing does nothing") {
     const Stream s(test_device());
     Array<int> x = full<int>(s, 10, 1);
-    const Counted counted;
+    const OpCounter counted;
     copy(s, View<int>(), View<const int>());
     copy(s, x.view().first(0), x.view().last(0));
-    CHECK(counted.since().bytes_copied == 0);
+    CHECK(counted.stats().bytes_copied == 0);
     CHECK(s.is_poisoned() == false);
     s.synchronize();
 }

@@ -348,12 +348,12 @@ TEST_CASE("a view of freed memory is refused, also once another array has the me
 TEST_CASE("observers see a free and an allocation where memory is used again") {
     const Stream s(test_device());
     s.synchronize();
-    const Counted counted;
+    const OpCounter counted;
     const int* const at = free_one(s);
     const Array<int> y = empty<int>(s, n);
     CHECK(y.data() == at);
-    CHECK(counted.since().allocations == 2);
-    CHECK(counted.since().frees == 1);
+    CHECK(counted.stats().allocations == 2);
+    CHECK(counted.stats().frees == 1);
 }
 
 TEST_CASE("memory of one device is not kept by a stream of another that used it") {

@@ -34,6 +34,7 @@ struct Nothing {
     (void)GraphNodeInfo::no_node;                       // says: use OpNode
     [[maybe_unused]] const PendingPlace pending_place;  // says: use SourcePlace
     [[maybe_unused]] const check::Place check_place;    // says: use SourcePlace
+    (void)stats();                                      // says: make an OpCounter
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -1,4 +1,4 @@
-// The counters of stats().
+// OpCounter.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -7,14 +7,14 @@ using namespace heddle_test;
 TEST_CASE("launches, host functions, copies and fills are counted with their bytes") {
     const Stream s(test_device());
     Array<int> x = empty<int>(s, 100), y = empty<int>(s, 100);
-    const Counted counted;
+    const OpCounter counted;
     launch(s, Iota{}, dim(100), x);
     launch(s, Add{}, dim(100), x, 1);
     launch_host(s, [] {});
     copy(s, y, x);
     copy(s, y.view().first(10), x.view().first(10));
     fill(s, x, 1);
-    const OpStats since = counted.since();
+    const OpStats since = counted.stats();
     CHECK(since.launches == 2);
     CHECK(since.host_functions == 1);
     CHECK(since.copies == 2);
@@ -26,25 +26,25 @@ TEST_CASE("launches, host functions, copies and fills are counted with their byt
 
 TEST_CASE("allocations and frees are counted with their bytes") {
     const Stream s(test_device());
-    const Counted counted;
+    const OpCounter counted;
     {
         const Array<double> x = empty<double>(s, 100);
-        CHECK(counted.since().allocations == 1);
-        CHECK(counted.since().bytes_allocated == 800);
-        CHECK(counted.since().frees == 0);
+        CHECK(counted.stats().allocations == 1);
+        CHECK(counted.stats().bytes_allocated == 800);
+        CHECK(counted.stats().frees == 0);
     }
-    CHECK(counted.since().frees == 1);
+    CHECK(counted.stats().frees == 1);
 }
 
 TEST_CASE("records are counted when the user makes them, not inside of wait_stream") {
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
-    const Counted counted;
+    const OpCounter counted;
     const Event event = b.record_event();
-    CHECK(counted.since().events_recorded == 1);
+    CHECK(counted.stats().events_recorded == 1);
     a.wait_stream(b);
-    CHECK(counted.since().events_recorded == 1);
-    CHECK(counted.since().waits_inserted == 1);
+    CHECK(counted.stats().events_recorded == 1);
+    CHECK(counted.stats().waits_inserted == 1);
 }
 
 TEST_CASE("waits on events are counted") {
@@ -54,10 +54,10 @@ TEST_CASE("waits on events are counted") {
     gate.hold(b);
     launch_host(b, [] {});
     const Event event = b.record_event();
-    const Counted counted;
+    const OpCounter counted;
     a.wait_event(event);
-    CHECK(counted.since().waits_inserted == 1);
-    CHECK(counted.since().waits_elided == 0);
+    CHECK(counted.stats().waits_inserted == 1);
+    CHECK(counted.stats().waits_elided == 0);
 }
 
 TEST_CASE(
@@ -66,12 +66,12 @@ TEST_CASE(
     const ScopedStream in{a};
     const auto waits_of = [&](ScopeOptions options) {
         launch_host(a, [] {});
-        const Counted counted;
+        const OpCounter counted;
         {
             const ScopedStream inner{b, options};
             launch_host([] {});
         }
-        return counted.since().waits_inserted;
+        return counted.stats().waits_inserted;
     };
     CHECK(waits_of({}) == 1);
     CHECK(waits_of({.wait_on_enter = true, .wait_on_exit = true}) == 2);
@@ -82,33 +82,33 @@ TEST_CASE(
 TEST_CASE("host waits are counted") {
     const Stream s(test_device());
     const Event event = s.record_event();
-    const Counted counted;
+    const OpCounter counted;
     s.synchronize();
     event.synchronize();
     synchronize_device(test_device());
-    CHECK(counted.since().synchronizations == 3);
+    CHECK(counted.stats().synchronizations == 3);
 }
 
 TEST_CASE("dropped work is counted as dropped and as nothing else") {
     const Stream s(test_device());
     poison(s);
-    const Counted counted;
+    const OpCounter counted;
     launch_host(s, [] {});
     OpStats expected;
     expected.dropped = 1;
-    CHECK(counted.since() == expected);
+    CHECK(counted.stats() == expected);
 }
 
 TEST_CASE("refused work is not counted") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 11);
-    const Counted counted;
+    const OpCounter counted;
     CHECK_THROWS_AS(copy(s, x, y), UsageError);
-    CHECK(counted.since() == OpStats{});
+    CHECK(counted.stats() == OpStats{});
 }
 
 TEST_CASE("counters are over all threads") {
-    const Counted counted;
+    const OpCounter counted;
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
         threads.emplace_back([] {
@@ -117,8 +117,8 @@ TEST_CASE("counters are over all threads") {
             s.synchronize();
         });
     for (std::thread& t : threads) t.join();
-    CHECK(counted.since().host_functions == 100);
-    CHECK(counted.since().synchronizations == 4);
+    CHECK(counted.stats().host_functions == 100);
+    CHECK(counted.stats().synchronizations == 4);
 }
 
 TEST_CASE("counters subtract") {

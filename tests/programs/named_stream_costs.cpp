@@ -78,7 +78,8 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
     // Repeats often enough: each worker may hold a chunk of the queue's memory.
     const int most = 20 + static_cast<int>(std::thread::hardware_concurrency());
     for (int time = 0; time < most; ++time) {
-        const OpStats before = count_waits ? stats() : OpStats{};
+        const std::optional<OpCounter> counter =
+            count_waits ? std::optional<OpCounter>(std::in_place) : std::nullopt;
         {
             const Held held(stream);
             allocated = allocations, locked = locks;
@@ -86,7 +87,7 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
             allocated = allocations - allocated, locked = locks - locked;
         }
         if (count_waits) {
-            const OpStats since = stats() - before;
+            const OpStats since = counter->stats();
             waits = since.waits_inserted + since.waits_elided + since.synchronizations;
             allocated = locked = 0;
         }

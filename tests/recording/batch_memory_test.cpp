@@ -85,8 +85,8 @@ TEST_CASE("a wait for a stream that has only got memory in a batch is one on GPU
     Batch batch({.on_cpu = true});
     const ScopedBatch in(batch, first);
     const Array<int> x = empty<int>(first, n);
-    const Counted counted;
+    const OpCounter counted;
     std::thread([&] { outside.wait_stream(first); }).join();
-    CHECK(counted.since().waits_inserted == (test_device().is_cuda() ? 1 : 0));
+    CHECK(counted.stats().waits_inserted == (test_device().is_cuda() ? 1 : 0));
     CHECK(batch.last().graphs == 0);
 }

@@ -92,10 +92,10 @@ TEST_CASE("a redundant wait across kinds is elided", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     launch_host(cpu, [] {});
     cuda.wait_stream(cpu);
-    const Counted counted;
+    const OpCounter counted;
     cuda.wait_stream(cpu);
-    CHECK(counted.since().waits_elided == 1);
-    CHECK(counted.since().waits_inserted == 0);
+    CHECK(counted.stats().waits_elided == 1);
+    CHECK(counted.stats().waits_inserted == 0);
 }
 
 TEST_CASE("a failure crosses between the kinds", "[cross]") {

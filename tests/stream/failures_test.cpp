@@ -57,9 +57,9 @@ TEST_CASE("a wait that was done before clear_error brings the other stream's fai
     CHECK_FALSE(ran);
     CHECK(b.clear_error() != nullptr);
     CHECK(a.clear_error() != nullptr);
-    const Counted counted;
+    const OpCounter counted;
     a.wait_stream(b);
-    CHECK(counted.since().waits_elided == 1);
+    CHECK(counted.stats().waits_elided == 1);
 }
 
 TEST_CASE("a stream that is cleared while another thread brings failures either works or says that "

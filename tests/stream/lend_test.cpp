@@ -143,11 +143,11 @@ TEST_CASE("on a failed stream the function is not called, and the work counts as
     Array<int> x = zeros<int>(t, 8);
     t.synchronize();
     poison(s);
-    const Counted counted;
+    const OpCounter counted;
     bool called = false;
     CHECK_FALSE(lend(s, [&] { called = true; }, writes(x)));
     CHECK_FALSE(called);
-    CHECK(counted.since().dropped == 1);
+    CHECK(counted.stats().dropped == 1);
     // The array's next user inherits the failure of the work that should have written it.
     CHECK_THROWS_AS(to_host(x), WorkFailed);
     CHECK(s.clear_error() != nullptr);

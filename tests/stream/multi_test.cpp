@@ -33,10 +33,10 @@ TEST_CASE("a redundant wait between devices is elided like any other", "[multi]"
     const Stream a(test_devices()[0]), b(test_devices()[1]);
     launch_host(b, [] {});
     a.wait_stream(b);
-    const Counted counted;
+    const OpCounter counted;
     a.wait_stream(b);
-    CHECK(counted.since().waits_elided == 1);
-    CHECK(counted.since().waits_inserted == 0);
+    CHECK(counted.stats().waits_elided == 1);
+    CHECK(counted.stats().waits_inserted == 0);
 }
 
 TEST_CASE("a stream scope of another device waits on the stream it replaces there, and on no other",

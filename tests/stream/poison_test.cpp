@@ -39,13 +39,13 @@ TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
     Array<int> x = full<int>(s, 10, 1), y = full<int>(s, 10, 2);
     s.synchronize();
     poison(s);
-    const Counted counted;
+    const OpCounter counted;
     seen.note(s, "host function");
     launch(s, Add{}, dim(10), x, 5);
     fill(s, x, 7);
     copy(s, x, y);
-    CHECK(counted.since().dropped == 4);
-    CHECK(counted.since().launches == 0);
+    CHECK(counted.stats().dropped == 4);
+    CHECK(counted.stats().launches == 0);
     const Stream other(test_device());
     settle(test_device());
     CHECK(to_host(other, x) == std::vector<int>(10, 1));

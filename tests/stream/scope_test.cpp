@@ -327,12 +327,12 @@ static_assert(std::is_constructible_v<ScopedStream, Stream&> &&
 TEST_CASE("a device scope waits for nothing and changes no stream") {
     for (const Device d : devices()) {
         const StreamRef before = current_stream(d);
-        const Counted counted;
+        const OpCounter counted;
         {
             const ScopedDevice on{d};
             CHECK(current_stream() == before);
         }
-        CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
+        CHECK(counted.stats().waits_inserted + counted.stats().waits_elided == 0);
         CHECK(current_stream(d) == before);
     }
 }
@@ -344,12 +344,12 @@ TEST_CASE("calls with a named stream run there whatever is current, and wait for
     Array<int> x = zeros<int>(named, 100), y = zeros<int>(named, 100);
     gate.hold(current);
     const ScopedStream in(current, {.wait_on_enter = false});
-    const Counted counted;
+    const OpCounter counted;
     fill(named, x, 1);
     copy(named, y, x);
     launch(named, Add{}, dim(100), y, 1);
     launch_host(named, [] {});
-    CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
+    CHECK(counted.stats().waits_inserted + counted.stats().waits_elided == 0);
     CHECK(to_host(named, y) == Ints(100, 2));  // returns although the gate is closed
     CHECK_FALSE(current.is_complete());
 }

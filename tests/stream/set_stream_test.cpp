@@ -72,10 +72,10 @@ TEST_CASE("set_device lasts until the innermost scope is left, and waits for not
     {
         const ScopedDevice on{test_devices().front()};
         for (Device d : devices()) {
-            const Counted counted;
+            const OpCounter counted;
             set_device(d);
             CHECK(current_device() == d);
-            CHECK(counted.since() == OpStats{});
+            CHECK(counted.stats() == OpStats{});
         }
     }
     CHECK(current_device() == before);

@@ -53,7 +53,7 @@ int main() {
     Blas blas;
     auto workspace_s = empty<std::byte>(s, 4 << 20), workspace_t = empty<std::byte>(t, 4 << 20);
     Array<float> x = full<float>(s, n, 1), y = full<float>(s, n, 2), z = full<float>(t, n, 3);
-    (void)stats();
+    const OpCounter counting;
     t.wait_stream(s);
     blas.axpy(s, workspace_s, 2, x, y);
     blas.axpy(t, workspace_t, 2, x, z);

@@ -7,11 +7,7 @@
 
 namespace heddle HEDDLE_VISIBLE {
 
-/// Counts of operations. Subtract two objects to count the operations in between:
-///
-///     const OpStats before = stats();
-///     step();
-///     const OpStats cost = stats() - before;
+/// Counts of operations, as OpCounter::stats() returns them.
 struct OpStats {
     /// Calls that launch a kernel. A graph's kernels are not counted when it is launched.
     std::uint64_t launches = 0;
@@ -41,8 +37,26 @@ struct OpStats {
 };
 OpStats operator-(OpStats a, const OpStats& b);
 
-/// Returns the counts over all threads. Counting starts with the first call, so it costs nothing in
-/// programs that never call it. Thread-safe.
-OpStats stats();
+/// Counts the operations that all threads enqueue from its construction on:
+///
+///     const OpCounter counter;
+///     step();
+///     const OpStats cost = counter.stats();
+///
+/// Programs that make no OpCounter do not count. Lifetime: a plain value. Once one was made, the
+/// process counts until its end. Errors: the constructor throws OutOfMemory. Thread-safe.
+class OpCounter {
+public:
+    /// Starts to count.
+    OpCounter();
+    /// Returns the counts since construction.
+    OpStats stats() const;
+
+private:
+    OpStats before_;
+};
+
+/// Returns the counts of the process. Counting starts with the first call or OpCounter.
+[[deprecated("make an OpCounter before the work, and call its stats()")]] OpStats stats();
 
 }  // namespace heddle

@@ -58,14 +58,20 @@ constinit Counters counters;
 constinit std::atomic<bool> are_counting{false};
 }  // namespace
 
-OpStats stats() try {
+OpCounter::OpCounter() try {
     if (!are_counting.load(std::memory_order_acquire)) [[unlikely]] {
         detail::ensure_observer(counters);
         are_counting.store(true, std::memory_order_release);
     }
-    return counters.read();
+    before_ = counters.read();
 } catch (...) {
-    detail::rethrow_as_error("stats", {});
+    detail::rethrow_as_error("OpCounter", {});
+}
+OpStats OpCounter::stats() const { return counters.read() - before_; }
+
+OpStats stats() {
+    (void)OpCounter();
+    return counters.read();
 }
 
 OpStats operator-(OpStats a, const OpStats& b) {
