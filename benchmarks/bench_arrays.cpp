@@ -115,7 +115,7 @@ private:
         bench::cuda_pool_high(device_);
         add(bench::row::pressure, short_of_memory, bench::in_us);
         const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
-        const double had = megabytes(pool_usage(device_).reserved_high);
+        const double had = megabytes(memory_stats(device_).reserved_peak);
         const double theirs = megabytes(bench::cuda_pool_high(device_));
         report_.add({.name = "memory for that",
                      .device = device_.name(),
@@ -140,13 +140,13 @@ void add_memory(bench::Report& report, Device device) {
     trim_pool(device);
     synchronize_device(device);
     reset_pool_high_water(device);
-    const std::size_t before = pool_usage(device).reserved;
+    const std::size_t before = memory_stats(device).reserved;
     {
         bench::Replay<Arrays> step(std::make_shared<Arrays>(device), bench::training_step());
         for (int i = 0; i < 3; ++i) step();
     }
     const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
-    const double had = megabytes(pool_usage(device).reserved_high - before);
+    const double had = megabytes(memory_stats(device).reserved_peak - before);
     const double used = megabytes(bench::peak_of(bench::training_step()));
     report.add({.name = name,
                 .device = device.name(),

@@ -39,10 +39,10 @@ void print_table_of_devices() {
 void print_memory() {
     std::vector<Row> rows{{"arrays", "in use", "peak", "cached", "from cache", "new"}};
     for (const Device device : devices()) {
-        const MemoryStatistics memory = statistics(device);
+        const MemoryStats memory = memory_stats(device);
         rows.push_back({device.name(), exact_bytes(memory.in_use), exact_bytes(memory.peak),
-                        exact_bytes(memory.held), std::to_string(memory.hits),
-                        std::to_string(memory.misses)});
+                        exact_bytes(memory.cached), std::to_string(memory.cache_hits),
+                        std::to_string(memory.cache_misses)});
     }
     print("\n");
     print_table(rows);
@@ -62,7 +62,7 @@ void print_default(Device standard) {
 
 std::string json_device(Device device) {
     const DeviceInfo& info = device.info();
-    const MemoryStatistics memory = statistics(device);
+    const MemoryStats memory = memory_stats(device);
     std::vector<std::string> peers, pools;
     for (const Device other : devices_of(device.kind())) {
         if (other == device) continue;
@@ -86,9 +86,9 @@ std::string json_device(Device device) {
         {"arrays", json::object({
                        {"in_use", json::number(memory.in_use)},
                        {"peak", json::number(memory.peak)},
-                       {"held", json::number(memory.held)},
-                       {"hits", json::number(memory.hits)},
-                       {"misses", json::number(memory.misses)},
+                       {"held", json::number(memory.cached)},
+                       {"hits", json::number(memory.cache_hits)},
+                       {"misses", json::number(memory.cache_misses)},
                    })},
         {"peers", json::array(peers)},
         {"pools", json::array(pools)},

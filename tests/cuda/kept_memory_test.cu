@@ -62,7 +62,7 @@ TEST_CASE("memory that is freed in a native capture is not kept, and none that i
     Array<int> x = zeros<int>(s, n);
     free_one(s);
     s.synchronize();
-    const MemoryStatistics before = statistics(gpu());
+    const MemoryStats before = memory_stats(gpu());
     const cudaStream_t native = native_handle(s);
     check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed),
                "cudaStreamBeginCapture");
@@ -73,8 +73,8 @@ TEST_CASE("memory that is freed in a native capture is not kept, and none that i
     if (graph != nullptr) cudaGraphDestroy(graph);
     REQUIRE(refused);
     CHECK(refused->code() == ErrorCode::unsupported);
-    CHECK(statistics(gpu()).held == before.held);
-    CHECK(statistics(gpu()).hits == before.hits);
+    CHECK(memory_stats(gpu()).cached == before.cached);
+    CHECK(memory_stats(gpu()).cache_hits == before.cache_hits);
 }
 
 TEST_CASE("what streams keep is given back before an allocation fails on a GPU", "[cuda]") {
@@ -86,8 +86,8 @@ TEST_CASE("what streams keep is given back before an allocation fails on a GPU",
     trim_pool(gpu());
     const Ballast ballast(3 * bytes);
     { const Array<std::byte> x = empty<std::byte>(other, bytes), y = empty<std::byte>(s, bytes); }
-    CHECK(statistics(gpu()).held >= 2 * bytes);
+    CHECK(memory_stats(gpu()).cached >= 2 * bytes);
     const Array<std::byte> large = empty<std::byte>(s, 5 * bytes / 2);
-    CHECK(statistics(gpu()).held == 0);
+    CHECK(memory_stats(gpu()).cached == 0);
     CHECK_THROWS_AS((void)empty<std::byte>(s, bytes), OutOfMemory);
 }

@@ -47,7 +47,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
     const Drained drained;
     const Stream s(gpu());
     s.synchronize();
-    const std::size_t before = pool_usage(gpu()).used;
+    const std::size_t before = memory_stats(gpu()).in_use;
     std::set<const int*> used;
     Event done(gpu());
     for (int i = 0; i < 50; ++i) {
@@ -60,7 +60,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
     }
     // A host function's arrays may exist for a short time after `done` has completed.
     CHECK(used.size() <= 4);
-    CHECK(eventually([&] { return pool_usage(gpu()).used <= before; }));
+    CHECK(eventually([&] { return memory_stats(gpu()).in_use <= before; }));
 }
 
 TEST_CASE("what died in a host function comes back though nothing is asked of its device any more",
@@ -70,11 +70,12 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
     const Stream s(gpu());
     Array<int> x = empty<int>(s, large);
     s.synchronize();
-    const std::size_t before = pool_usage(gpu()).used;
+    const std::size_t before = memory_stats(gpu()).in_use;
     const Flag ran;
     launch_host(s, [x = std::move(x), ran] { ran.set(); });
     REQUIRE(ran.wait());
-    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // runs no deferred work
+    CHECK(
+        eventually([&] { return memory_stats(gpu()).in_use < before; }));  // runs no deferred work
 }
 
 TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
@@ -100,13 +101,14 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     last.hold(slow);
     launch(slow, Add{}, dim(large), y, 1);
     b.synchronize();
-    const std::size_t before = pool_usage(gpu()).used;
+    const std::size_t before = memory_stats(gpu()).in_use;
     x.reset();  // all work on x has completed
-    CHECK(eventually([&] { return pool_usage(gpu()).used + large * sizeof(int) <= before; }));
+    CHECK(eventually([&] { return memory_stats(gpu()).in_use + large * sizeof(int) <= before; }));
     y.reset();  // some work on y has not completed
     last.open();
     slow.synchronize();
-    CHECK(eventually([&] { return pool_usage(gpu()).used + 2 * large * sizeof(int) <= before; }));
+    CHECK(
+        eventually([&] { return memory_stats(gpu()).in_use + 2 * large * sizeof(int) <= before; }));
     for (Gate& gate : gates) gate.open();
 }
 

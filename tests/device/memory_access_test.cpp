@@ -99,22 +99,22 @@ TEST_CASE("a pool tells what is used, keeps high-water marks, and gives memory b
     const Stream s(device);
     synchronize_device(device);
     reset_pool_high_water(device);
-    const PoolUsage before = pool_usage(device);
+    const MemoryStats before = memory_stats(device);
     constexpr std::size_t bytes = 64 << 20;
     {
         Array<std::byte> memory = empty<std::byte>(s, bytes);
-        const PoolUsage now = pool_usage(device);
-        CHECK(now.used >= before.used + bytes);
-        CHECK(now.reserved >= now.used);
+        const MemoryStats now = memory_stats(device);
+        CHECK(now.in_use >= before.in_use + bytes);
+        CHECK(now.reserved >= now.in_use);
     }
     s.synchronize();
-    const PoolUsage after = pool_usage(device);
-    CHECK(after.used < before.used + bytes);
-    CHECK(after.used_high >= before.used + bytes);
+    const MemoryStats after = memory_stats(device);
+    CHECK(after.in_use < before.in_use + bytes);
+    CHECK(after.peak >= before.in_use + bytes);
     reset_pool_high_water(device);
-    CHECK(pool_usage(device).used_high < before.used + bytes);
+    CHECK(memory_stats(device).peak < before.in_use + bytes);
     trim_pool(device);
-    CHECK(pool_usage(device).reserved <= after.reserved);
+    CHECK(memory_stats(device).reserved <= after.reserved);
 }
 
 TEST_CASE("a pool's release threshold is set and read; CPU devices have none") {

@@ -20,7 +20,7 @@ namespace {
 // A number of ints. Other tests allocate no arrays of this size class.
 constexpr std::size_t n = 77'777;
 
-std::size_t held() { return statistics(test_device()).held; }
+std::size_t held() { return memory_stats(test_device()).cached; }
 
 /// With AddressSanitizer, a stream caches memory only if the stream is idle.
 #define SKIP_IF_POISONED()                                                                         \
@@ -50,10 +50,10 @@ TEST_CASE("an array gets the memory that its stream freed last, whose work is st
     const int* const at = x.data();
     launch(s, AddTo{}, dim(n), x, sum);
     x.reset();
-    const MemoryStatistics before = statistics(test_device());
+    const MemoryStats before = memory_stats(test_device());
     Array<int> y = full<int>(s, n, 2);
     CHECK(y.data() == at);
-    CHECK(statistics(test_device()).hits == before.hits + 1);
+    CHECK(memory_stats(test_device()).cache_hits == before.cache_hits + 1);
     launch(s, AddTo{}, dim(n), y, sum);
     gate.open();
     CHECK(to_host(s, sum) == Ints(n, 3));
@@ -156,7 +156,7 @@ TEST_CASE("streams that exchange arrays use two pieces of memory again and again
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     Array<int> sum = zeros<int>(b, n);
-    const MemoryStatistics before = statistics(test_device());
+    const MemoryStats before = memory_stats(test_device());
     for (int i = 0; i < 100; ++i) {
         const Array<int> x = full<int>(a, n, i);
         b.wait_stream(a);
@@ -165,7 +165,7 @@ TEST_CASE("streams that exchange arrays use two pieces of memory again and again
         if (HEDDLE_TEST_SANITIZED) a.synchronize();
     }
     CHECK(to_host(b, sum) == Ints(n, 4950));
-    CHECK(statistics(test_device()).misses - before.misses <= 4);
+    CHECK(memory_stats(test_device()).cache_misses - before.cache_misses <= 4);
 }
 
 TEST_CASE("what one stream frees and never uses does not add up while another makes arrays") {
@@ -221,10 +221,10 @@ TEST_CASE("a stream that ends gives back what it has kept, and so does trim_pool
     for (int i = 0; i < 3; ++i) {
         free_one(s);
         CHECK(held() >= n * sizeof(int));
-        const std::size_t used = pool_usage(device).used;
+        const std::size_t used = memory_stats(device).in_use;
         trim_pool(device);
         CHECK(held() == 0);
-        CHECK(pool_usage(device).used == used);
+        CHECK(memory_stats(device).in_use == used);
     }
 }
 
@@ -253,23 +253,23 @@ TEST_CASE("statistics tell what is used, what was, and what is kept") {
     trim_pool(device);
     synchronize_device(device);
     reset_pool_high_water(device);
-    const MemoryStatistics before = statistics(device);
+    const MemoryStats before = memory_stats(device);
     constexpr std::size_t bytes = 16 << 20;
     {
         const Array<std::byte> x = empty<std::byte>(s, bytes), y = empty<std::byte>(s, bytes);
-        CHECK(statistics(device).in_use >= before.in_use + 2 * bytes);
-        CHECK(statistics(device).misses == before.misses + 2);
+        CHECK(memory_stats(device).in_use >= before.in_use + 2 * bytes);
+        CHECK(memory_stats(device).cache_misses == before.cache_misses + 2);
     }
-    CHECK(statistics(device).held >= before.held + 2 * bytes);
-    CHECK(statistics(device).in_use < before.in_use + bytes);
+    CHECK(memory_stats(device).cached >= before.cached + 2 * bytes);
+    CHECK(memory_stats(device).in_use < before.in_use + bytes);
     const Array<std::byte> z = empty<std::byte>(s, bytes);
-    const MemoryStatistics now = statistics(device);
-    CHECK(now.hits == before.hits + 1);
-    CHECK(now.held < before.held + 2 * bytes);
+    const MemoryStats now = memory_stats(device);
+    CHECK(now.cache_hits == before.cache_hits + 1);
+    CHECK(now.cached < before.cached + 2 * bytes);
     CHECK(now.peak >= before.in_use + 2 * bytes);
     CHECK(now.peak < before.in_use + 3 * bytes);
     reset_pool_high_water(device);
-    CHECK(statistics(device).peak < before.in_use + 2 * bytes);
+    CHECK(memory_stats(device).peak < before.in_use + 2 * bytes);
 }
 
 TEST_CASE("captures and batches neither take what streams keep nor add to it") {
@@ -279,7 +279,7 @@ TEST_CASE("captures and batches neither take what streams keep nor add to it") {
     Batch batches({.on_cpu = true});
     Array<int> x = zeros<int>(s, n);
     free_one(s);
-    const MemoryStatistics before = statistics(test_device());
+    const MemoryStats before = memory_stats(test_device());
     {
         Graph graph = capture(s, [&] {
             const Array<int> own = zeros<int>(s, n);
@@ -294,9 +294,9 @@ TEST_CASE("captures and batches neither take what streams keep nor add to it") {
         const Array<int> own = zeros<int>(s, n);
         launch(s, AddTo{}, dim(1), own, out);
     }
-    const MemoryStatistics after = statistics(test_device());
-    CHECK(after.held == before.held);
-    CHECK(after.hits == before.hits);
+    const MemoryStats after = memory_stats(test_device());
+    CHECK(after.cached == before.cached);
+    CHECK(after.cache_hits == before.cache_hits);
     CHECK(to_host(s, out) == Ints(1, 0));
 }
 
@@ -370,9 +370,9 @@ TEST_CASE("memory of one device is not kept by a stream of another that used it"
         on_0.synchronize();
     }
     launch(on_1, Add{}, dim(n), x, 1);  // the only user that still exists
-    const std::size_t before = statistics(all[1]).held;
+    const std::size_t before = memory_stats(all[1]).cached;
     x.reset();
-    CHECK(statistics(all[1]).held == before);
+    CHECK(memory_stats(all[1]).cached == before);
     CHECK(empty<int>(on_1, n).device() == all[1]);
 }
 
@@ -388,7 +388,7 @@ TEST_CASE("keeps nothing", "[.]") {
     const Stream s(test_device());
     for (int i = 0; i < 3; ++i) free_one(s);
     CHECK(held() == 0);
-    CHECK(statistics(test_device()).hits == 0);
+    CHECK(memory_stats(test_device()).cache_hits == 0);
 }
 TEST_CASE("keeps a hundredth", "[.]") {
     const std::size_t most = test_device().info().total_memory / 100 /

@@ -208,7 +208,7 @@ TEST_CASE("an array that forty streams use is freed when the last of them is don
     Gate gate;
     std::vector<Array<int>> copies;
     for (int i = 0; i < 40; ++i) copies.push_back(zeros<int>(first, 1));
-    const std::size_t before = pool_usage(test_device()).used;
+    const std::size_t before = memory_stats(test_device()).in_use;
     std::vector<Stream> streams;
     {
         const Array<int> x = zeros<int>(first, 1000);
@@ -221,11 +221,11 @@ TEST_CASE("an array that forty streams use is freed when the last of them is don
         for (int i = 0; i < 40; ++i)
             if (i != 37) streams[static_cast<std::size_t>(i)].synchronize();
     }
-    CHECK(pool_usage(test_device()).used > before);
+    CHECK(memory_stats(test_device()).in_use > before);
     gate.open();
     streams[37].synchronize();
     synchronize_device(test_device());
-    CHECK(pool_usage(test_device()).used == before);
+    CHECK(memory_stats(test_device()).in_use == before);
 }
 
 TEST_CASE("an array that ever new streams use keeps few of them in mind") {

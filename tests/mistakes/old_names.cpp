@@ -15,26 +15,29 @@ struct Nothing {
 [[maybe_unused]] void old_names(Stream& s, Stream& other, Device device, Event& event, Batch& batch,
                                 ScopedBatch& scope, BatchResult result,
                                 const PendingStream& pending) {
-    (void)StreamIs::running;                            // says: use StreamStatus
-    (void)StreamStatus::between;                        // says: use in_flight
-    (void)pending.is;                                   // says: use status
-    (void)BatchResult::How::eager;                      // says: use BatchOutcome
-    (void)result.how;                                   // says: use outcome
-    scope.send();                                       // says: write flush()
-    batch([] {});                                       // says: write run(body)
-    batch(s, [] {});                                    // says: write run(stream, body)
-    (void)RunResult::done;                              // says: use succeeded
-    (void)OpKind::synchronize_begins;                   // says: use synchronize_begin
-    (void)OpKind::host_function_runs;                   // says: use host_function_begin
-    (void)OpKind::hand_out;                             // says: use expose
-    (void)OpKind::after_users;                          // says: use wait_for_users
-    (void)WaitReason::wait_reasons;                     // says: use heddle::wait_reasons
-    (void)CauseKind::process_is_gone;                   // says: use other_process
-    (void)CauseKind::rank_has_not_come;                 // says: use rank_missing
-    (void)GraphNodeInfo::no_node;                       // says: use OpNode
-    [[maybe_unused]] const PendingPlace pending_place;  // says: use SourcePlace
-    [[maybe_unused]] const check::Place check_place;    // says: use SourcePlace
-    (void)stats();                                      // says: make an OpCounter
+    (void)StreamIs::running;                             // says: use StreamStatus
+    (void)StreamStatus::between;                         // says: use in_flight
+    (void)pending.is;                                    // says: use status
+    (void)BatchResult::How::eager;                       // says: use BatchOutcome
+    (void)result.how;                                    // says: use outcome
+    scope.send();                                        // says: write flush()
+    batch([] {});                                        // says: write run(body)
+    batch(s, [] {});                                     // says: write run(stream, body)
+    (void)RunResult::done;                               // says: use succeeded
+    (void)OpKind::synchronize_begins;                    // says: use synchronize_begin
+    (void)OpKind::host_function_runs;                    // says: use host_function_begin
+    (void)OpKind::hand_out;                              // says: use expose
+    (void)OpKind::after_users;                           // says: use wait_for_users
+    (void)WaitReason::wait_reasons;                      // says: use heddle::wait_reasons
+    (void)CauseKind::process_is_gone;                    // says: use other_process
+    (void)CauseKind::rank_has_not_come;                  // says: use rank_missing
+    (void)GraphNodeInfo::no_node;                        // says: use OpNode
+    [[maybe_unused]] const PendingPlace pending_place;   // says: use SourcePlace
+    [[maybe_unused]] const check::Place check_place;     // says: use SourcePlace
+    (void)stats();                                       // says: make an OpCounter
+    const MemoryStatistics arrays = statistics(device);  // says: use MemoryStats
+    (void)statistics(device).held;                       // says: write memory_stats(device)
+    (void)pool_usage(device).used;                       // says: write memory_stats(device)
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -177,7 +177,7 @@ TEST_CASE("a call that records, allocates, forks or leases says so too") {
 TEST_CASE("memory that could not be given back is given back later") {
     const Drained drained;
     const Stream s(test_device()), t(test_device());
-    const std::size_t before = pool_usage(test_device()).used;
+    const std::size_t before = memory_stats(test_device()).in_use;
     {
         Array<int> x = zeros<int>(s, 1000);
         x.used_on(t);  // all uses are on one stream, so this needs no memory on GPUs
@@ -193,12 +193,12 @@ TEST_CASE("memory that could not be given back is given back later") {
             failed = faults.count();
         }
         CHECK(failed > 0);
-        CHECK(pool_usage(test_device()).used > before);
+        CHECK(memory_stats(test_device()).in_use > before);
     }
     s.synchronize();
     t.synchronize();
     synchronize_device(test_device());
-    CHECK(eventually([&] { return pool_usage(test_device()).used == before; }));
+    CHECK(eventually([&] { return memory_stats(test_device()).in_use == before; }));
 }
 
 TEST_CASE("a stream, a graph and an event end without memory") {

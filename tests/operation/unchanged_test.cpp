@@ -124,7 +124,7 @@ TEST_CASE("child: memory", "[.child]") {
         s.synchronize();
     }
     trim_pool(cpu_device());
-    const MemoryStatistics left = statistics(cpu_device());
+    const MemoryStats left = memory_stats(cpu_device());
     std::printf("= %llu bytes in use\n", static_cast<unsigned long long>(left.in_use));
 }
 

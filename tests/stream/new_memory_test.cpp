@@ -37,13 +37,13 @@ TEST_CASE("memory that a stream has kept makes no wait necessary that its work d
     const Stream a(test_device()), b(test_device());
     empty<int>(b, n).reset();
     a.wait_stream(b);
-    const std::size_t hits = statistics(test_device()).hits;
+    const std::size_t hits = memory_stats(test_device()).cache_hits;
     Array<int> x;
     const Waits now = waits_of([&] {
         x = empty<int>(b, n);
         a.wait_stream(b);
     });
-    CHECK(now == (statistics(test_device()).hits > hits ? elided : wait_for_new_memory()));
+    CHECK(now == (memory_stats(test_device()).cache_hits > hits ? elided : wait_for_new_memory()));
 }
 
 TEST_CASE("a wait for a stream with new memory is one for what that memory is still used for") {

@@ -9,42 +9,60 @@
 
 namespace heddle HEDDLE_VISIBLE {
 
-/// Memory of a device's arrays, in bytes, and counts of allocations from the cache and from the
-/// pool.
-struct MemoryStatistics {
-    std::size_t held = 0;    ///< freed by arrays, and cached by their streams
+/// Memory of a device's arrays and of its pool, in bytes, and counts of allocations. CPU devices
+/// have no pool: there, `reserved` is `in_use` and `cached` together.
+struct MemoryStats {
     std::size_t in_use = 0;  ///< in use by arrays now
-    /// High-water mark of `in_use` since the last reset_pool_high_water(). An upper bound: it may
+    /// High-water mark of `in_use` since the last reset_peak_memory_stats(). An upper bound: it may
     /// include memory that streams cached.
     std::size_t peak = 0;
-    std::uint64_t hits = 0;    ///< arrays allocated from the cache
-    std::uint64_t misses = 0;  ///< arrays allocated from the device's pool
+    std::size_t cached = 0;          ///< freed by arrays, and cached by their streams
+    std::size_t reserved = 0;        ///< allocated from the device now
+    std::size_t reserved_peak = 0;   ///< high-water mark of `reserved`
+    std::uint64_t cache_hits = 0;    ///< arrays allocated from the cache
+    std::uint64_t cache_misses = 0;  ///< arrays allocated from the device's pool
 };
 
-/// Returns the memory that the device's arrays use, and that its streams cache for later arrays:
+/// Returns the memory that the device's arrays use, that its streams cache for later arrays, and
+/// that its pool holds:
 ///
 ///     for (int step = 0; step < 1000; ++step) train();
-///     MemoryStatistics memory = statistics(Device{});
-///     std::printf("%zu MB in use, %zu kept\n", memory.in_use >> 20, memory.held >> 20);
+///     MemoryStats memory = memory_stats(device);
+///     std::printf("%zu MB in use, %zu cached\n", memory.in_use >> 20, memory.cached >> 20);
 ///
 /// Excludes pinned arrays and arrays made in captures and batches. trim_pool() releases the cached
 /// memory. If other threads make arrays meanwhile, the values may not belong to the same moment.
 /// Thread-safe.
-MemoryStatistics statistics(Device device, Where where = {});
+MemoryStats memory_stats(Device device, Where where = {});
 
-/// Usage of a device's memory pool, in bytes. CPU devices have no pool: there, `reserved` is memory
-/// in use or cached by streams (statistics()).
-struct PoolUsage {
-    std::size_t used = 0;  ///< in use by arrays now
-    /// High-water mark of `used` since the last reset. An upper bound: it may include memory that
-    /// streams cached.
-    std::size_t used_high = 0;
-    std::size_t reserved = 0;       ///< allocated from the device now
-    std::size_t reserved_high = 0;  ///< high-water mark of `reserved`
+/// The old form of MemoryStats: the memory of arrays.
+struct [[deprecated("use MemoryStats")]] MemoryStatistics {
+    std::size_t held = 0;      ///< MemoryStats::cached
+    std::size_t in_use = 0;    ///< MemoryStats::in_use
+    std::size_t peak = 0;      ///< MemoryStats::peak
+    std::uint64_t hits = 0;    ///< MemoryStats::cache_hits
+    std::uint64_t misses = 0;  ///< MemoryStats::cache_misses
 };
-/// Returns the usage of the device's pool and its high-water marks. Thread-safe.
-PoolUsage pool_usage(Device device, Where where = {});
-/// Resets used_high and reserved_high to the current values.
+/// The old name of memory_stats().
+[[deprecated("write memory_stats(device)")]] inline MemoryStatistics statistics(Device device,
+                                                                                Where where = {}) {
+    const MemoryStats now = memory_stats(device, where);
+    return {now.cached, now.in_use, now.peak, now.cache_hits, now.cache_misses};
+}
+/// The old form of MemoryStats: the memory of the pool.
+struct [[deprecated("use MemoryStats")]] PoolUsage {
+    std::size_t used = 0;           ///< MemoryStats::in_use
+    std::size_t used_high = 0;      ///< MemoryStats::peak
+    std::size_t reserved = 0;       ///< MemoryStats::reserved
+    std::size_t reserved_high = 0;  ///< MemoryStats::reserved_peak
+};
+/// The old name of memory_stats().
+[[deprecated("write memory_stats(device)")]] inline PoolUsage pool_usage(Device device,
+                                                                         Where where = {}) {
+    const MemoryStats now = memory_stats(device, where);
+    return {now.in_use, now.peak, now.reserved, now.reserved_peak};
+}
+/// Resets `peak` and `reserved_peak` to the current values.
 void reset_pool_high_water(Device device, Where where = {});
 
 /// Returns the bytes of unused memory that the pool keeps when the host waits for a stream or

@@ -30,19 +30,12 @@ using detail::backend_of;
 
 namespace {
 /// Subtracts cached memory from the usage: the pool counts it, although no array uses it.
-PoolUsage usage_without(const detail::KeptTotals& kept, PoolUsage usage) noexcept {
+detail::PoolUsage usage_without(const detail::KeptTotals& kept, detail::PoolUsage usage) noexcept {
     usage.used -= std::min(usage.used, kept.bytes);
     usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));
     return usage;
 }
 }  // namespace
-
-PoolUsage pool_usage(Device device, Where where) try {
-    const detail::KeptTotals kept = detail::kept_totals(device);
-    return usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
-} catch (...) {
-    detail::rethrow_as_error("pool_usage", where);
-}
 
 void reset_pool_high_water(Device device, Where where) try {
     backend_of(device.kind()).reset_pool_high_water(device.index(), where);
@@ -59,17 +52,19 @@ void trim_pool(Device device, std::size_t keep, Where where) try {
     detail::rethrow_as_error("trim_pool", where);
 }
 
-MemoryStatistics statistics(Device device, Where where) try {
+MemoryStats memory_stats(Device device, Where where) try {
     const detail::KeptTotals kept = detail::kept_totals(device);
-    const PoolUsage usage =
+    const detail::PoolUsage usage =
         usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
-    return {.held = kept.bytes,
-            .in_use = usage.used,
+    return {.in_use = usage.used,
             .peak = usage.used_high,
-            .hits = kept.hits,
-            .misses = kept.misses};
+            .cached = kept.bytes,
+            .reserved = usage.reserved,
+            .reserved_peak = usage.reserved_high,
+            .cache_hits = kept.hits,
+            .cache_misses = kept.misses};
 } catch (...) {
-    detail::rethrow_as_error("statistics", where);
+    detail::rethrow_as_error("memory_stats", where);
 }
 
 }  // namespace heddle

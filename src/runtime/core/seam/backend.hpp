@@ -30,6 +30,14 @@ enum class CaptureMode : std::uint8_t;  // heddle/recording/capture.hpp
 
 namespace heddle::detail {
 
+/// A device's memory pool, in bytes. `used` includes memory that streams cache.
+struct PoolUsage {
+    std::size_t used = 0;
+    std::size_t used_high = 0;      ///< high-water mark of `used` since the last reset
+    std::size_t reserved = 0;       ///< allocated from the device now
+    std::size_t reserved_high = 0;  ///< high-water mark of `reserved`
+};
+
 class GraphExec;
 struct GraphData;
 
