@@ -111,7 +111,7 @@ private:
         };
         for (const auto* side : {&ours_, &theirs_}) side->at(bench::row::pressure).side.settle();
         const auto ballast = bench::leave_free(device_, peak + peak / 20);
-        reset_pool_high_water(device_);
+        reset_peak_memory_stats(device_);
         bench::cuda_pool_high(device_);
         add(bench::row::pressure, short_of_memory, bench::in_us);
         const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
@@ -139,7 +139,7 @@ void add_memory(bench::Report& report, Device device) {
     if (!report.wants(name)) return;
     trim_pool(device);
     synchronize_device(device);
-    reset_pool_high_water(device);
+    reset_peak_memory_stats(device);
     const std::size_t before = memory_stats(device).reserved;
     {
         bench::Replay<Arrays> step(std::make_shared<Arrays>(device), bench::training_step());

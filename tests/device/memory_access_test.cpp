@@ -98,7 +98,7 @@ TEST_CASE("a pool tells what is used, keeps high-water marks, and gives memory b
     const Device device = test_device();
     const Stream s(device);
     synchronize_device(device);
-    reset_pool_high_water(device);
+    reset_peak_memory_stats(device);
     const MemoryStats before = memory_stats(device);
     constexpr std::size_t bytes = 64 << 20;
     {
@@ -111,7 +111,7 @@ TEST_CASE("a pool tells what is used, keeps high-water marks, and gives memory b
     const MemoryStats after = memory_stats(device);
     CHECK(after.in_use < before.in_use + bytes);
     CHECK(after.peak >= before.in_use + bytes);
-    reset_pool_high_water(device);
+    reset_peak_memory_stats(device);
     CHECK(memory_stats(device).peak < before.in_use + bytes);
     trim_pool(device);
     CHECK(memory_stats(device).reserved <= after.reserved);

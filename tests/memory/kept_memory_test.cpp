@@ -252,7 +252,7 @@ TEST_CASE("statistics tell what is used, what was, and what is kept") {
     const Stream s(device);
     trim_pool(device);
     synchronize_device(device);
-    reset_pool_high_water(device);
+    reset_peak_memory_stats(device);
     const MemoryStats before = memory_stats(device);
     constexpr std::size_t bytes = 16 << 20;
     {
@@ -268,7 +268,7 @@ TEST_CASE("statistics tell what is used, what was, and what is kept") {
     CHECK(now.cached < before.cached + 2 * bytes);
     CHECK(now.peak >= before.in_use + 2 * bytes);
     CHECK(now.peak < before.in_use + 3 * bytes);
-    reset_pool_high_water(device);
+    reset_peak_memory_stats(device);
     CHECK(memory_stats(device).peak < before.in_use + 2 * bytes);
 }
 

@@ -38,6 +38,7 @@ struct Nothing {
     const MemoryStatistics arrays = statistics(device);  // says: use MemoryStats
     (void)statistics(device).held;                       // says: write memory_stats(device)
     (void)pool_usage(device).used;                       // says: write memory_stats(device)
+    reset_pool_high_water(device);  // says: write reset_peak_memory_stats(device)
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -63,7 +63,12 @@ struct [[deprecated("use MemoryStats")]] PoolUsage {
     return {now.in_use, now.peak, now.reserved, now.reserved_peak};
 }
 /// Resets `peak` and `reserved_peak` to the current values.
-void reset_pool_high_water(Device device, Where where = {});
+void reset_peak_memory_stats(Device device, Where where = {});
+/// The old name of reset_peak_memory_stats().
+[[deprecated("write reset_peak_memory_stats(device)")]] inline void reset_pool_high_water(
+    Device device, Where where = {}) {
+    reset_peak_memory_stats(device, where);
+}
 
 /// Returns the bytes of unused memory that the pool keeps when the host waits for a stream or
 /// event. By default the pool keeps all of it, because an allocation from the device takes about 17

@@ -37,11 +37,11 @@ detail::PoolUsage usage_without(const detail::KeptTotals& kept, detail::PoolUsag
 }
 }  // namespace
 
-void reset_pool_high_water(Device device, Where where) try {
+void reset_peak_memory_stats(Device device, Where where) try {
     backend_of(device.kind()).reset_pool_high_water(device.index(), where);
     detail::reset_least_kept(device);
 } catch (...) {
-    detail::rethrow_as_error("reset_pool_high_water", where);
+    detail::rethrow_as_error("reset_peak_memory_stats", where);
 }
 
 void trim_pool(Device device, std::size_t keep, Where where) try {
