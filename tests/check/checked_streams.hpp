@@ -15,12 +15,12 @@ inline constexpr std::size_t size = 64;
 /// see. So ThreadSanitizer sees no race where the checker reports one.
 template <class X> void write(StreamRef stream, X&& x) {
     launch(stream, Add{}, dim(x.size()), x, 1);
-    if (!is_capturing(stream)) wait_unseen(stream);
+    if (!stream.is_capturing()) wait_unseen(stream);
 }
 /// Same as write(), with a kernel that reads `x` and writes `y`.
 template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
     launch(stream, AddTo{}, dim(x.size()), x, y);
-    if (!is_capturing(stream)) wait_unseen(stream);
+    if (!stream.is_capturing()) wait_unseen(stream);
 }
 
 /// Streams of the device under test, and arrays of ints. Must be created before the check begins.

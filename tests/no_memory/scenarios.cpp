@@ -131,7 +131,7 @@ bool run_streams() {
     launch_host(a, [&count] { count += 1; });
     b.wait_stream(a);
     launch_host(b, [&count] { count = count * 10; });
-    wait_stream(a, b);
+    a.wait_stream(b);
     if (!a.is_complete()) a.synchronize();
     Stream c = std::move(a);
     const bool named = c.name().size() == 60;

@@ -272,9 +272,9 @@ TEST_CASE("the free functions on events do what the members do") {
     gate.hold(a);
     seen.note(a, "a");
     Event event(test_device());
-    record_event(a, event);
-    const Event second = record_event(a);
-    wait_event(b, event);
+    a.record_event(event);
+    const Event second = a.record_event();
+    b.wait_event(event);
     seen.note(b, "b");
     {
         const ScopedStream in{b, {.wait_on_enter = false}};

@@ -89,7 +89,7 @@ TEST_CASE("the free functions wait as the member does") {
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
     seen.note(a, "a");
-    wait_stream(b, a);
+    b.wait_stream(a);
     seen.note(b, "b");
     {
         const ScopedStream in{c, {.wait_on_enter = false}};

@@ -111,9 +111,10 @@ void capture_into(Graph& graph, StreamRef stream, F&& body,
     scope.end_into(graph, after, where);
 }
 
-/// Returns whether `stream` (default: the current one) takes part in a capture, heddle's or a
-/// native one.
-bool is_capturing(StreamRef stream = current_stream());
+/// Returns whether the current stream takes part in a capture, heddle's or a native one.
+bool is_capturing();
+/// Deprecated: write stream.is_capturing().
+[[deprecated("write stream.is_capturing()")]] bool is_capturing(StreamRef stream);
 
 /// Records `event` on `stream` as a node of the captured graph, so that every launch records it for
 /// waiters outside. Outside a capture, does the same as record_event().

@@ -76,20 +76,29 @@ private:
     explicit Stream(detail::StreamState& state) noexcept : StreamRef(state) {}
 };
 
-/// Calls waiter.wait_stream(other). Without `waiter`, the current stream of the current device
-/// waits.
-void wait_stream(StreamRef waiter, StreamRef other, Where where = {});
+/// Makes the current stream of the current device wait: see StreamRef::wait_stream().
 void wait_stream(StreamRef other, Where where = {});
-/// Calls waiter.wait_event(event). Without `waiter`, the current stream of the current device
-/// waits.
-void wait_event(StreamRef waiter, const Event& event, Where where = {});
+/// Makes the current stream of the current device wait: see StreamRef::wait_event().
 void wait_event(const Event& event, Where where = {});
-/// Records a new event, or an existing one, on `stream`: see StreamRef::record_event().
-[[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {}, Where where = {});
+/// Records a new event on the current stream of the current device: see StreamRef::record_event().
 [[nodiscard]] Event record_event(EventOptions options = {}, Where where = {});
-void record_event(StreamRef stream, Event& event, Where where = {});
 /// Records on the current stream of the event's device.
 void record_event(Event& event, Where where = {});
+
+/// Deprecated: write waiter.wait_stream(other).
+[[deprecated("write waiter.wait_stream(other)")]] void wait_stream(StreamRef waiter,
+                                                                   StreamRef other,
+                                                                   Where where = {});
+/// Deprecated: write waiter.wait_event(event).
+[[deprecated("write waiter.wait_event(event)")]] void wait_event(StreamRef waiter,
+                                                                 const Event& event,
+                                                                 Where where = {});
+/// Deprecated: write stream.record_event(options).
+[[nodiscard, deprecated("write stream.record_event(options)")]] Event record_event(
+    StreamRef stream, EventOptions options = {}, Where where = {});
+/// Deprecated: write stream.record_event(event).
+[[deprecated("write stream.record_event(event)")]] void record_event(StreamRef stream, Event& event,
+                                                                     Where where = {});
 
 /// Calls stream.synchronize().
 void synchronize_stream(StreamRef stream, Where where = {});

@@ -178,6 +178,7 @@ int read_condition(StreamRef stream, View<const int> value, Where where) {
 
 }  // namespace detail
 
+bool is_capturing() { return current_stream().is_capturing(); }
 bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
 
 void record_external(StreamRef stream, Event& event, Where where) try {
