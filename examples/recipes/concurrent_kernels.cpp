@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     const auto timed = [&](auto&& enqueue) {
         const Event start = record_event({.timing = true});
         enqueue();
-        return elapsed_time(start, record_event({.timing = true}));
+        return elapsed(start, record_event({.timing = true})).count();
     };
     const double one = timed([&] {  // on one stream, the kernels run one after the other
         for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
 
     std::printf("%s and %s, %s: %.1f GB/s\n", here.name().c_str(), there.name().c_str(),
                 is_direct ? "direct" : "by way of the host",
-                2 * turns * n * sizeof(float) / elapsed_time(start, end) * 1e-6);
+                2 * turns * n * sizeof(float) / elapsed(start, end).count() * 1e-6);
     for (const float value : result)
         if (value != 3.0f) return 1;
     return 0;

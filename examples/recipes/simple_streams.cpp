@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
         });
         const Event end = record_event({.timing = true});  // after all branches, which are joined
         std::printf("%s: %zu stream(s) %8.3f ms\n", current_device().name().c_str(), streams,
-                    elapsed_time(start, end));  // the host waits for both events
+                    elapsed(start, end).count());  // the host waits for both events
 
         const View<const unsigned> got = on_host(std::as_const(host));
         for (std::size_t i = 0; i < n; ++i) {

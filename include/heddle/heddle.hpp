@@ -57,6 +57,7 @@
 #include <heddle/recording/capture.hpp>
 #include <heddle/recording/capture_conditions.hpp>
 #include <heddle/stream/current_stream.hpp>
+#include <heddle/stream/elapsed.hpp>
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/failures.hpp>
 #include <heddle/stream/quiet.hpp>

@@ -82,7 +82,7 @@ private:
     struct Interval {
         Event begin, end;
         explicit Interval(Device device);
-        double seconds() const { return elapsed_time(begin, end) / 1e3; }
+        double seconds() const { return elapsed(begin, end).count() / 1e3; }
     };
 
     /// When the device copied a chunk, and when it hashed the chunk.

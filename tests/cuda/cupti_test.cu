@@ -66,7 +66,7 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
         for (std::size_t i = 0; i < count; ++i) {
             REQUIRE(kernels[i].start != unknown_moment);
             const auto between = [&](const Event& from, const Event& to) {
-                return static_cast<std::int64_t>(1e6 * elapsed_time(from, to));
+                return static_cast<std::int64_t>(1e6 * elapsed(from, to).count());
             };
             differences.push_back(between(marks[i], marks[i + 1]) -
                                   (kernels[i].end - kernels[i].start));

@@ -20,7 +20,7 @@ struct EventState;
 
 /// Options of a new Event.
 struct EventOptions {
-    /// Lets elapsed_time() use the event. Recording then costs about five times as much (H200).
+    /// Lets elapsed() use the event. Recording then costs about five times as much (H200).
     bool timing = false;
     /// Host waits sleep instead of spinning; on CPU devices they always sleep.
     bool blocking = false;
@@ -118,10 +118,10 @@ inline detail::EventState* detail::Access::state_or_null(const Event& event) noe
     return event.state_;
 }
 
-/// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
-/// complete. Throws UsageError in host functions, if an event has no timing or no record, or if the
-/// events belong to different devices.
-double elapsed_time(const Event& start, const Event& end, Where where = {});
+/// Returns the milliseconds between two timing events. Deprecated: see heddle/stream/elapsed.hpp.
+[[deprecated("write elapsed(start, end).count()")]] double elapsed_time(const Event& start,
+                                                                        const Event& end,
+                                                                        Where where = {});
 
 /// Calls event.synchronize().
 void synchronize_event(const Event& event, Where where = {});

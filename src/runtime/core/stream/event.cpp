@@ -1,4 +1,5 @@
 // The public class Event.
+#include <heddle/stream/elapsed.hpp>
 #include <heddle/stream/event.hpp>
 
 #include <heddle/operation/observer.hpp>
@@ -124,10 +125,11 @@ void Event::synchronize(Where where) const try {
     detail::rethrow_as_error("Event::synchronize", where);
 }
 
-double elapsed_time(const Event& start, const Event& end, Where where) try {
-    EventState& first = detail::Access::state(start, "elapsed_time", where);
-    EventState& last = detail::Access::state(end, "elapsed_time", where);
-    const detail::ErrorSite site{"elapsed_time", where, first.device};
+std::chrono::duration<double, std::milli> elapsed(const Event& start, const Event& end,
+                                                  Where where) try {
+    EventState& first = detail::Access::state(start, "elapsed", where);
+    EventState& last = detail::Access::state(end, "elapsed", where);
+    const detail::ErrorSite site{"elapsed", where, first.device};
     if (!first.options.timing || !last.options.timing)
         detail::usage_error(
             site, "one of the events has no timing: make both events with {{.timing = true}}");
@@ -138,9 +140,13 @@ double elapsed_time(const Event& start, const Event& end, Where where) try {
                             "the events belong to different devices: use two events of one device");
     start.synchronize(where);
     end.synchronize(where);
-    return first.backend->elapsed_ms(first, last, where);
+    return std::chrono::duration<double, std::milli>(first.backend->elapsed_ms(first, last, where));
 } catch (...) {
-    detail::rethrow_as_error("elapsed_time", where);
+    detail::rethrow_as_error("elapsed", where);
+}
+
+double elapsed_time(const Event& start, const Event& end, Where where) {
+    return elapsed(start, end, where).count();
 }
 
 void synchronize_event(const Event& event, Where where) { event.synchronize(where); }

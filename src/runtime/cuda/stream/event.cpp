@@ -128,7 +128,7 @@ void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
 }
 
 double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {
-    refuse_forked("elapsed_time", where);
+    refuse_forked("elapsed", where);
     RelaxedCapture relaxed;
     for (EventState* event : {&start, &end}) {
         if (!check_event(api.cuEventSynchronize(native_of(*event)), "cuEventSynchronize", *event,
