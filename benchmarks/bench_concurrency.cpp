@@ -1,5 +1,5 @@
 // The gain of streams, and the cost of waits between devices of different kinds:
-//   - small kernels on one stream, and on many by fork_join_n and fork_join_each;
+//   - small kernels on one stream, and on many by fork_join_n, with a branch for each and with few;
 //   - an urgent kernel during a flood of other work, with and without a priority;
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
@@ -60,13 +60,12 @@ void small_kernels(bench::Report& report, Device device) {
                            bench::in_ms);
     }
     for (const int streams : {4, 8, 16, 32, 64}) {
-        const std::string name = what + "fork_join_each on " + std::to_string(streams);
+        const std::string name = what + "fork_join_n dealt on " + std::to_string(streams);
         if (!report.wants(name)) continue;
         const auto deal = [&] {
-            fork_join_each(
-                base, kernels,
-                [&](std::size_t, StreamRef stream) { launch(stream, Spin{}, dim(1), ns); },
-                {.streams = static_cast<std::size_t>(streams)});
+            fork_join_n(base, kernels,
+                        [&](std::size_t, StreamRef stream) { launch(stream, Spin{}, dim(1), ns); },
+                        {.streams = static_cast<std::size_t>(streams)});
             base.synchronize();
         };
         report.compare(name, device.name(), {bench::repeat(deal)},

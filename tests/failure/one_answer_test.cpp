@@ -251,10 +251,6 @@ constexpr Call calls[] = {
              if (i == 0) fill(branch, a.x, 1);
          });
      }},
-    {"fork_join_each",
-     [](StreamRef s, Arrays& a) {
-         fork_join_each(s, 1, [&](std::size_t, StreamRef branch) { fill(branch, a.x, 1); });
-     }},
     {"fork_join_devices",
      [](StreamRef s, Arrays& a) {
          fork_join_devices(s, {test_device()},

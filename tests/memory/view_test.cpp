@@ -216,7 +216,6 @@ TEST_CASE("a negative size is refused, with the number that was written") {
     refused("View2D", [&] { View2D<char> none(x, as_size, 2); });
     refused("View2D", [&] { View2D<char> none(x, 2, as_size); });
     refused("fork_join_n", [&] { fork_join_n(s, as_size, [](std::size_t) {}); });
-    refused("fork_join_each", [&] { fork_join_each(s, as_size, [](std::size_t) {}); });
 }
 
 TEST_CASE("errors of views and copies name the call that was made, and count in elements") {

@@ -524,8 +524,8 @@ bool run_fork_join(Bench& bench) {
     fork_join_n(bench.a, 6, [&](std::size_t, StreamRef branch) {
         launch_host(branch, [&bench] { bench.count += 1; });
     });
-    fork_join_each(bench.a, 10, [&](std::size_t) { launch_host([&bench] { bench.count += 1; }); },
-                   {.streams = 3});
+    fork_join_n(bench.a, 10, [&](std::size_t) { launch_host([&bench] { bench.count += 1; }); },
+                {.streams = 3});
     bench.a.synchronize();
     return bench.count == 16;
 }

@@ -100,7 +100,7 @@ std::string fork_joins(std::uint64_t seed) {
     const auto work = [&runs] { launch_host([&runs] { ++runs; }); };
     for (int i = 0; i < 20; ++i) {
         fork_join(s, work, [&] { fork_join(work, work); });
-        fork_join_each(s, seed % 10, [&](std::size_t) { work(); });
+        fork_join_n(s, seed % 10, [&](std::size_t) { work(); });
     }
     s.synchronize();
     return wrong_if(runs != 20 * (3 + static_cast<int>(seed % 10)));

@@ -39,7 +39,7 @@ struct ForkBase {
 };
 
 [[noreturn]] void throw_no_streams(Where where);
-/// Throws UsageError for a negative number of calls of fork_join_each().
+/// Throws UsageError for a negative number of calls of fork_join_n().
 void check_calls(std::size_t count, Where where);
 
 template <class F> void run_branch(Fork& fork, Device device, F& f, Where where) {
@@ -87,19 +87,45 @@ template <BranchFunction F, BranchFunction... Rest> void fork_join(F&& first, Re
     fork_join(detail::ForkBase(current_stream(), SourceLocation()), first, rest...);
 }
 
-/// Calls f(0), f(1), ... f(count - 1), each in a branch of its own, as fork_join() does. `f` may
-/// take the stream as its second argument.
-template <class F> void fork_join_n(StreamRef base, std::size_t count, F&& f, Where where = {}) {
+/// Options of fork_join_n().
+struct ForkOptions {
+    /// Number of branches, at most `count`. 0: a branch for each call.
+    std::size_t streams = 0;
+};
+
+/// Calls f(0), f(1), ... f(count - 1), distributed round-robin over the branches: by default, each
+/// call has a branch of its own. `f` may take the stream as its second argument. Order and
+/// exceptions are those of fork_join().
+///
+///     fork_join_n(320, [&](std::size_t i) { launch(step, dim(64), part(i)); }, {.streams = 16});
+///
+/// For many small operations, set `streams`. A launch takes host time, so the last of many branches
+/// starts late; with few branches, all are busy from the start (docs/measurements.md).
+template <class F>
+void fork_join_n(StreamRef base, std::size_t count, F&& f, ForkOptions options = {},
+                 Where where = {}) {
     if (count == 0) return;
-    detail::Fork fork(base, count, where);
+    detail::check_calls(count, where);
+    const std::size_t streams =
+        options.streams != 0 && options.streams < count ? options.streams : count;
+    detail::Fork fork(base, streams, where);
     for (std::size_t i = 0; i < count; ++i) {
-        auto call = detail::numbered(f, i);
-        detail::run_branch(fork, base.device(), call, where);
+        const StreamRef stream = i < streams ? fork.branch(base.device()) : fork.taken(i % streams);
+        ScopedStream in(stream, {.wait_on_enter = false}, where);
+        detail::numbered(f, i)(stream);
     }
     fork.join();
 }
-template <class F> void fork_join_n(std::size_t count, F&& f, Where where = {}) {
-    fork_join_n(current_stream(), count, f, where);
+template <class F>
+void fork_join_n(std::size_t count, F&& f, ForkOptions options = {}, Where where = {}) {
+    fork_join_n(current_stream(), count, f, options, where);
+}
+/// Does the same without options.
+template <class F> void fork_join_n(StreamRef base, std::size_t count, F&& f, Where where) {
+    fork_join_n(base, count, f, {}, where);
+}
+template <class F> void fork_join_n(std::size_t count, F&& f, Where where) {
+    fork_join_n(current_stream(), count, f, {}, where);
 }
 
 /// Calls f(0), f(1), ... in one branch on each of devices[0], devices[1], ... During f(i)
@@ -138,34 +164,24 @@ void fork_join_devices(std::span<const Device> devices, F&& f, Where where = {})
     fork_join_devices(current_stream(), devices, f, where);
 }
 
-/// Options of fork_join_each().
-struct ForkEachOptions {
+/// The old form of ForkOptions.
+struct [[deprecated("use ForkOptions")]] ForkEachOptions {
     std::size_t streams = 16;  ///< number of branches, at least 1 (UsageError); at most `count`
 };
-
-/// Calls f(0), f(1), ... f(count - 1), distributed round-robin over `streams` branches. `f` may
-/// take the stream as its second argument. Order and exceptions are those of fork_join().
-///
-/// Use it for many small operations. A launch takes host time, so with fork_join_n() the last of
-/// many branches starts late. Here all branches are busy from the start (docs/measurements.md).
+/// The old name of fork_join_n() with options.
 template <class F>
-void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {},
-                    Where where = {}) {
+[[deprecated("write fork_join_n(base, count, f, {.streams = 16})")]] void fork_join_each(
+    StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {}, Where where = {}) {
     if (count == 0) return;
-    detail::check_calls(count, where);
     if (options.streams == 0) detail::throw_no_streams(where);
-    const std::size_t streams = options.streams < count ? options.streams : count;
-    detail::Fork fork(base, streams, where);
-    for (std::size_t i = 0; i < count; ++i) {
-        const StreamRef stream = i < streams ? fork.branch(base.device()) : fork.taken(i % streams);
-        ScopedStream in(stream, {.wait_on_enter = false}, where);
-        detail::numbered(f, i)(stream);
-    }
-    fork.join();
+    fork_join_n(base, count, f, ForkOptions{options.streams}, where);
 }
 template <class F>
-void fork_join_each(std::size_t count, F&& f, ForkEachOptions options = {}, Where where = {}) {
-    fork_join_each(current_stream(), count, f, options, where);
+[[deprecated("write fork_join_n(count, f, {.streams = 16})")]] void fork_join_each(
+    std::size_t count, F&& f, ForkEachOptions options = {}, Where where = {}) {
+    if (count == 0) return;
+    if (options.streams == 0) detail::throw_no_streams(where);
+    fork_join_n(count, f, ForkOptions{options.streams}, where);
 }
 
 }  // namespace heddle

@@ -68,7 +68,7 @@ void fork_joins() {
 void fork_joins_of_many() {
     const Stream s = stream_named("s");
     const auto some = static_cast<std::size_t>(long_row * cpu_workers());
-    fork_join_each(s, some, [](std::size_t) { launch_host(sleep_a_while); });
+    fork_join_n(s, some, [](std::size_t) { launch_host(sleep_a_while); }, {.streams = 16});
     s.record_event().synchronize();
 }
 

@@ -220,9 +220,7 @@ Fork::~Fork() {
     delete impl_;
 }
 
-void check_calls(std::size_t count, Where where) {
-    refuse_negative(count, "fork_join_each", where);
-}
+void check_calls(std::size_t count, Where where) { refuse_negative(count, "fork_join_n", where); }
 
 void throw_no_streams(Where where) {
     usage_error({"fork_join_each", where}, ".streams is 0: set it to 1 or more");
