@@ -60,8 +60,8 @@
 #include <heddle/stream/elapsed.hpp>
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/failures.hpp>
-#include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
+#include <heddle/stream/signals_nothing.hpp>
 #include <heddle/stream/stream.hpp>
 #include <heddle/version.hpp>
 // Not installed if heddle was built with HEDDLE_OBSERVE=OFF.

@@ -158,7 +158,7 @@ TEST_CASE("device: host nodes that declare what they use") {
     Array<int> pin = pinned<int>(size);
     synchronize();
     Checked checked;
-    auto node = host_node(quiet([] {}), reads(pin));
+    auto node = host_node(signals_nothing([] {}), reads(pin));
     Graph graph = node.build();
     graph.launch(s.a);
     wait_unseen(s.a);
@@ -166,7 +166,7 @@ TEST_CASE("device: host nodes that declare what they use") {
     copy(s.b, pin, s.x);
     wait_unseen(s.b);
     if (!waits) return (void)checked.expect(RaceKind::write_after_read);
-    node.call(quiet([] {}), reads(s.y.view()));
+    node.call(signals_nothing([] {}), reads(s.y.view()));
     graph.launch(s.a);
     wait_unseen(s.a);
     copy(s.b, pin, s.x);  // the node no longer uses this array

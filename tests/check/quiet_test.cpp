@@ -57,17 +57,21 @@ TEST_CASE("a host function with state may make an order, one without or a quiet 
     Array<int> y = zeros<int>(size);
     synchronize();
     CHECK(race_across([&](StreamRef s) { launch_host(s, count); }).possible == 1);
-    CHECK(race_across([&](StreamRef s) { launch_host(s, quiet(count)); }).certain == 1);
-    CHECK(race_across([&](StreamRef) { launch_host(quiet(count)); }).certain == 1);
+    CHECK(race_across([&](StreamRef s) { launch_host(s, signals_nothing(count)); }).certain == 1);
+    CHECK(race_across([&](StreamRef) { launch_host(signals_nothing(count)); }).certain == 1);
     CHECK(race_across([&](StreamRef s) { launch_host(s, count, reads(y)); }).possible == 1);
-    CHECK(race_across([&](StreamRef s) { launch_host(s, quiet(count), reads(y)); }).certain == 1);
-    CHECK(race_across([&](StreamRef) { launch_host(quiet(count), writes(y)); }).certain == 1);
+    CHECK(race_across([&](StreamRef s) {
+              launch_host(s, signals_nothing(count), reads(y));
+          }).certain == 1);
+    CHECK(race_across([&](StreamRef) { launch_host(signals_nothing(count), writes(y)); }).certain ==
+          1);
     CHECK(race_across([&](StreamRef s) { launch_host(s, Calls{}); }).certain == 1);
     CHECK(race_across([&](StreamRef s) { launch_host(s, +[] {}); }).possible == 1);
     CHECK(state == 6);
 }
 
-TEST_CASE("quiet() works for functions that are moved only, and are told of by their own name") {
+TEST_CASE("signals_nothing() works for functions that are moved only, and are told of by their own "
+          "name") {
     struct Name final : Observer {
         std::string name;
         bool may_signal = true;
@@ -79,15 +83,15 @@ TEST_CASE("quiet() works for functions that are moved only, and are told of by t
     } seen;
     add_observer(seen);
     const Stream s(test_device());
-    launch_host(s, quiet(Calls{}));
+    launch_host(s, signals_nothing(Calls{}));
     CHECK_THAT(seen.name, contains("Calls"));
-    CHECK(seen.name.find("Quiet") == std::string::npos);
+    CHECK(seen.name.find("SignalsNothing") == std::string::npos);
     int value = 0;
-    launch_host(s, quiet([&value, owned = std::make_unique<int>(7)] { value = *owned; }));
+    launch_host(s, signals_nothing([&value, owned = std::make_unique<int>(7)] { value = *owned; }));
     CHECK_FALSE(seen.may_signal);
     on_completion(s, [&value](const std::exception_ptr&) { ++value; });
     CHECK(seen.may_signal);
-    on_completion(s, quiet([&value](const std::exception_ptr&) { ++value; }));
+    on_completion(s, signals_nothing([&value](const std::exception_ptr&) { ++value; }));
     CHECK_FALSE(seen.may_signal);
     s.synchronize();
     remove_observer(seen);
@@ -101,17 +105,17 @@ TEST_CASE("quiet host nodes make no order but the graph's") {
     CHECK(race_across([&](StreamRef s) { host_node(device, count).build().launch(s); }).possible ==
           1);
     CHECK(race_across([&](StreamRef s) {
-              host_node(device, quiet(count)).build().launch(s);
+              host_node(device, signals_nothing(count)).build().launch(s);
           }).certain == 1);
     CHECK(race_across([&](StreamRef s) {
               auto node = host_node(device, count);
               Graph graph = node.build();
-              node.call(quiet(count));
+              node.call(signals_nothing(count));
               graph.launch(s);
           }).certain == 1);
     CHECK(race_across([&](StreamRef s) {
               ScopedCapture capture(s);
-              launch_host(s, quiet(count));
+              launch_host(s, signals_nothing(count));
               capture.end().launch(s);
           }).certain == 1);
     CHECK(state == 4);

@@ -282,7 +282,7 @@ TEST_CASE("device: memory that is not heddle's is certain if both sides declared
     std::vector<int> x(size);
     const Stream a(cpu_device()), b(cpu_device());
     Checked checked;
-    launch_host(a, quiet([] {}), writes(View<int>(x)));
+    launch_host(a, signals_nothing([] {}), writes(View<int>(x)));
     wait_unseen(a);
     if (waits) b.wait_stream(a);
     launch(b, Twice<int>{}, dim(size), View<int>(x));

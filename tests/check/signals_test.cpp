@@ -129,10 +129,10 @@ TEST_CASE("host functions may signal unless they have no state or are quiet") {
     const auto some = [&value] { ++value; };
     CHECK(host_signals<decltype(none)> == Signals::no);
     CHECK(host_signals<decltype(some)> == Signals::yes);
-    CHECK(host_signals<decltype(quiet(some))> == Signals::no);
+    CHECK(host_signals<decltype(signals_nothing(some))> == Signals::no);
     CHECK(host_signals<void (*)()> == Signals::yes);
-    CHECK(host_signals<decltype(quiet(+none))> == Signals::no);
-    quiet(some)();
+    CHECK(host_signals<decltype(signals_nothing(+none))> == Signals::no);
+    signals_nothing(some)();
     CHECK(value == 1);
 }
 

@@ -95,7 +95,7 @@ void right(std::size_t n, StreamRef s, Owner& owner, std::vector<float>& host) {
     launch(s, Scale{}, dim(3), make(n).first(3));
     copy(s, all, make(n)), copy(s, all, make(n).view()), copy(all, make(n).first(n));
     fill(s, make(n).view(), 1.0f), fill(make(n), 1.0f);
-    launch_host(s, quiet([] {}), reads(make(n)));
+    launch_host(s, signals_nothing([] {}), reads(make(n)));
     const std::vector<float> values = to_host(make(n)), some = to_host(s, make(n).first(3));
     const float one = pinned<float>(n)[0], other = *pinned<float>(n).data();
     for (const float each : pinned<float>(n)) (void)each;

@@ -46,6 +46,7 @@ struct Nothing {
     (void)is_capturing(s);                  // says: write stream.is_capturing()
     (void)elapsed_time(event, event);       // says: write elapsed(start, end).count()
     fork_join_each(3, [](std::size_t) {});  // says: write fork_join_n(count, f
+    launch_host(s, quiet([] {}));           // says: write signals_nothing(function)
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

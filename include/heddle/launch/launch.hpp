@@ -20,8 +20,8 @@
 #include <heddle/operation/host_access.hpp>
 #include <heddle/operation/observer.hpp>
 #include <heddle/stream/detail/host_op.hpp>
-#include <heddle/stream/quiet.hpp>
 #include <heddle/stream/scope.hpp>
+#include <heddle/stream/signals_nothing.hpp>
 
 namespace heddle HEDDLE_VISIBLE {
 

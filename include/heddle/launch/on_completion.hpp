@@ -20,7 +20,8 @@ template <class F> struct CompletionFunction {
     Kept<F> function;
 
     static constexpr const char* pretty() noexcept {
-        if constexpr (is_quiet<F>) return CompletionFunction<typename F::Function>::pretty();
+        if constexpr (signals_no_thread<F>)
+            return CompletionFunction<typename F::Function>::pretty();
         else return __PRETTY_FUNCTION__;
     }
     static void run(void* self, std::size_t, std::size_t) { complete(self, nullptr); }

@@ -11,7 +11,7 @@ int main() {
     launch(
         make, [] HEDDLE_FN(std::size_t i, View<int> to) { to[i] = 1; }, dim(1000),
         View<int>(table));
-    launch_host(use, quiet([] {}), reads(View<int>(table)));
+    launch_host(use, signals_nothing([] {}), reads(View<int>(table)));
     use.synchronize();
     make.synchronize();
 }

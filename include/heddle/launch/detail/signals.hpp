@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <heddle/stream/quiet.hpp>
+#include <heddle/stream/signals_nothing.hpp>
 
 namespace heddle HEDDLE_VISIBLE {
 namespace detail {
@@ -21,8 +21,8 @@ enum class Signals : std::uint8_t {
 /// if it is declared quiet.
 template <class F>
 inline constexpr Signals host_signals =
-    is_quiet<F> || (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) ? Signals::no
-                                                                           : Signals::yes;
+    signals_no_thread<F> || (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) ? Signals::no
+                                                                                    : Signals::yes;
 
 /// Number converts to numbers only, Member to classes and unions other than T, and Anything to any
 /// type. Declared only.

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <heddle/stream/detail/stream_state.hpp>
-#include <heddle/stream/quiet.hpp>
+#include <heddle/stream/signals_nothing.hpp>
 
 namespace heddle HEDDLE_VISIBLE {
 namespace detail {
@@ -115,7 +115,7 @@ template <class F> struct HostFunction {
     Kept<F> function;
 
     static constexpr const char* pretty() noexcept {
-        if constexpr (is_quiet<F>) return HostFunction<typename F::Function>::pretty();
+        if constexpr (signals_no_thread<F>) return HostFunction<typename F::Function>::pretty();
         else return __PRETTY_FUNCTION__;
     }
     static void run(void* self, std::size_t, std::size_t) {
