@@ -41,7 +41,7 @@ int main() {
     fill(s, sum, 0);
     const OpCounter counter;
     check_cuda(
-        cub::DeviceReduce::Sum(x.data(), sum.data(), n, environment(s, reads(x), writes(sum))),
+        cub::DeviceReduce::Sum(x.data(), sum.data(), n, cub_environment(s, reads(x), writes(sum))),
         "cub::DeviceReduce::Sum");
     want(counter.stats().allocations > 0, "temporaries are arrays of the stream");
     want_one_wait(t, s, "a wait for the work in an environment");

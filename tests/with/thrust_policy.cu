@@ -33,14 +33,14 @@ int main() {
 
     const OpCounter counting;
     t.wait_stream(s);
-    thrust::sort(policy(s, writes(x)), x.data(), x.data() + n);
+    thrust::sort(thrust_policy(s, writes(x)), x.data(), x.data() + n);
     want_one_wait(t, s, "a wait for the algorithm");
     want(to_host(t, x) == std::vector<int>(numbers.rbegin(), numbers.rend()), "sorted");
 
-    thrust::transform(policy(s, writes(x)), x.data(), x.data() + n, x.data(), Twice{});
+    thrust::transform(thrust_policy(s, writes(x)), x.data(), x.data() + n, x.data(), Twice{});
     const OpCounter counter;
-    const int sum =
-        thrust::reduce(policy(s, reads(x)), x.data(), x.data() + 1000, 0, thrust::plus<int>());
+    const int sum = thrust::reduce(thrust_policy(s, reads(x)), x.data(), x.data() + 1000, 0,
+                                   thrust::plus<int>());
     want(sum == 999 * 1000, "2 * (0 + ... + 999)");
     want(counter.stats().allocations > 0, "temporaries are arrays of the stream");
 
@@ -48,7 +48,7 @@ int main() {
     Array<int> y = full<int>(s, n, 1);
     s.synchronize();
     Graph graph = capture(s, [&] {
-        thrust::transform(policy(s, writes(y)), y.data(), y.data() + n, y.data(), Twice{});
+        thrust::transform(thrust_policy(s, writes(y)), y.data(), y.data() + n, y.data(), Twice{});
     });
     graph.launch(s), graph.launch(s);
     want(to_host(s, y)[n - 1] == 4, "captured, launched twice");

@@ -5,7 +5,8 @@
 //         return cub::DeviceReduce::Sum(memory, bytes, x.data(), sum.data(), n, native);
 //     }, reads(x), writes(sum));
 //
-//     cub::DeviceReduce::Sum(x.data(), sum.data(), n, environment(stream, reads(x), writes(sum)));
+//     cub::DeviceReduce::Sum(x.data(), sum.data(), n, cub_environment(stream, reads(x),
+//     writes(sum)));
 #pragma once
 
 #include <concepts>
@@ -79,18 +80,18 @@ private:
 /// A loan of a stream to CUB, with the memory that CUB allocates.
 struct CubLoan : BorrowedStream {
     CubLoan(StreamRef stream, std::span<const MemoryArgument> memory, const SourceLocation& where)
-        : BorrowedStream(stream, memory, "environment", where), temporaries(stream, where) {}
+        : BorrowedStream(stream, memory, "cub_environment", where), temporaries(stream, where) {}
     cudaStream_t native() const noexcept { return native_; }
     Temporaries temporaries;
 };
 }  // namespace detail
 
-/// An environment of CUB. Made by environment(), which describes order, errors and threads. The top
-/// of this file has an example. CUB copies environments: a copy refers to the original's loan,
+/// An environment of CUB. Made by cub_environment(), which describes order, errors and threads. The
+/// top of this file has an example. CUB copies environments: a copy refers to the original's loan,
 /// which lasts until the end of the full expression.
 class CubEnvironment {
 public:
-    /// Called by environment().
+    /// Called by cub_environment().
     CubEnvironment(StreamRef stream, std::span<const detail::MemoryArgument> memory,
                    const SourceLocation& where)
         : own_(std::in_place, stream, memory, where), loan_(&*own_) {}
@@ -114,14 +115,24 @@ private:
 /// Returns an environment that runs one algorithm of CUB on the stream, with temporary memory of
 /// the stream (CCCL 3.2 or newer). The stream is lent until the end of the full expression: see
 /// borrow() for order, declarations, errors and threads. Do not keep it.
-[[nodiscard]] inline CubEnvironment environment(StreamRef stream, Where where = {}) {
+[[nodiscard]] inline CubEnvironment cub_environment(StreamRef stream, Where where = {}) {
     return {stream, {}, where};
 }
 template <std::derived_from<DeclaredAccess>... A>
-[[nodiscard]] CubEnvironment environment(StreamRef stream, const DeclaredAccess& first,
-                                         const A&... more) {
+[[nodiscard]] CubEnvironment cub_environment(StreamRef stream, const DeclaredAccess& first,
+                                             const A&... more) {
     const detail::DeclaredMemory memory(first, more...);
     return {stream, memory, first.where()};
+}
+/// The old name of cub_environment().
+[[nodiscard, deprecated("write cub_environment(stream)")]] inline CubEnvironment environment(
+    StreamRef stream, Where where = {}) {
+    return cub_environment(stream, where);
+}
+template <std::derived_from<DeclaredAccess>... A>
+[[nodiscard, deprecated("write cub_environment(stream, ...)")]] CubEnvironment environment(
+    StreamRef stream, const DeclaredAccess& first, const A&... more) {
+    return cub_environment(stream, first, more...);
 }
 #endif
 
