@@ -17,7 +17,7 @@
 namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
-class DataOrder;
+class OrderState;
 struct LaunchCall;
 struct Region;
 struct WorkType;
@@ -160,11 +160,11 @@ private:
         ~Task();
         Task(const Task&) = delete;
         Task& operator=(const Task&) = delete;
-        detail::DataOrder& order;
+        detail::OrderState& order;
         StreamRef stream;
     };
 
-    std::unique_ptr<detail::DataOrder> order_;
+    std::unique_ptr<detail::OrderState> order_;
 };
 
 namespace detail {

@@ -30,7 +30,7 @@ namespace {
 }  // namespace
 
 order_by_data::order_by_data(Device device, ByDataOptions options, Where where) try
-    : order_(std::make_unique<detail::DataOrder>(device, options, where)) {
+    : order_(std::make_unique<detail::OrderState>(device, options, where)) {
 } catch (...) {
     detail::rethrow_as_error("order_by_data", where);
 }
@@ -87,7 +87,7 @@ namespace detail {
 
 void launch_by_data(order_by_data& by, const LaunchCall& call, const PreparedByData& prepared) try {
     const CallMark mark("launch", call.where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin("launch", call.where);
     order.use(call.memory);
     if (call.type.opaque_parts != 0) {
@@ -108,7 +108,7 @@ void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
                          std::span<const MemoryArgument> declared,
                          const SourceLocation& where) try {
     const CallMark mark("launch_host", where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin("launch_host", where);
     const HostMemory used(type, self, declared);
     if (used.all().empty() && type.opaque_parts != 0) throw_hidden("launch_host", where);
@@ -122,12 +122,12 @@ void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
 namespace {
 
 std::size_t lane_for_copy(const DataLanes& lanes, const Place& to, const Place& from) noexcept {
-    if (is_on_cuda(to) == is_on_cuda(from) || lanes.to_device() == 0) return DataOrder::any_lane;
+    if (is_on_cuda(to) == is_on_cuda(from) || lanes.to_device() == 0) return OrderState::any_lane;
     if (is_on_cuda(to)) return lanes.to_device();
     return to.kind == MemoryKind::pageable ? lanes.to_read() : lanes.to_host();
 }
 
-void copy_ordered(DataOrder& order, const char* call, const Piece& to, const Piece& from,
+void copy_ordered(OrderState& order, const char* call, const Piece& to, const Piece& from,
                   const SourceLocation& where) {
     const bool to_host = to.place.kind == MemoryKind::pageable;
     const bool from_host = from.place.kind == MemoryKind::pageable;
@@ -151,7 +151,7 @@ void copy_ordered(DataOrder& order, const char* call, const Piece& to, const Pie
 void copy_by_data(order_by_data& by, const Region& to, const Region& from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin("copy", where);
     if (!check_regions(to, from, where)) return;
     copy_ordered(order, "copy", located(to, "copy", where), located(from, "copy", where), where);
@@ -162,7 +162,7 @@ void copy_by_data(order_by_data& by, const Region& to, const Region& from,
 void fill_by_data(order_by_data& by, const Region& to, const void* value, std::size_t size,
                   const SourceLocation& where) try {
     const CallMark mark("fill", where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin("fill", where);
     if (!check_fill(to, where)) return;
     const Piece piece = located(to, "fill", where);
@@ -176,7 +176,7 @@ void fill_by_data(order_by_data& by, const Region& to, const void* value, std::s
 void wait_by_data(order_by_data& by, const MemoryArgument& memory, const char* call,
                   const SourceLocation& where) try {
     const CallMark mark(call, where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin(call, where);
     check_alive(memory, call, where);
     order.use({&memory, 1});
@@ -188,7 +188,7 @@ void wait_by_data(order_by_data& by, const MemoryArgument& memory, const char* c
 void read_by_data(order_by_data& by, const Region& to, const Region& given,
                   const SourceLocation& where) try {
     const CallMark mark("to_host", where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin("to_host", where);
     if (!check_regions(to, given, where)) return;
     const Piece from = located(given, "to_host", where);
@@ -207,7 +207,7 @@ void read_by_data(order_by_data& by, const Region& to, const Region& given,
 Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element, const char* call,
                         const SourceLocation& where) try {
     const CallMark mark(call, where);
-    DataOrder& order = Access::order(by);
+    OrderState& order = Access::order(by);
     order.begin(call, where);
     Block& block = allocate(Access::stream(order.start(where)), count, element, call, where);
     try {

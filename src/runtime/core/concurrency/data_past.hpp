@@ -47,7 +47,7 @@ struct BlockPast {
     OutsideUser outside[Block::inline_users] = {};
     /// One bit for each lane whose order after ended streams was reported to observers.
     std::uint64_t told = 0;
-    /// The newest call that uses the block, as numbered by DataOrder, and whether that call writes
+    /// The newest call that uses the block, as numbered by OrderState, and whether that call writes
     /// it.
     std::uint64_t used_by = 0;
     bool is_written = false;

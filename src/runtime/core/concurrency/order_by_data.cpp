@@ -80,7 +80,7 @@ Device checked(Device device, const SourceLocation& where) {
 }
 }  // namespace
 
-DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
+OrderState::OrderState(Device device, const ByDataOptions& options, const SourceLocation& where)
     : device_(checked(device, where)),
       lanes_(device, stream_count(device, options, where), options, where), past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());
@@ -96,7 +96,7 @@ DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLo
     }
 }
 
-DataOrder::~DataOrder() {
+OrderState::~OrderState() {
     try {
         if (thread_ != &thread_states)
             usage_error({"~order_by_data", {}, device_},
@@ -108,7 +108,7 @@ DataOrder::~DataOrder() {
     }
 }
 
-void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) const {
+void OrderState::throw_not_usable(const char* call, const SourceLocation& where) const {
     if (is_in_task_ && thread_ == &thread_states)
         usage_error(
             {call, where, device_},
@@ -118,7 +118,7 @@ void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) 
                                         "function: construct one for each thread");
 }
 
-void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writes) {
+void OrderState::use(Block* block, const void* data, std::size_t bytes, bool writes) {
     if (data == nullptr || bytes == 0) return;
     bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
@@ -128,13 +128,13 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
         look_at_special(index, writes);
 }
 
-void DataOrder::look_at_special(std::size_t index, bool writes) {
+void OrderState::look_at_special(std::size_t index, bool writes) {
     if (past_[index].is_new) begin_past(index);
     if (const std::uint32_t group = past_[index].group; group != BlockPast::none)
         add_use(group, writes);
 }
 
-void DataOrder::use_address(const void* address) {
+void OrderState::use_address(const void* address) {
     Block* const block = find_block(address);
     if (block == nullptr) return;
     use(block, address, 1, true);
@@ -143,7 +143,7 @@ void DataOrder::use_address(const void* address) {
 
 // An array that a task made may have work on the order_by_data's own streams that no operation has
 // declared. The newest task of such a stream, or an earlier one, may have written the array.
-void DataOrder::begin_past(std::size_t index) {
+void OrderState::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
     const Block* const block = past_[index].block;
     if (block == nullptr) return;
@@ -165,7 +165,7 @@ void DataOrder::begin_past(std::size_t index) {
     }
 }
 
-void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
+void OrderState::need(std::uint32_t lane, std::uint64_t position) {
     for (Needed& one : needed_) {
         if (one.lane != lane) continue;
         one.position = std::max(one.position, position);
@@ -174,7 +174,7 @@ void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
     needed_.push_back({lane, position});
 }
 
-void DataOrder::collect_needed() {
+void OrderState::collect_needed() {
     needed_.clear();
     for (const Use use : uses_) {
         const BlockPast& past = past_[use.past];
@@ -187,7 +187,7 @@ void DataOrder::collect_needed() {
     }
 }
 
-std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
+std::uint64_t OrderState::waits_on(std::size_t lane) const noexcept {
     std::uint64_t waits = 0;
     for (const Needed& one : needed_)
         waits += one.lane != lane && !lanes_.is_after(lane, one.lane, one.position);
@@ -200,7 +200,7 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
 // operation runs on a stream whose newest operation is not long. All other operations run where
 // they can start first: on the least loaded stream. In this comparison, a wait counts as several
 // operations.
-std::size_t DataOrder::choose() const noexcept {
+std::size_t OrderState::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
     if (is_short && lanes_[lane_].ends_short) return lane_;
@@ -225,7 +225,7 @@ std::size_t DataOrder::choose() const noexcept {
 // Records only if other work may have to wait for the stream's newest operation. No work will have
 // to if the next operation replaces the newest one in the past of each array that the newest one
 // used. The uses of arrays that a task made are unknown, so a record is made after such a task.
-void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
+void OrderState::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
     const bool is_wanted =
@@ -243,7 +243,7 @@ void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     ++stats_.records;
 }
 
-void DataOrder::order(std::size_t lane, const SourceLocation& where) {
+void OrderState::order(std::size_t lane, const SourceLocation& where) {
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
         past.is_shared |= (past.writer != 0 && past.writer_lane != lane) ||
@@ -267,7 +267,7 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
 
 // Called for each operation, because streams that are not lanes of this object may have used the
 // memory since the last operation.
-void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
+void OrderState::order_after_outside(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
@@ -294,15 +294,15 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
 
 // The lanes have not waited for streams that have ended. Other streams may have replaced such
 // streams in the block's list of users.
-void DataOrder::tell_ended(BlockPast& past, std::size_t lane,
-                           const SourceLocation& where) noexcept {
+void OrderState::tell_ended(BlockPast& past, std::size_t lane,
+                            const SourceLocation& where) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     if ((past.told & bit) != 0 || !has_ended_users(*past.block)) return;
     notify_after_others(lanes_[lane].stream, *lanes_[0].stream, *past.block, where);
     past.told |= bit;
 }
 
-void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where) {
+void OrderState::look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where) {
     const std::uint64_t bit = std::uint64_t{1} << lane;
     StreamRecord& waiter = *lanes_[lane].stream;
     const std::uint64_t before = waiter.submissions.load(std::memory_order_relaxed);
@@ -341,7 +341,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
     stats_.waits_inserted += waiter.submissions.load(std::memory_order_relaxed) - before;
 }
 
-StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
+StreamRecord& OrderState::start(const SourceLocation& where, std::size_t lane) {
     collect_needed();
     call_ = calls_.find(where, bytes_);
     lane_ = lane != any_lane ? lane : choose();
@@ -359,23 +359,23 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     return stream;
 }
 
-void DataOrder::give_load(std::size_t lane) noexcept {
+void OrderState::give_load(std::size_t lane) noexcept {
     const std::uint64_t load = ++lanes_[lane].load;
     if (load <= most_behind) return;
     for (std::size_t i = 0; i < lanes_.work(); ++i)
         lanes_[i].load = std::max(lanes_[i].load, load - most_behind);
 }
 
-void DataOrder::end_allocation() noexcept {
+void OrderState::end_allocation() noexcept {
     end();
     --stats_.operations;
 }
 
-void DataOrder::wait_for_present(const SourceLocation& where) {
+void OrderState::wait_for_present(const SourceLocation& where) {
     Access::stream(*lanes_[lane_].stream).synchronize(where);
 }
 
-void DataOrder::end() noexcept {
+void OrderState::end() noexcept {
     const std::uint64_t position = lanes_.advance(lane_);
     for (const Use use : uses_)
         past_.note(use.past, use.writes, static_cast<std::uint32_t>(lane_), position);
@@ -385,7 +385,7 @@ void DataOrder::end() noexcept {
     ++stats_.operations;
 }
 
-void DataOrder::end_task() noexcept {
+void OrderState::end_task() noexcept {
     is_in_task_ = false;
     end();
     DataLane& lane = lanes_[lane_];
@@ -396,7 +396,7 @@ void DataOrder::end_task() noexcept {
     had_tasks_ = true;
 }
 
-void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
+void OrderState::wait_on_host(const char* call, const SourceLocation& where) {
     collect_needed();
     for (const Needed& one : needed_) lanes_.wait_on_host(one.lane, one.position, call, where);
     for (const Use use : uses_) {
@@ -420,7 +420,7 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
     }
 }
 
-void DataOrder::join(const SourceLocation& where) {
+void OrderState::join(const SourceLocation& where) {
     StreamRecord& current = record_of(current_stream(device_));
     check_not_recorded(current, "join", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
@@ -429,7 +429,7 @@ void DataOrder::join(const SourceLocation& where) {
     }
 }
 
-void DataOrder::synchronize(const SourceLocation& where) {
+void OrderState::synchronize(const SourceLocation& where) {
     std::exception_ptr first;
     for (std::size_t i = 0; i < lanes_.count(); ++i) try {
             Access::stream(*lanes_[i].stream).synchronize(where);
@@ -439,7 +439,7 @@ void DataOrder::synchronize(const SourceLocation& where) {
     if (first != nullptr) std::rethrow_exception(first);
 }
 
-std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
+std::exception_ptr OrderState::clear_error(const SourceLocation& where) {
     std::exception_ptr first;
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);

@@ -16,13 +16,13 @@
 
 namespace heddle::detail {
 
-class HEDDLE_HIDDEN DataOrder {
+class HEDDLE_HIDDEN OrderState {
 public:
-    DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where);
+    OrderState(Device device, const ByDataOptions& options, const SourceLocation& where);
     /// Joins the streams into the current stream. Passes errors to the report hook.
-    ~DataOrder();
-    DataOrder(const DataOrder&) = delete;
-    DataOrder& operator=(const DataOrder&) = delete;
+    ~OrderState();
+    OrderState(const OrderState&) = delete;
+    OrderState& operator=(const OrderState&) = delete;
 
     Device device() const noexcept { return device_; }
     const ByDataStats& stats() const noexcept { return stats_; }
