@@ -86,7 +86,7 @@ bench::Result measure_pattern(const Taken& what, bool beside_taskflow, bool quic
     for (std::size_t i = 0; i < 2 * width; ++i) values.push_back(zeros<long>(8));
     synchronize_device(device);
     const Stream stream{device};
-    order_by_data order(device, options);
+    DataOrder order(device, options);
     const auto peers =
         by_hand           ? std::vector<bench::Peer>{{"one stream", {[&](int calls) {
                                                 for (int i = 0; i < calls; ++i)
@@ -162,7 +162,7 @@ void gpu_rows(bench::Report& report, Device device) {
                     for (std::size_t i = 0; i < 2 * width; ++i) values.push_back(zeros<long>(8));
                     synchronize_device(device);
                     const Stream stream{device};
-                    order_by_data order(device, {.streams = streams, .waits = waits});
+                    DataOrder order(device, {.streams = streams, .waits = waits});
                     const bench::Side heddle{[&](int calls) {
                         for (int i = 0; i < calls; ++i) {
                             run(order, program, values, ns);
@@ -189,7 +189,7 @@ void order_row(bench::Report& report, Device device) {
     const ScopedDevice on(device);
     const std::size_t streams = device.is_cuda() ? 11 : 2;
     const bench::Side heddle{[&](int calls) {
-        for (int i = 0; i < calls; ++i) const order_by_data order(device);
+        for (int i = 0; i < calls; ++i) const DataOrder order(device);
     }};
     const bench::Side by_hand{[&](int calls) {
         for (int i = 0; i < calls; ++i) {

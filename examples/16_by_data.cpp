@@ -63,7 +63,7 @@ struct Work {
     View<float> out(std::size_t frame) { return output.view().subview(frame * size, size); }
 };
 
-/// Makes all calls one after the other, on a stream or on an order_by_data.
+/// Makes all calls one after the other, on a stream or on a DataOrder.
 template <class On> void as_one(On& on, Work& work) {
     for (std::size_t i = 0; i < frames; ++i) {
         Frame& f = work.ring[i % buffers];
@@ -93,7 +93,7 @@ void by_hand(Device device, Work& work) {
 }
 
 ByDataStats by_data(Device device, Work& work) {
-    order_by_data order{device};
+    DataOrder order{device};
     as_one(order, work);
     return order.stats();  // afterwards, the current stream follows all of the work
 }

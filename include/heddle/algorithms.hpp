@@ -1,4 +1,4 @@
-// Algorithms on arrays and views, for a stream or an order_by_data: reductions, scans, sorts and
+// Algorithms on arrays and views, for a stream or a DataOrder: reductions, scans, sorts and
 // histograms. Not part of <heddle/heddle.hpp>, because nvcc takes long to compile CUB.
 //
 //     reduce(s, x, sum);

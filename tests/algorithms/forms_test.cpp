@@ -78,7 +78,7 @@ TEST_CASE("algorithms are ordered by data") {
     const Stream s(cpu_device());
     Arrays a(s);
     s.synchronize();
-    order_by_data order(cpu_device());
+    DataOrder order(cpu_device());
     for (int i = 0; i < 3; ++i) {
         copy(order, a.x, numbers(many));
         enqueue_all(a, order);
@@ -137,7 +137,7 @@ TEST_CASE("an exception of an operator makes its stream fail") {
     sort(s, a.x, throws);
     CHECK_THROWS_WITH(s.synchronize(), Catch::Contains("an operator failed"));
     (void)s.clear_error();
-    order_by_data order(cpu_device());
+    DataOrder order(cpu_device());
     min_element(order, a.x, a.least, throws);
     CHECK_THROWS_WITH(to_host(order, a.least), Catch::Contains("an operator failed"));
     (void)order.clear_error();

@@ -82,7 +82,7 @@ template <class Run> void check_random_calls(std::uint64_t seed, const Run& run)
 TEST_CASE("random algorithms, ordered by data, have the results of a sequence of calls") {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
         check_random_calls(seed, [](const auto& calls, auto& x, auto& one, Random&) {
-            order_by_data order(cpu_device(), {.streams = 3, .spread = DataSpread::always});
+            DataOrder order(cpu_device(), {.streams = 3, .spread = DataSpread::always});
             for (const Call& call : calls) enqueue(call, x, one, order);
             order.synchronize();
         });

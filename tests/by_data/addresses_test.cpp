@@ -1,4 +1,4 @@
-// An order_by_data recognises arrays whose addresses kernels hold, in launches and prepared
+// A DataOrder recognises arrays whose addresses kernels hold, in launches and prepared
 // launches.
 #include "noted.hpp"
 

@@ -1,4 +1,4 @@
-// An order_by_data orders work on arrays that tasks make, replace and free.
+// A DataOrder orders work on arrays that tasks make, replace and free.
 #include "kernels.hpp"
 #include "noted.hpp"
 

@@ -1,4 +1,4 @@
-// An order_by_data, while other threads capture or batch the stream that all threads share, and
+// A DataOrder, while other threads capture or batch the stream that all threads share, and
 // within captures and batches of its own thread.
 #include "kernels.hpp"
 #include "noted.hpp"
@@ -40,8 +40,8 @@ private:
     bool is_there_ = false;
 };
 
-/// Destroys an order_by_data while a gate holds its work. Then enqueues more work.
-void end_beside(Neighbour& neighbour, Gate& gate, std::optional<order_by_data>& order,
+/// Destroys a DataOrder while a gate holds its work. Then enqueues more work.
+void end_beside(Neighbour& neighbour, Gate& gate, std::optional<DataOrder>& order,
                 const Array<int>& x, Array<int>& y) {
     const Reports reports;
     order.reset();
@@ -63,7 +63,7 @@ struct Held {
     Array<int> x = zeros<int>(test_device(), n), y = zeros<int>(test_device(), n);
     Drained drained;
     Gate gate;
-    std::optional<order_by_data> order;
+    std::optional<DataOrder> order;
 };
 
 }  // namespace
@@ -94,7 +94,7 @@ TEST_CASE("by data: beside another thread's batch an order comes after what that
     held.order->join();
     // This becomes a part of the batch, like all work on its stream.
     launch(default_stream(test_device()), CopyKernel{}, dim(n), held.x, held.y);
-    order_by_data second(test_device());
+    DataOrder second(test_device());
     Array<int> z = zeros<int>(second, n);
     launch(second, CopyKernel{}, dim(n), held.y, z);
     held.gate.open();
@@ -107,7 +107,7 @@ TEST_CASE("by data: beside another thread's capture an order is made and joined"
     REQUIRE(neighbour.is_there());
     held.order->join();
     {
-        order_by_data second(test_device());
+        DataOrder second(test_device());
         launch(second, CopyKernel{}, dim(n), held.x, held.y);
     }
     neighbour.end();
@@ -132,9 +132,9 @@ TEST_CASE("by data: an order is refused in its own thread's capture or batch, an
           "[by_data]") {
     const Here here;
     const std::string said = "this thread's capture or batch";
-    order_by_data outside(test_device());
+    DataOrder outside(test_device());
     const auto is_refused = [&] {
-        CHECK(mentions(error_of([] { const order_by_data order(test_device()); }), said));
+        CHECK(mentions(error_of([] { const DataOrder order(test_device()); }), said));
         CHECK(mentions(error_of([&] { outside.join(); }), said));
     };
     {

@@ -41,13 +41,13 @@ struct AddAtAddresses {
 };
 
 /// z += x, by a lambda that captures both views. nvcc needs the lambda in a separate function.
-void launch_held(order_by_data& order, const Array<int>& x, Array<int>& z) {
+void launch_held(DataOrder& order, const Array<int>& x, Array<int>& z) {
     const View<const int> from = x.view();
     const View<int> to = z.view();
     launch(order, [from, to] HEDDLE_FN(std::size_t i) { to[i] += from[i]; }, dim(n));
 }
 
-StreamRef hold(order_by_data& order, const Gate& gate, DeclaredAccess access) {
+StreamRef hold(DataOrder& order, const Gate& gate, DeclaredAccess access) {
     StreamRef held;
     order.task({access}, [&](StreamRef s) {
         gate.hold(s);
@@ -61,7 +61,7 @@ StreamRef hold(order_by_data& order, const Gate& gate, DeclaredAccess access) {
 TEST_CASE("by data: launches, copies, fills and host functions come to what one stream makes",
           "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> x = from_host(order, counted());
     Array<int> y = full<int>(order, n, 1), z = zeros<int>(order, n);
     auto there = pinned<int>(n);
@@ -88,7 +88,7 @@ TEST_CASE("by data: launches, copies, fills and host functions come to what one 
 
 TEST_CASE("by data: rectangles are copied and filled in order", "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> x = from_host(order, counted()), y = zeros<int>(order, n);
     const View2D<int> left(x.view(), 8, 4, 8), right(y.view(), 8, 4, 8);
     copy_2d(order, right, left);
@@ -100,7 +100,7 @@ TEST_CASE("by data: rectangles are copied and filled in order", "[by_data]") {
 
 TEST_CASE("by data: a prepared launch is ordered by what it was prepared with", "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> x = full<int>(order, n, 2), y = zeros<int>(order, n);
     auto add = prepare(AddTo{}, dim(n), x, y);
     const Drained drained;
@@ -116,7 +116,7 @@ TEST_CASE("by data: a prepared launch is ordered by what it was prepared with", 
 
 TEST_CASE("by data: views that a kernel captures or names count", "[by_data]") {
     const Here here;
-    order_by_data order(test_device(), {.streams = 2});
+    DataOrder order(test_device(), {.streams = 2});
     Array<int> x = full<int>(order, n, 2), y = zeros<int>(order, n), z = zeros<int>(order, n);
     const Drained drained;
     Gate gate;
@@ -138,7 +138,7 @@ TEST_CASE("by data: an address within an array that a kernel holds counts as its
     const Recorder seen;
     const Drained drained;
     Gate gate;
-    order_by_data order(test_device(), {.streams = 2});
+    DataOrder order(test_device(), {.streams = 2});
     const StreamRef held = hold(order, gate, writes(x));
     launch(order, Set{}, dim(n), x, 3);
     order.task({writes(y), writes(z)}, [&](StreamRef s) { CHECK(s != held); });
@@ -154,7 +154,7 @@ TEST_CASE("by data: a view by address counts as its array, and other memory as o
           "[by_data]") {
     const Here here;
     if (test_device().is_cuda()) HEDDLE_SKIP("a GPU does not reach memory of the process");
-    order_by_data order(test_device(), {.streams = 2});
+    DataOrder order(test_device(), {.streams = 2});
     Array<int> x = full<int>(order, n, 2);
     Ints mine(n), other(n);
     const Drained drained;
@@ -169,7 +169,7 @@ TEST_CASE("by data: a view by address counts as its array, and other memory as o
 
 TEST_CASE("by data: temporaries end while the work on them is pending", "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> sum = zeros<int>(order, n);
     const Drained drained;
     Gate gate;
@@ -186,7 +186,7 @@ TEST_CASE("by data: temporaries end while the work on them is pending", "[by_dat
 
 TEST_CASE("by data: an array in the place of an older one begins without a past", "[by_data]") {
     const Here here;
-    order_by_data order(test_device(), {.streams = 2});
+    DataOrder order(test_device(), {.streams = 2});
     auto z = pinned<int>(n), x = pinned<int>(n);
     const auto work = [](StreamRef) {};
     order.task({writes(x)}, work);
@@ -205,7 +205,7 @@ TEST_CASE("by data: an array in the place of an older one begins without a past"
 
 TEST_CASE("by data: an empty launch, copy or view orders nothing", "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> x = zeros<int>(order, n);
     launch(order, Set{}, dim(std::size_t{0}), x, 1);
     launch(order, Set{}, dim(n), x, 2);
@@ -224,7 +224,7 @@ TEST_CASE("by data: it comes after the current stream, which comes after it when
     gate.hold(current_stream());
     seen.note(current_stream(), "before");
     {
-        order_by_data order(test_device(), {.streams = 3});
+        DataOrder order(test_device(), {.streams = 3});
         for (int i = 0; i < 3; ++i) order.task({}, [&](StreamRef s) { seen.note(s, "inside"); });
     }
     seen.note(current_stream(), "after");
@@ -237,7 +237,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
     Gate gate;
     const Here here;
     try {
-        order_by_data order(test_device(), {.streams = 2});
+        DataOrder order(test_device(), {.streams = 2});
         order.task({}, [&](StreamRef s) {
             gate.hold(s);
             seen.note(s, "inside");
@@ -254,7 +254,7 @@ TEST_CASE("by data: join() orders the current stream after what was given so far
     const Drained drained;
     Gate gate;
     const Here here;
-    order_by_data order(test_device(), {.streams = 2});
+    DataOrder order(test_device(), {.streams = 2});
     order.task({}, [&](StreamRef s) {
         gate.hold(s);
         seen.note(s, "inside");
@@ -269,7 +269,7 @@ TEST_CASE("by data: the end of the scope brings a failure to the current stream"
     Array<int> x = zeros<int>(n);
     const Reports reports;
     {
-        order_by_data order(test_device());
+        DataOrder order(test_device());
         launch_host(order, [] { throw Boom("inside"); }, writes(x));
     }
     CHECK(mentions(error_of([] { current_stream().synchronize(); }), "inside"));
@@ -281,7 +281,7 @@ TEST_CASE("by data: streams that are not its own are given nothing", "[by_data]"
     const Here here;
     Array<int> x = zeros<int>(n);
     const Stream other(test_device());
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     launch(order, Set{}, dim(n), x, 1);
     const auto given = [&] { return detail::Access::state(other).submissions.load(); };
     const std::uint64_t before = given();
@@ -299,7 +299,7 @@ TEST_CASE("by data: it is used by one thread, and a host function: make one or i
     const Here here;
     Array<int> x = zeros<int>(n);
     const Drained drained;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     std::optional<Error> error;
     std::thread([&] { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); }).join();
     CHECK(mentions(error, "construct one for each thread"));
@@ -316,7 +316,7 @@ TEST_CASE("by data: it is used by one thread, and a host function: make one or i
     CHECK(mentions(of_function, "in a host function: construct one"));
     order.task({writes(x)},
                [&](StreamRef) { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); });
-    CHECK(mentions(error, "must not use the order_by_data"));
+    CHECK(mentions(error, "must not use the DataOrder"));
     CHECK(to_host(order, x) == constant(0));
 }
 
@@ -324,21 +324,21 @@ TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     const Here here;
     std::optional<Error> error;
     launch_host(here.stream,
-                [&] { error = error_of([] { const order_by_data order(test_device()); }); });
+                [&] { error = error_of([] { const DataOrder order(test_device()); }); });
     here.stream.synchronize();
-    CHECK(mentions(error, "an order_by_data cannot be constructed in a host function"));
+    CHECK(mentions(error, "a DataOrder cannot be constructed in a host function"));
     CHECK(mentions(error, "construct it on the thread that enqueues the work"));
 }
 
 TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
-    CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
+    CHECK(mentions(error_of([] { const DataOrder order(test_device(), {.streams = -1}); }),
                    "the number of streams is -1"));
-    CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),
+    CHECK(mentions(error_of([] { const DataOrder order(test_device(), {.streams = 33}); }),
                    "the number of streams is 33"));
 }
 
 TEST_CASE("by data: a negative size is refused, with the number and the call", "[by_data]") {
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     const auto minus = static_cast<std::size_t>(-7);
     const auto refused = [](const std::string& call, const auto& function) {
         const auto error = error_of(function);
@@ -356,7 +356,7 @@ TEST_CASE("by data: functions that hide all that they use are refused", "[by_dat
     const Here here;
     Array<int> x = zeros<int>(n);
     const Drained drained;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     int a = 0, b = 0, c = 0;
     CHECK(mentions(error_of([&] { launch_host(order, [&a, &b, &c] { a = b = c = 1; }); }),
                    "no view or declaration"));
@@ -372,7 +372,7 @@ TEST_CASE("by data: functions that hide all that they use are refused", "[by_dat
 TEST_CASE("by data: a view that outlived its array is refused, and leaves the order usable",
           "[by_data]") {
     const Here here;
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     View<int> gone;
     {
         Array<int> x = zeros<int>(order, n);

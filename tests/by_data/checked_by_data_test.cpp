@@ -1,4 +1,4 @@
-// The ordering checker and an order_by_data, beside streams outside the order that have ended.
+// The ordering checker and a DataOrder, beside streams outside the order that have ended.
 #include "check/checked.hpp"
 #include "check/first_race.hpp"
 #include "check/trace.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("by data: the checker knows that the host comes after streams that hav
           "[by_data]") {
     Arrays a;
     Checked checked;
-    order_by_data order(test_device(), two_streams);
+    DataOrder order(test_device(), two_streams);
     a.write_outside();
     SECTION("to_host()") { CHECK(to_host(order, a.x) == Ints(n, 3)); }
     SECTION("on_host()") {
@@ -78,7 +78,7 @@ TEST_CASE("by data: the checker knows that each stream comes after streams that 
           "[by_data]") {
     Arrays a;
     Checked checked;
-    order_by_data order(test_device(), two_streams);
+    DataOrder order(test_device(), two_streams);
     a.write_outside();
     const bool is_reused = GENERATE(false, true);
     if (is_reused) const Stream another{test_device()};  // takes the ended stream's slot
@@ -93,7 +93,7 @@ TEST_CASE("by data: the checker knows that it comes after all that used an array
           "[by_data]") {
     Arrays a;
     Checked checked;
-    order_by_data order(test_device(), two_streams);
+    DataOrder order(test_device(), two_streams);
     launch(order, AddTo{}, dim(n), a.x, a.y);
     launch(order, AddTo{}, dim(n), a.x, a.z);
     order.join();
@@ -116,7 +116,7 @@ TEST_CASE("by data: a wait between its own streams that is left out is found bes
     Arrays a;
     Trace trace(1'000);
     {
-        order_by_data order(test_device(), two_streams);
+        DataOrder order(test_device(), two_streams);
         a.write_outside();
         launch(order, AddTo{}, dim(n), a.y, a.x);
         launch(order, AddTo{}, dim(n), a.y, a.z);
@@ -141,7 +141,7 @@ TEST_CASE("by data: streams that have not come after others are the order's own,
     Arrays a;
     Trace trace(1'000);
     {
-        order_by_data order(test_device(), two_streams);
+        DataOrder order(test_device(), two_streams);
         std::uint64_t key = 0;
         {
             const Stream outside{test_device()};
@@ -174,7 +174,7 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
     Checked checked;
     fill(a.here.stream, a.x, 3);
     wait_unseen(a.here.stream);
-    order_by_data order(test_device(), two_streams);  // no waits: all earlier work is complete
+    DataOrder order(test_device(), two_streams);  // no waits: all earlier work is complete
     const Stream side{test_device()};
     order.task({}, [&](StreamRef stream) { side.wait_stream(stream); });  // needs no wait, either
     launch(side, AddTo{}, dim(n), a.x, a.y);
@@ -196,7 +196,7 @@ TEST_CASE("by data: a wait says which stream it is for, once that has been destr
         fill(outside, a.x, 3);
     }
     {
-        order_by_data order(test_device(), two_streams);
+        DataOrder order(test_device(), two_streams);
         launch(order, AddTo{}, dim(n), a.x, a.y);
         gate.open();
         CHECK(to_host(order, a.y) == Ints(n, 3));

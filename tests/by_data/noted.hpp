@@ -1,4 +1,4 @@
-// Arrays, and an order_by_data whose operations append notes to a record. Tests must include
+// Arrays, and a DataOrder whose operations append notes to a record. Tests must include
 // kernels.hpp, too, because CMake recognises files with kernels by that include.
 #pragma once
 
@@ -58,7 +58,7 @@ struct Noted {
     }
 
     Recorder seen;
-    order_by_data order;
+    DataOrder order;
 };
 
 }  // namespace heddle_test::by_data

@@ -82,7 +82,7 @@ TEST_CASE("by data: a chain stays on its stream, without records and waits", "[b
     for (const DataWaits waits : all_waits) {
         const Here here;
         // It makes no difference whether the calls count as short ones.
-        order_by_data order(test_device(), {.streams = 4, .waits = waits});
+        DataOrder order(test_device(), {.streams = 4, .waits = waits});
         Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
         for (int i = 0; i < 100; ++i) {
             launch(order, Add{}, dim(n), x, 1);
@@ -99,7 +99,7 @@ TEST_CASE("by data: independent work is spread over the streams", "[by_data]") {
     const Here here;
     std::vector<Array<int>> x;
     for (int i = 0; i < 4; ++i) x.push_back(array());
-    order_by_data order(test_device(), {.streams = 4});
+    DataOrder order(test_device(), {.streams = 4});
     std::vector<std::uint64_t> ids;
     for (Array<int>& one : x)
         order.task({writes(one)}, [&](StreamRef s) { ids.push_back(s.id()); });
@@ -110,7 +110,7 @@ TEST_CASE("by data: independent work is spread over the streams", "[by_data]") {
 TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data]") {
     for (const DataWaits waits : all_waits) {
         const Here here;
-        order_by_data order(test_device(), {.streams = 1, .waits = waits});
+        DataOrder order(test_device(), {.streams = 1, .waits = waits});
         std::vector<Array<int>> x;
         for (int i = 0; i < 4; ++i) x.push_back(zeros<int>(order, n));
         for (std::size_t i = 0; i < 40; ++i)
@@ -444,11 +444,11 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
     Gate gate;
     Noted on;
     on.hold(gate, writes(x));
-    std::thread other([&] {  // opens the gate after using an order_by_data of its own
+    std::thread other([&] {  // opens the gate after using a DataOrder of its own
         const Here here_too;
         Array<int> y = array();
         {
-            order_by_data mine(test_device());
+            DataOrder mine(test_device());
             launch(mine, Set{}, dim(n), y, 1);
             CHECK(to_host(mine, y) == constant(1));
         }
@@ -468,7 +468,7 @@ TEST_CASE("by data: two threads with an order each do not know of each other's l
     launch(on.order, Set{}, dim(n), x, 1);
     std::thread([&] {
         const Here here_too;
-        order_by_data mine(test_device());
+        DataOrder mine(test_device());
         launch(mine, Add{}, dim(n), x, 1);
     }).join();
     launch(on.order, Multiply{}, dim(n), x, 5);

@@ -57,7 +57,7 @@ private:
     const Program& program_;
     const Here here_;
     const Stream outside_{test_device()};
-    order_by_data order_;
+    DataOrder order_;
     Reference expected_;
     std::vector<Array<int>> arrays_;
 };

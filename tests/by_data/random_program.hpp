@@ -1,5 +1,5 @@
 // Random programs that are ordered by data: lists of calls, and their results in sequence. Some
-// calls only need an order_by_data and its arrays. Tests must include kernels.hpp, too: CMake
+// calls only need a DataOrder and its arrays. Tests must include kernels.hpp, too: CMake
 // recognises files with kernels by that include.
 #pragma once
 
@@ -201,14 +201,14 @@ public:
 };
 
 /// nvcc needs the lambda in a separate function.
-inline void launch_lambda(order_by_data& order, const programs::Captured& c) {
+inline void launch_lambda(DataOrder& order, const programs::Captured& c) {
     launch(
         order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
         dim(c.to.size()));
 }
 
 // A host function cannot access the arrays of a GPU.
-inline void enqueue_host(order_by_data& order, const Statement& s, Array<int>& to,
+inline void enqueue_host(DataOrder& order, const Statement& s, Array<int>& to,
                          const Array<int>& from) {
     if (test_device().is_cuda())
         return launch(order, Mix{}, dim(to.size()), from, to, s.a, s.b, s.slow);
@@ -218,7 +218,7 @@ inline void enqueue_host(order_by_data& order, const Statement& s, Array<int>& t
 }
 
 /// Makes the call if it is in the range from `scale` to `pageable`.
-inline void enqueue_plain(order_by_data& order, const Statement& s, Array<int>& to,
+inline void enqueue_plain(DataOrder& order, const Statement& s, Array<int>& to,
                           const Array<int>& from) {
     const std::size_t size = to.size();
     switch (s.call) {

@@ -58,11 +58,11 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
 
 namespace {
 
-/// An order_by_data with several streams, and arrays that all its streams may use immediately.
+/// A DataOrder with several streams, and arrays that all its streams may use immediately.
 struct Spread {
     static constexpr int streams = 3;
     std::vector<Array<int>> x;
-    order_by_data order;
+    DataOrder order;
     std::vector<StreamRef> used;  ///< streams of the operations, in call order
 
     explicit Spread(DataSpread spread = DataSpread::automatic)

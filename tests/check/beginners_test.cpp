@@ -239,28 +239,28 @@ void host_reads_at_an_address(Start& s) {
 // Four mistakes with ordering by data.
 
 void host_reads_what_an_order_writes(Start& s) {
-    order_by_data order(s.device);
+    DataOrder order(s.device);
     s.first_is_next();
     fill(order, s.x, 1);
     s.second_is_next();
     s.use(s.x[0]);
 }
 void host_loops_over_what_an_order_copies(Start& s) {
-    order_by_data order(s.device);
+    DataOrder order(s.device);
     s.first_is_next();
     copy(order, s.pin, s.x);
     s.second_is_next();
     for (const int value : s.pin) s.use(value);
 }
 void plain_stream_beside_an_order(Start& s) {
-    order_by_data order(s.device);
+    DataOrder order(s.device);
     s.first_is_next();
     fill(order, s.x, 1);
     s.second_is_next();
     fill(s.b, s.x, 2);
 }
 void host_keeps_what_an_order_gave_it(Start& s) {
-    order_by_data order(s.device);
+    DataOrder order(s.device);
     fill(order, s.x, 1);
     s.use(on_host(order, reads(s.x))[0]);
     s.first_is_next();
@@ -353,7 +353,7 @@ void host_function_in_stream_order(Start& s) {
     copy(s.b, s.y, s.x);
 }
 void order_gives_it(Start& s) {
-    order_by_data order(s.device);
+    DataOrder order(s.device);
     copy(order, s.pin, s.x);
     for (const int value : on_host(order, reads(s.pin))) s.use(value);
     s.use(s.pin[0]);

@@ -70,7 +70,7 @@ private:
     struct Stream {
         std::uint32_t device = 0;
         std::vector<std::size_t> ops;
-        std::uint64_t by_data = 0;  ///< first stream of its order_by_data
+        std::uint64_t by_data = 0;  ///< first stream of its DataOrder
     };
 
     std::size_t begin(const CheckOp& op) {
@@ -254,7 +254,7 @@ private:
         }
     }
 
-    /// Returns the memory's users, except the streams of the order_by_data whose first stream is
+    /// Returns the memory's users, except the streams of the DataOrder whose first stream is
     /// `order`.
     OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
         const auto is_own = [&](std::size_t place) {

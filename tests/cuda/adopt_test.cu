@@ -113,7 +113,7 @@ TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
             launch(s, Multiply{}, dim(n), x, 2);
         }
         CHECK(to_host(s, x) == Ints(n, 6));
-        order_by_data order;
+        DataOrder order;
         launch(order, Add{}, dim(n), x, 1);
         CHECK(to_host(order, x) == Ints(n, 7));
     }

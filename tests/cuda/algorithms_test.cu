@@ -36,7 +36,7 @@ struct ToPoint {
     HEDDLE_FN Point operator()(int one) const { return {one, 1}; }
 };
 
-/// The results of all algorithms for `size` elements. `on` is a stream or an order_by_data.
+/// The results of all algorithms for `size` elements. `on` is a stream or a DataOrder.
 template <class On> auto results_on(On& on, StreamRef s, std::size_t size) {
     const Ints values = numbers(size);
     std::vector<double> reals(values.begin(), values.end());
@@ -79,7 +79,7 @@ TEST_CASE("algorithms have the same results on a GPU and on a CPU device", "[cud
         for (const Device device : both_kinds()) {
             const Stream s(device);
             CHECK((results_on(s, s, size) == expected));
-            order_by_data order(device);
+            DataOrder order(device);
             CHECK((results_on(order, s, size) == expected));
         }
     }

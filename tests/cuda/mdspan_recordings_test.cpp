@@ -75,12 +75,12 @@ TEST_CASE("mdspans: graphs, captures and batches") {
     }
 }
 
-TEST_CASE("mdspans: order_by_data orders kernels by their mdspans") {
+TEST_CASE("mdspans: DataOrder orders kernels by their mdspans") {
     Fixture f;
     Array<int> z = zeros<int>(f.s, 12);
     f.s.synchronize();
     {
-        order_by_data order(test_device());
+        DataOrder order(test_device());
         for (int i = 0; i < 20; ++i) {
             launch(order, AddMatrix{}, dim(4, 3), spanning<ConstMatrix>(f.x, 3, 4),
                    spanning<Matrix>(f.y, 3, 4));

@@ -287,35 +287,35 @@ constexpr Call calls[] = {
      }},
 };
 
-/// The same calls through an order_by_data, which inherits the current stream's failure.
+/// The same calls through a DataOrder, which inherits the current stream's failure.
 struct CallByData {
     const char* name;
-    void (*enqueue)(order_by_data&, Arrays&);
+    void (*enqueue)(DataOrder&, Arrays&);
 };
 
 constexpr CallByData calls_by_data[] = {
-    {"launch", [](order_by_data& o, Arrays& a) { launch(o, Set{}, dim(size), a.x, 1); }},
+    {"launch", [](DataOrder& o, Arrays& a) { launch(o, Set{}, dim(size), a.x, 1); }},
     {"prepared launch",
-     [](order_by_data& o, Arrays& a) {
+     [](DataOrder& o, Arrays& a) {
          auto prepared = prepare(test_device(), Set{}, dim(size), a.x, 1);
          launch(o, prepared);
      }},
-    {"launch_host", [](order_by_data& o, Arrays& a) { launch_host(o, [] {}, writes(a.x)); }},
+    {"launch_host", [](DataOrder& o, Arrays& a) { launch_host(o, [] {}, writes(a.x)); }},
     {"task",
-     [](order_by_data& o, Arrays& a) {
+     [](DataOrder& o, Arrays& a) {
          o.task({writes(a.x)}, [&](StreamRef stream) { fill(stream, a.x, 1); });
      }},
-    {"fill", [](order_by_data& o, Arrays& a) { fill(o, a.x, 1); }},
-    {"fill_zero", [](order_by_data& o, Arrays& a) { fill_zero(o, a.x); }},
-    {"copy", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.from); }},
-    {"copy_2d", [](order_by_data& o, Arrays& a) { copy_2d(o, rows_of(a.x), rows_of(a.from)); }},
-    {"copy of pinned memory", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.pinned_from); }},
-    {"copy of pageable memory", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.pageable_from); }},
-    {"copy of a vector", [](order_by_data& o, Arrays& a) { copy(o, a.x, a.host); }},
-    {"full", [](order_by_data& o, Arrays& a) { a.x = full<int>(o, size, 1); }},
-    {"zeros", [](order_by_data& o, Arrays& a) { a.x = zeros<int>(o, size); }},
-    {"from_host", [](order_by_data& o, Arrays& a) { a.x = from_host(o, a.host); }},
-    {"clone", [](order_by_data& o, Arrays& a) { a.x = clone(o, a.from); }},
+    {"fill", [](DataOrder& o, Arrays& a) { fill(o, a.x, 1); }},
+    {"fill_zero", [](DataOrder& o, Arrays& a) { fill_zero(o, a.x); }},
+    {"copy", [](DataOrder& o, Arrays& a) { copy(o, a.x, a.from); }},
+    {"copy_2d", [](DataOrder& o, Arrays& a) { copy_2d(o, rows_of(a.x), rows_of(a.from)); }},
+    {"copy of pinned memory", [](DataOrder& o, Arrays& a) { copy(o, a.x, a.pinned_from); }},
+    {"copy of pageable memory", [](DataOrder& o, Arrays& a) { copy(o, a.x, a.pageable_from); }},
+    {"copy of a vector", [](DataOrder& o, Arrays& a) { copy(o, a.x, a.host); }},
+    {"full", [](DataOrder& o, Arrays& a) { a.x = full<int>(o, size, 1); }},
+    {"zeros", [](DataOrder& o, Arrays& a) { a.x = zeros<int>(o, size); }},
+    {"from_host", [](DataOrder& o, Arrays& a) { a.x = from_host(o, a.host); }},
+    {"clone", [](DataOrder& o, Arrays& a) { a.x = clone(o, a.from); }},
 };
 
 /// When the stream of a call fails: before the call, or later.
@@ -358,29 +358,29 @@ const Question questions[] = {
     {"to_host(x)", [](Arrays& a) { (void)to_host(a.x); }},
     {"to_host(order, x)",
      [](Arrays& a) {
-         order_by_data order(test_device());
+         DataOrder order(test_device());
          (void)to_host(order, a.x);
      }},
     {"copy(order, vector, x)",
      [](Arrays& a) {
-         order_by_data order(test_device());
+         DataOrder order(test_device());
          copy(order, a.host, a.x);
      }},
     {"a copy through an order",
      [](Arrays& a) {
-         order_by_data order(test_device());
+         DataOrder order(test_device());
          copy(order, a.pinned_from, a.x);
          order.synchronize();
      }},
     {"a kernel through an order",
      [](Arrays& a) {
-         order_by_data order(test_device());
+         DataOrder order(test_device());
          launch(order, CopyKernel{}, dim(size), a.x, a.from);
          order.synchronize();
      }},
     {"a host function through an order",
      [](Arrays& a) {
-         order_by_data order(test_device());
+         DataOrder order(test_device());
          launch_host(order, [] {}, reads(a.x));
          order.synchronize();
      }},
@@ -416,7 +416,7 @@ TEST_CASE("an array that dropped work of an order should have written throws its
                 Arrays arrays;
                 const Failed failed(moment, end, [&](StreamRef s) {
                     const ScopedStream in(s);
-                    order_by_data order(test_device());
+                    DataOrder order(test_device());
                     call.enqueue(order, arrays);
                 });
                 CHECK(answer(questions[0], arrays) == "first");
@@ -460,7 +460,7 @@ TEST_CASE("memory of the host that dropped work should have written throws its f
     const Call writes_pageable{"", [](StreamRef s, Arrays& a) { fill(s, a.pageable_from, 2); }};
     const auto copy_to_device = [](Arrays& a) { copy(a.x, a.pageable_from); };
     const auto on_host_of_order = [](Arrays& a) {
-        order_by_data order(test_device());
+        DataOrder order(test_device());
         (void)on_host(order, a.pinned_from);
     };
     for (const Moment moment : {Moment::before, Moment::later})

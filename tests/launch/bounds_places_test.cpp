@@ -69,7 +69,7 @@ TEST_CASE("bounds: prepared launches") {
 
 TEST_CASE("bounds: by data") {
     Here here;
-    order_by_data order;
+    DataOrder order;
     Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
     launch(order, WriteAt{}, dim(n), x, 1u);
     launch(order, ReadAt{}, dim(n), x, y, 0u);

@@ -247,12 +247,12 @@ TEST_CASE("spans: graphs, captures and batches keep the spans of their kernels")
     }
 }
 
-TEST_CASE("spans: order_by_data orders kernels by their spans") {
+TEST_CASE("spans: DataOrder orders kernels by their spans") {
     Fixture f;
     Array<int> z = zeros<int>(f.s, n);
     f.s.synchronize();
     {
-        order_by_data order(cpu_device());
+        DataOrder order(cpu_device());
         for (int i = 0; i < 20; ++i) {
             launch(order, AddSpans{}, dim(n), f.x, f.y);
             launch(order, AddSpans{}, dim(n), read_span_of(f.y.view()), span_of(z.view()));

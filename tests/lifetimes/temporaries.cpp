@@ -31,7 +31,7 @@ void variables(std::size_t n, const Array<float>& x, StreamRef s) {
     float& element = pinned<float>(n)[0];                   // warns
     View<const float> by_host = on_host(pinned<float>(n));  // warns
     View<const float> read = on_host(reads(make(n)));       // warns
-    order_by_data order;
+    DataOrder order;
     View<const float> ordered = on_host(order, make(n));  // warns
     launch(s, Scale{}, dim(n), by_conversion);
     launch(s, Scale{}, dim(3), all), launch(s, Scale{}, dim(3), deduced);

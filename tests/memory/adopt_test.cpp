@@ -186,7 +186,7 @@ TEST_CASE("adopted memory that is given up during a capture ends, and is not cap
 TEST_CASE("adopted memory is ordered by data") {
     Lender lender;
     {
-        order_by_data order{cpu_device()};
+        DataOrder order{cpu_device()};
         Array<int> x = lender.give();
         fill(order, x, 1);
         launch(order, Add{}, dim(n), x, 1);

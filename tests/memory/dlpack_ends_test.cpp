@@ -109,7 +109,7 @@ TEST_CASE("arrays by data come from tensors, and leave as tensors") {
     Foreign foreign;
     const Stream s(cpu_device());
     {
-        order_by_data order(cpu_device());
+        DataOrder order(cpu_device());
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         Array<int> y = zeros<int>(order, n);
         const Drained drained;
@@ -133,7 +133,7 @@ TEST_CASE("arrays by data come from tensors, and leave as tensors") {
 TEST_CASE("the failure of work by data is thrown by to_dlpack, and the tensor ends") {
     Foreign foreign;
     {
-        order_by_data order(cpu_device());
+        DataOrder order(cpu_device());
         const Stream s(cpu_device());
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         launch_host(order, [] { throw Boom("by data"); }, writes(x));

@@ -240,7 +240,7 @@ TEST_CASE("an array of an open capture has no tensor") {
 
 TEST_CASE("a tensor is made after work by data") {
     const Stream consumer(test_device());
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     Array<int> x = zeros<int>(order, n);
     launch(order, Add{}, dim(n), x, 3);
     const DlpackPtr managed = to_dlpack(x);

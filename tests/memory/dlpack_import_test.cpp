@@ -234,7 +234,7 @@ TEST_CASE("a tensor may be taken in a capture and in a batch") {
 TEST_CASE("a tensor by data ends after the last operation on it") {
     Foreign foreign;
     {
-        order_by_data order(cpu_device());
+        DataOrder order(cpu_device());
         const Stream s(cpu_device());
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         for (int i = 0; i < 4; ++i) launch(order, Add{}, dim(n), x, 1);

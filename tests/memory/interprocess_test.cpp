@@ -150,7 +150,7 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     const Drained drained;
     const Recorder seen;
     Gate gate;
-    order_by_data order(test_device(), {.streams = 3, .spread = DataSpread::always});
+    DataOrder order(test_device(), {.streams = 3, .spread = DataSpread::always});
     Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
     {
         Array<int> whole = import_array<int>(given());

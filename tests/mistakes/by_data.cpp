@@ -1,4 +1,4 @@
-// Calls of an order_by_data that hide which memory they use. They must not compile; see check.sh.
+// Calls of a DataOrder that hide which memory they use. They must not compile; see check.sh.
 #include <heddle/by_data.hpp>
 
 using namespace heddle;
@@ -12,7 +12,7 @@ struct OfView {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] = 1; }
 };
 
-void hidden(order_by_data& order, std::size_t n, Array<float>& x, const Array<float>& fixed) {
+void hidden(DataOrder& order, std::size_t n, Array<float>& x, const Array<float>& fixed) {
     float* const address = x.data();
     // clang-format off
     launch(order, [&x] HEDDLE_FN(std::size_t i) { x[i] = 1; }, dim(n));  // notes: this kernel contains references or addresses
@@ -23,7 +23,7 @@ void hidden(order_by_data& order, std::size_t n, Array<float>& x, const Array<fl
     launch(order, OfView{});  // notes: ShapeIsMissing
     copy(order, fixed, x);  // notes: copy
     order.task(reads(x), writes(x), [](StreamRef) {});  // says: declare_in_braces_as_task
-    order_by_data copied = order;  // says: order_by_data
+    DataOrder copied = order;  // says: DataOrder
     // clang-format on
 }
 

@@ -107,7 +107,7 @@ void graphs(Stream& s, Event& event, Array<float>& x) {
 }
 
 void not_included() {
-    order_by_data order;  // says: order_by_data
+    DataOrder order;  // says: DataOrder
 }
 
 // A deleted constructor must not count as a conversion for code that tests for one.

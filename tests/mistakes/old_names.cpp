@@ -47,6 +47,7 @@ struct Nothing {
     (void)elapsed_time(event, event);       // says: write elapsed(start, end).count()
     fork_join_each(3, [](std::size_t) {});  // says: write fork_join_n(count, f
     launch_host(s, quiet([] {}));           // says: write signals_nothing(function)
+    order_by_data order;                    // says: use DataOrder
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -550,7 +550,7 @@ bool run_pool(Bench& bench) {
 
 bool run_by_data(Bench& bench) {
     bench.count = 0;
-    order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
+    DataOrder order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
     const Array<int> first = empty<int>(order, size);  // every list must still allocate
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
@@ -624,7 +624,7 @@ bool run_algorithms(Bench& bench) {
     sort(bench.a, x, std::greater<>());
     reduce(bench.a, x.first(2), sum);
     {
-        order_by_data order(test_device(), {.streams = 2});
+        DataOrder order(test_device(), {.streams = 2});
         exclusive_scan(order, x.first(1), x.first(1), 5);
         reduce(order, x.first(2), sum, 1);
         order.synchronize();

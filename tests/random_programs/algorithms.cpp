@@ -30,7 +30,7 @@ void enqueue_algorithm(StreamRef on, AlgorithmKind kind, Word b, View<const int>
                        View<int> to) {
     enqueue(on, kind, b, from, to);
 }
-void enqueue_algorithm(order_by_data& on, AlgorithmKind kind, Word b, View<const int> from,
+void enqueue_algorithm(DataOrder& on, AlgorithmKind kind, Word b, View<const int> from,
                        View<int> to) {
     enqueue(on, kind, b, from, to);
 }

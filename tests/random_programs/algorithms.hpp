@@ -10,7 +10,7 @@ namespace heddle_test::programs {
 /// Enqueues an algorithm. `from` is empty unless the algorithm is a reduce.
 void enqueue_algorithm(StreamRef on, AlgorithmKind kind, Word b, View<const int> from,
                        View<int> to);
-void enqueue_algorithm(order_by_data& on, AlgorithmKind kind, Word b, View<const int> from,
+void enqueue_algorithm(DataOrder& on, AlgorithmKind kind, Word b, View<const int> from,
                        View<int> to);
 
 }  // namespace heddle_test::programs

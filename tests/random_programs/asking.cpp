@@ -34,19 +34,19 @@ constexpr Way ways[] = {
     {"to_host(x)", Hears::users, always, [](StreamRef, const Array<int>& x) { return to_host(x); }},
     {"to_host(order, x)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          return to_host(order, x);
      }},
     {"copy(order, vector, x)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          std::vector<int> values(x.size());
          copy(order, values, x);
          return values;
      }},
     {"copy(order, pinned, x), order.synchronize()", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          Array<int> to = pinned<int>(x.size());
          copy(order, to, x);
          order.synchronize();
@@ -54,20 +54,20 @@ constexpr Way ways[] = {
      }},
     {"clone(order, x), to_host(the clone)", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          const Array<int> to = clone(order, x);
          return to_host(to);
      }},
     {"a kernel through an order, to_host(order, what it wrote)", Hears::users, on_device_only,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          Array<int> to = zeros<int>(order, x.size());
          launch(order, ReadInto{}, dim(x.size()), x, to);
          return to_host(order, to);
      }},
     {"a task of an order, join(), synchronize()", Hears::users, always,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          Array<int> to = pinned<int>(x.size());
          order.task({reads(x), writes(to)}, [&](StreamRef lane) { copy(lane, to, x); });
          order.join();
@@ -76,14 +76,14 @@ constexpr Way ways[] = {
      }},
     {"on_host(order, x)", Hears::users, on_host_only,
      [](StreamRef s, const Array<int>& x) {
-         order_by_data order(s.device());
+         DataOrder order(s.device());
          return elements_of(on_host(order, x));
      }},
     {"a host function through an order, the order's end, synchronize()", Hears::users, on_host_only,
      [](StreamRef s, const Array<int>& x) {
          std::vector<int> values;
          {
-             order_by_data order(s.device());
+             DataOrder order(s.device());
              launch_host(order, [&, view = x.view()] { values = elements_of(view); }, reads(x));
          }
          s.synchronize();

@@ -137,7 +137,7 @@ private:
     bool is_captured() const { return neighbour_ && neighbour_->captures(); }
 
     void enqueue(const Statement& s) {
-        order_by_data& order = *order_;
+        DataOrder& order = *order_;
         Array<int>& to = arrays_[s.to];
         const Array<int>& from = arrays_[s.from];
         const std::size_t size = program_.size;
@@ -191,7 +191,7 @@ private:
             // The other thread's order waits for this order's work in the same way as for outside
             // work.
             std::thread([&] {
-                order_by_data theirs(test_device(), program_.options);
+                DataOrder theirs(test_device(), program_.options);
                 launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
             }).join();
             break;
@@ -328,7 +328,7 @@ private:
     Drained drained_;
     Batch batch_{{.on_cpu = true}};
     std::optional<PreparedLaunch<Scale, 1, View<int>, Word, Word, int>> prepared_;
-    std::optional<order_by_data> order_;
+    std::optional<DataOrder> order_;
     std::optional<Neighbour> neighbour_;
     bool right_ = true;
     std::optional<Pests> pests_;

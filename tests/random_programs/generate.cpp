@@ -412,7 +412,7 @@ private:
         if (!pageable_.empty()) add_pageable_work(out);
     }
 
-    /// Adds work through an order_by_data, which waits for other work automatically.
+    /// Adds work through a DataOrder, which waits for other work automatically.
     void add_by_data(Block& out) {
         Statement s = make(What::by_data);
         s.varies = 0;

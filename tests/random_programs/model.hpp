@@ -76,7 +76,7 @@ public:
     void look(int buffer);
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
-    /// Models work through an order_by_data that is current on `stream`; `order` identifies it.
+    /// Models work through a DataOrder that is current on `stream`; `order` identifies it.
     void by_data(int statement, int stream, int order, const Block& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }

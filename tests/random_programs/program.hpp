@@ -84,7 +84,7 @@ enum class What : std::uint8_t {
     // Statements that only failing programs have:
     ask,    ///< reads the elements of `from`, in way `a` (asking.hpp)
     clear,  ///< stream.clear_error(); if `owns`, clear_errors() of its device
-    /// Runs body 0 through an order_by_data that is current on `stream`. All of its work writes
+    /// Runs body 0 through a DataOrder that is current on `stream`. All of its work writes
     /// `to`, so work after a failure is dropped. `other` stands for the streams of the order.
     by_data,
 };

@@ -577,7 +577,7 @@ private:
 
     void by_data(const Statement& s) {
         const ScopedStream in(ref(s.stream), {.wait_on_enter = false});
-        order_by_data order(ref(s.stream).device(), {.streams = 1 + s.id % 3});
+        DataOrder order(ref(s.stream).device(), {.streams = 1 + s.id % 3});
         for (const Statement& w : s.bodies[0]) {
             const std::size_t n = extent(program_, w, 0);
             const View<int> to = elements(w, w.to, n);

@@ -218,7 +218,7 @@ public:
                         : s_(s.stream) + ".clear_error();" + note(s));
             break;
         case What::by_data:
-            open("order_by_data on " + s_(s.stream) + ":" + note(s));
+            open("DataOrder on " + s_(s.stream) + ":" + note(s));
             block(s.bodies[0]);
             close();
             break;

@@ -57,7 +57,7 @@ std::string failing_program(std::uint64_t seed) {
 }
 
 std::string by_data(std::uint64_t seed) {
-    order_by_data order(test_device());
+    DataOrder order(test_device());
     std::vector<Array<int>> arrays;
     for (int i = 0; i < 6; ++i) arrays.push_back(full<int>(order, 100, 1));
     std::vector<int> expected(arrays.size(), 1);

@@ -1,4 +1,4 @@
-// Loans in batches and captures, through an order_by_data, and as observers receive them. Uses CPU
+// Loans in batches and captures, through a DataOrder, and as observers receive them. Uses CPU
 // streams, as in stream/lend_test.cpp.
 #include "lend.hpp"
 
@@ -136,7 +136,7 @@ TEST_CASE("by data, a loan is ordered by the data that it declares") {
     const StreamRef maker = default_stream(cpu_device());
     Array<int> x = zeros<int>(maker, 8), y = zeros<int>(maker, 8);
     synchronize_device(cpu_device());
-    order_by_data order(cpu_device(), {.streams = 3, .spread = DataSpread::always});
+    DataOrder order(cpu_device(), {.streams = 3, .spread = DataSpread::always});
     for (int i = 0; i < 20; ++i) {
         fill(order, x, i);
         order.task({reads(x), writes(y)}, [&](StreamRef s) {

@@ -118,7 +118,7 @@ TEST_CASE("by data: an order begins after the memory that the current stream has
     const Stream s(test_device());
     const ScopedStream in(s, {.wait_on_enter = false});
     const Array<int> x = empty<int>(n);
-    const Waits begun = waits_of([] { const order_by_data order(test_device(), {.streams = 2}); });
+    const Waits begun = waits_of([] { const DataOrder order(test_device(), {.streams = 2}); });
     // If an order has no operations, its end makes no wait.
     CHECK((begun.inserted != 0) == test_device().is_cuda());
 }
@@ -128,8 +128,8 @@ TEST_CASE("by data: what an order has allocated on one stream is waited for on a
     for (const DataWaits waits : {DataWaits::newest, DataWaits::exact}) {
         const Stream s(test_device());
         const ScopedStream in(s);
-        order_by_data order(test_device(),
-                            {.streams = 2, .waits = waits, .spread = DataSpread::always});
+        DataOrder order(test_device(),
+                        {.streams = 2, .waits = waits, .spread = DataSpread::always});
         Array<int> x = empty<int>(order, n), y = empty<int>(order, n);
         // One of the two arrays is on the other stream.
         const Waits used = waits_of([&] { order.task({writes(x), writes(y)}, [](StreamRef) {}); });

@@ -138,7 +138,7 @@ void spans(const Stream& s) {
 }
 
 void by_data() {
-    order_by_data order(Device("cpu"));
+    DataOrder order(Device("cpu"));
     Array<float> x = full<float>(order, 12, 1), y = zeros<float>(order, 12);
     for (int i = 0; i < 10; ++i) {
         launch(order, SetImage{}, dim(4, 3), spanning<Image>(x, 3, 4), static_cast<float>(i));

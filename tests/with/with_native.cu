@@ -153,7 +153,7 @@ void record() {
 }
 
 void order_data() {
-    order_by_data order{gpu()};
+    DataOrder order{gpu()};
     Array<float> x = zeros<float>(n);
     fill(order, x, 1.0f);
     with_native(order, [&](cudaStream_t h) { add<<<4, 256, 0, h>>>(x.data(), 1); }, writes(x));

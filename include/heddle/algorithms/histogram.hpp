@@ -45,7 +45,7 @@ inline namespace HEDDLE_COMPILED_BY {
 
 /// Counts the elements of `in` in bins of equal width, which divide [lower, upper). `counts` has
 /// one integer of 4 or 8 bytes for each bin. Elements are numbers; those outside, and NaN, are
-/// ignored. Asynchronous, on `on`: a stream, or an order_by_data. Without `on`, uses the current
+/// ignored. Asynchronous, on `on`: a stream, or a DataOrder. Without `on`, uses the current
 /// stream.
 ///
 ///     auto counts = empty<std::uint32_t>(s, 256);

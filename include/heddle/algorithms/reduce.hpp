@@ -65,7 +65,7 @@ inline namespace HEDDLE_COMPILED_BY {
 
 /// Combines `init` and all elements of `in` by `op`, and writes the result to `out`, an array or
 /// view of one element. Without `op`, adds. Without `init`, begins with Out{}. Asynchronous, on
-/// `on`: a stream, or an order_by_data. Without `on`, uses the current stream.
+/// `on`: a stream, or a DataOrder. Without `on`, uses the current stream.
 ///
 ///     Array<float> sum(s, 1);
 ///     reduce(s, x, sum);

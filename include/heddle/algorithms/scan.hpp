@@ -43,7 +43,7 @@ inline namespace HEDDLE_COMPILED_BY {
 
 /// Sets out[i] to in[0] op ... op in[i]. Without `op`, adds. `in` and `out` are arrays or views of
 /// the same size. They may be the same memory; otherwise they must not overlap. Asynchronous, on
-/// `on`: a stream, or an order_by_data. Without `on`, uses the current stream.
+/// `on`: a stream, or a DataOrder. Without `on`, uses the current stream.
 ///
 ///     inclusive_scan(s, lengths, ends);
 ///

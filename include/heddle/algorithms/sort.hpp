@@ -51,7 +51,7 @@ void sort(On& on, View<K> keys, View<V> values, const Less& less, const SourceLo
 inline namespace HEDDLE_COMPILED_BY {
 
 /// Sorts the elements of an array or view. Equal elements keep their order (a stable sort), so the
-/// result is the same on all devices. Asynchronous, on `on`: a stream, or an order_by_data. Without
+/// result is the same on all devices. Asynchronous, on `on`: a stream, or a DataOrder. Without
 /// `on`, uses the current stream.
 ///
 ///     sort(s, keys);

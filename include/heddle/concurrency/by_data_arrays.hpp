@@ -1,4 +1,4 @@
-// Making arrays through an order_by_data, and reading them on the host.
+// Making arrays through a DataOrder, and reading them on the host.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace heddle HEDDLE_VISIBLE {
 namespace detail {
 /// Allocates an array for `order`. Errors name `call`, the public call.
 template <class T>
-Array<T> make_array(order_by_data& order, std::size_t size, const char* call, Where where) {
+Array<T> make_array(DataOrder& order, std::size_t size, const char* call, Where where) {
     return Access::array<T>(allocate_by_data(order, size, sizeof(T), call, where), size);
 }
 }  // namespace detail
@@ -25,40 +25,39 @@ Array<T> make_array(order_by_data& order, std::size_t size, const char* call, Wh
 /// `order`. Like all arrays, the result is freed after its last use, without blocking: a temporary
 /// may be destroyed while operations on it are pending.
 template <class T>
-[[nodiscard]] Array<T> empty(order_by_data& order, std::size_t size, Where where = {}) {
+[[nodiscard]] Array<T> empty(DataOrder& order, std::size_t size, Where where = {}) {
     return detail::make_array<T>(order, size, "empty", where);
 }
 /// Allocates `size` elements as empty() does, and sets them to `value`.
 template <class T, class V = T>
-[[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, const V& value,
-                            Where where = {}) {
+[[nodiscard]] Array<T> full(DataOrder& order, std::size_t size, const V& value, Where where = {}) {
     Array<T> array = detail::make_array<T>(order, size, "full", where);
     fill(order, array, value, where);
     return array;
 }
 /// Allocates `size` elements as empty() does, and sets their bytes to zero.
 template <class T>
-[[nodiscard]] Array<T> zeros(order_by_data& order, std::size_t size, Where where = {}) {
+[[nodiscard]] Array<T> zeros(DataOrder& order, std::size_t size, Where where = {}) {
     Array<T> array = detail::make_array<T>(order, size, "zeros", where);
     fill_zero(order, array, where);
     return array;
 }
 /// Returns a new array with the elements of a host range or host array, copied as with copy().
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
-[[nodiscard]] Array<T> from_host(order_by_data& order, const R& range, Where where = {}) {
+[[nodiscard]] Array<T> from_host(DataOrder& order, const R& range, Where where = {}) {
     const View<const T> from(range);
     Array<T> array = detail::make_array<T>(order, from.size(), "from_host", where);
     copy(order, array, from, where);
     return array;
 }
 template <class T>
-[[nodiscard]] Array<T> from_host(order_by_data& order, std::initializer_list<T> values,
+[[nodiscard]] Array<T> from_host(DataOrder& order, std::initializer_list<T> values,
                                  Where where = {}) {
     return from_host(order, std::span<const T>(values.begin(), values.size()), where);
 }
 /// Returns a new array on the device of `order` with the elements of an array or view.
 template <detail::ArrayOrView A>
-[[nodiscard]] auto clone(order_by_data& order, const A& array, Where where = {}) {
+[[nodiscard]] auto clone(DataOrder& order, const A& array, Where where = {}) {
     const auto from = detail::as_source(array, "clone", where);
     using T = typename decltype(from)::value_type;
     auto to = detail::make_array<T>(order, from.size(), "clone", where);
@@ -70,7 +69,7 @@ template <detail::ArrayOrView A>
 /// have completed. Also waits for earlier work on other streams that uses the array, but not for
 /// other operations of `order`. Throws the failure if that work failed.
 template <detail::Source A>
-[[nodiscard]] auto to_host(order_by_data& order, const A& array, Where where = {}) {
+[[nodiscard]] auto to_host(DataOrder& order, const A& array, Where where = {}) {
     auto source = detail::as_source(array, "to_host", where);
     using T = typename decltype(source)::value_type;
     // std::vector<bool> stores bits, not bool objects, so the elements are copied to bytes first.

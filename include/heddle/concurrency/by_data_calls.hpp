@@ -17,8 +17,8 @@ namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 
-// Excludes order_by_data from the general overloads of launch(): it has the overloads below.
-template <> inline constexpr bool is_prepared<order_by_data> = true;
+// Excludes DataOrder from the general overloads of launch(): it has the overloads below.
+template <> inline constexpr bool is_prepared<DataOrder> = true;
 
 /// Whether a kernel or host function can hold addresses but no view, so that heddle cannot see its
 /// memory.
@@ -40,7 +40,7 @@ template <class K, class... A> constexpr void check_nothing_hidden() {
 }
 
 struct SubmitByData {
-    order_by_data& order;
+    DataOrder& order;
     void operator()(const LaunchCall& call) const { launch_by_data(order, call); }
 };
 
@@ -54,7 +54,7 @@ inline namespace HEDDLE_COMPILED_BY {
 /// modules. Ignores touching() and concurrent(): the whole array counts as used. It counts as
 /// written unless the kernel can only read it.
 template <class K, class S, class... A>
-void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) {
+void launch(DataOrder& order, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
     using Traits = detail::LaunchTraits<Kernel, S>;
     detail::check_nothing_hidden<Kernel, A...>();
@@ -63,14 +63,14 @@ void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) 
     else (void)sizeof(*Traits::template why<A...>());  // does not compile: names the mistake
 }
 /// Rejects, at compile time, calls without a shape, and names the mistake.
-template <detail::NotPrepared K> void launch(order_by_data&, const K&) {
+template <detail::NotPrepared K> void launch(DataOrder&, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
 
 /// Enqueues a prepared launch, ordered in the same way. Throws UsageError if it was prepared for
 /// another device.
 template <class K, int N, class... P>
-void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
+void launch(DataOrder& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     detail::check_nothing_hidden<K, P...>();
     using Prepared = PreparedLaunch<K, N, P...>;
     const detail::PreparedByData enqueue{
@@ -87,13 +87,12 @@ void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where wh
 
 /// Calls function() once on a host thread, after all conflicting operations of `order`. The
 /// function uses the memory declared by reads() and writes(), and the views that it captures.
-/// Otherwise as launch_host() with a stream. Use order_by_data::task({}, ...) for a function that
+/// Otherwise as launch_host() with a stream. Use DataOrder::task({}, ...) for a function that
 /// holds references or addresses but uses no array.
 ///
 ///     launch_host(order, [&] { total = sum(x); }, reads(x));
 template <detail::HostCallable F, std::derived_from<DeclaredAccess>... A>
-void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first,
-                 const A&... more) {
+void launch_host(DataOrder& order, F&& function, const DeclaredAccess& first, const A&... more) {
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     const detail::DeclaredMemory memory(first, more...);
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, memory,
@@ -101,7 +100,7 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
 }
 /// Does the same for a function that captures all views that it uses.
 template <detail::HostCallable F>
-void launch_host(order_by_data& order, F&& function, Where where = {}) {
+void launch_host(DataOrder& order, F&& function, Where where = {}) {
     static_assert(
         !detail::hides_memory<std::decay_t<F>>,
         "heddle: launch_host(order, ...): this function contains references or addresses, which "
@@ -115,7 +114,7 @@ void launch_host(order_by_data& order, F&& function, Where where = {}) {
 /// the same as copy() with a stream. For pageable memory the host waits for conflicting operations,
 /// and for no others.
 template <detail::Destination To, detail::Source From>
-void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
+void copy(DataOrder& order, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, "copy", where);
     auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
@@ -125,14 +124,14 @@ void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
 }
 /// Copies a rectangle in the same way. Otherwise the same as copy_2d() with a stream.
 template <class T, detail::SameElement<T> S>
-void copy_2d(order_by_data& order, View2D<T> to, View2D<S> from, Where where = {}) {
+void copy_2d(DataOrder& order, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_by_data(order, detail::region(to), detail::region(from), where);
 }
 
 /// Sets all elements on a stream that `order` chooses, after all conflicting operations of `order`.
 /// Otherwise the same as fill() with a stream.
 template <detail::Destination To, class V>
-void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
+void fill(DataOrder& order, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
     const T element = detail::element_of<T>(value);
@@ -141,12 +140,12 @@ void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
 /// Sets only the elements of a rectangle.
 template <class T, class V>
     requires(!std::is_const_v<T>)
-void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where = {}) {
+void fill(DataOrder& order, const View2D<T>& to, const V& value, Where where = {}) {
     const T element = detail::element_of<T>(value);
     detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
 }
 /// Sets every byte to zero. Otherwise the same as fill().
-template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, Where where = {}) {
+template <detail::Destination To> void fill_zero(DataOrder& order, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_by_data(order, detail::region(detail::as_destination(to, "fill_zero", where)),
                          &zero, 1, where);
@@ -154,7 +153,7 @@ template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, 
 /// Sets every byte of the elements of a rectangle to zero.
 template <class T>
     requires(!std::is_const_v<T>)
-void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
+void fill_zero(DataOrder& order, const View2D<T>& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_by_data(order, detail::region(to), &zero, 1, where);
 }
@@ -166,20 +165,20 @@ void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
 /// that uses it. Throws the failure if the awaited work failed.
 ///
 ///     for (float value : on_host(order, reads(result))) use(value);
-template <class T> View<T> on_host(order_by_data& order, DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
+template <class T> View<T> on_host(DataOrder& order, DeclaredView<T> use HEDDLE_LIFETIMEBOUND) {
     detail::wait_by_data(order, use.memory().front(), "on_host", use.where());
     return on_host(use);
 }
-template <class T> View<T> on_host(order_by_data& order, View<T> view, Where where = {}) {
+template <class T> View<T> on_host(DataOrder& order, View<T> view, Where where = {}) {
     detail::wait_by_data(order, detail::host_memory(view, !std::is_const_v<T>), "on_host", where);
     return on_host(view, where);
 }
 template <class T>
-View<T> on_host(order_by_data& order, Array<T>& array HEDDLE_LIFETIMEBOUND, Where where = {}) {
+View<T> on_host(DataOrder& order, Array<T>& array HEDDLE_LIFETIMEBOUND, Where where = {}) {
     return on_host(order, array.view(), where);
 }
 template <class T>
-View<const T> on_host(order_by_data& order, const Array<T>& array HEDDLE_LIFETIMEBOUND,
+View<const T> on_host(DataOrder& order, const Array<T>& array HEDDLE_LIFETIMEBOUND,
                       Where where = {}) {
     return on_host(order, array.view(), where);
 }

@@ -23,7 +23,7 @@ struct Region;
 struct WorkType;
 }  // namespace detail
 
-/// The precision of the waits between the streams of an order_by_data.
+/// The precision of the waits between the streams of a DataOrder.
 enum class DataWaits : std::uint8_t {
     /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations last longer
     /// than 0.7 us each, as measured at run time; otherwise `newest`.
@@ -36,7 +36,7 @@ enum class DataWaits : std::uint8_t {
     exact,
 };
 
-/// Selects the operations that an order_by_data distributes over its streams. Affects the overlap,
+/// Selects the operations that a DataOrder distributes over its streams. Affects the overlap,
 /// never the results.
 enum class DataSpread : std::uint8_t {
     /// All operations on CUDA devices. On CPU devices, operations shorter than a wait, as measured
@@ -48,7 +48,7 @@ enum class DataSpread : std::uint8_t {
     always,
 };
 
-/// Options of an order_by_data.
+/// Options of a DataOrder.
 struct ByDataOptions {
     /// The number of streams for the work, at most 32, not counting those for copies between host
     /// and GPU. 0 chooses two on CPU devices and eight on CUDA devices, which measured fastest, but
@@ -58,7 +58,7 @@ struct ByDataOptions {
     DataSpread spread = DataSpread::automatic;  ///< which operations are distributed
 };
 
-/// Counts of the operations and waits of an order_by_data.
+/// Counts of the operations and waits of a DataOrder.
 struct ByDataStats {
     std::uint64_t operations = 0;  ///< enqueued through it
     /// Waits enqueued on its own streams: for each other, and for others that use the same memory.
@@ -71,7 +71,7 @@ struct ByDataStats {
 /// Runs operations as if they were enqueued in sequence on a single stream, and overlaps those that
 /// use different memory or only read it.
 ///
-///     order_by_data order{device};
+///     DataOrder order{device};
 ///     launch(order, Load{}, dim(n), x);       // View<T> parameters are written,
 ///     launch(order, Scale{}, dim(n), x, y);   // View<const T> parameters are read
 ///     launch(order, Scale{}, dim(n), x, z);   // may overlap the launch before it
@@ -100,16 +100,16 @@ struct ByDataStats {
 /// UsageError. Construction and join() throw UsageError if the device's current stream is in a
 /// native capture, or in a capture or batch of this thread. The destructor reports this error.
 /// Other threads' captures may be open.
-class order_by_data {
+class DataOrder {
 public:
     /// Makes the streams on `device`, by default the current one. Throws UsageError for a negative
     /// number of streams, or more than 32.
-    [[nodiscard]] explicit order_by_data(Device device = Device(), ByDataOptions options = {},
-                                         Where where = {});
+    [[nodiscard]] explicit DataOrder(Device device = Device(), ByDataOptions options = {},
+                                     Where where = {});
     /// Calls join(). Does not block. Passes errors to the report hook.
-    ~order_by_data();
-    order_by_data(const order_by_data&) = delete;
-    order_by_data& operator=(const order_by_data&) = delete;
+    ~DataOrder();
+    DataOrder(const DataOrder&) = delete;
+    DataOrder& operator=(const DataOrder&) = delete;
 
     /// Calls function(stream) at once, with `stream` current. The function enqueues work on this
     /// stream, through any library. The work may use only the memory declared by reads() and
@@ -121,7 +121,7 @@ public:
     /// Arrays that it makes need no declaration: later operations that use them are ordered after
     /// its work on the passed stream. Work on other streams is not part of the operation.
     ///
-    /// The function must not use the order_by_data itself (UsageError). Its exceptions propagate;
+    /// The function must not use the DataOrder itself (UsageError). Its exceptions propagate;
     /// work enqueued before that still counts.
     template <std::invocable<StreamRef> F>
     void task(std::initializer_list<DeclaredAccess> accesses, F&& function, Where where = {}) {
@@ -156,7 +156,7 @@ public:
 private:
     friend detail::Access;
     struct Task {
-        Task(order_by_data& order, std::span<const DeclaredAccess> accesses, Where where);
+        Task(DataOrder& order, std::span<const DeclaredAccess> accesses, Where where);
         ~Task();
         Task(const Task&) = delete;
         Task& operator=(const Task&) = delete;
@@ -166,6 +166,9 @@ private:
 
     std::unique_ptr<detail::OrderState> order_;
 };
+
+/// The old name of DataOrder.
+using order_by_data [[deprecated("use DataOrder")]] = DataOrder;
 
 namespace detail {
 
@@ -177,23 +180,22 @@ struct PreparedByData {
     void* self = nullptr;
 };
 /// Launches an ordinary or a prepared kernel.
-void launch_by_data(order_by_data& order, const LaunchCall& call,
-                    const PreparedByData& prepared = {});
+void launch_by_data(DataOrder& order, const LaunchCall& call, const PreparedByData& prepared = {});
 /// Enqueues a host function, which is moved out of `self`.
-void launch_host_by_data(order_by_data& order, const WorkType& type, void* self,
+void launch_host_by_data(DataOrder& order, const WorkType& type, void* self,
                          std::span<const MemoryArgument> memory, const SourceLocation& where);
-void copy_by_data(order_by_data& order, const Region& to, const Region& from,
+void copy_by_data(DataOrder& order, const Region& to, const Region& from,
                   const SourceLocation& where);
-void fill_by_data(order_by_data& order, const Region& to, const void* value, std::size_t size,
+void fill_by_data(DataOrder& order, const Region& to, const void* value, std::size_t size,
                   const SourceLocation& where);
 /// Blocks until the host may use the memory.
-void wait_by_data(order_by_data& order, const MemoryArgument& memory, const char* call,
+void wait_by_data(DataOrder& order, const MemoryArgument& memory, const char* call,
                   const SourceLocation& where);
 /// Copies to pageable memory, and blocks until the copy has completed.
-void read_by_data(order_by_data& order, const Region& to, const Region& from,
+void read_by_data(DataOrder& order, const Region& to, const Region& from,
                   const SourceLocation& where);
-Block& allocate_by_data(order_by_data& order, std::size_t count, std::size_t element,
-                        const char* call, const SourceLocation& where);
+Block& allocate_by_data(DataOrder& order, std::size_t count, std::size_t element, const char* call,
+                        const SourceLocation& where);
 
 }  // namespace detail
 

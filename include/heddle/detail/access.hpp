@@ -70,7 +70,7 @@ struct Access {
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
-    /// Returns the OrderState of an order_by_data. (A template, so that programs can compile it
+    /// Returns the OrderState of a DataOrder. (A template, so that programs can compile it
     /// without heddle/by_data.hpp.)
     template <class Order> static auto& order(Order& by_data) noexcept { return *by_data.order_; }
 

@@ -35,7 +35,7 @@ enum class OpKind : std::uint8_t {
     expose,               ///< a stream's native handle was requested: heddle may not see later work
     wrap,                 ///< a native stream or event was wrapped
     /// The stream, or the host, is ordered after all earlier uses of this memory that heddle knows.
-    /// Reported by an order_by_data, for uses on streams that it does not own. `other` is the first
+    /// Reported by a DataOrder, for uses on streams that it does not own. `other` is the first
     /// of its own streams.
     wait_for_users,
     used_on,  ///< Array::used_on(): the stream's work so far may have used this memory

@@ -19,7 +19,7 @@
 
 namespace heddle HEDDLE_VISIBLE {
 
-class order_by_data;
+class DataOrder;
 
 namespace detail {
 /// Functions that may be lent a handle.
@@ -100,9 +100,9 @@ void with_native(StreamRef stream, F&& function, const DeclaredAccess& first, co
     const detail::DeclaredMemory memory(first, more...);
     detail::lend_to(stream, function, memory, first.where());
 }
-/// Does the same for an operation that is ordered by the declared data, like order_by_data::task()
+/// Does the same for an operation that is ordered by the declared data, like DataOrder::task()
 /// (heddle/by_data.hpp).
-template <std::same_as<order_by_data> Order, detail::TakesHandle F,
+template <std::same_as<DataOrder> Order, detail::TakesHandle F,
           std::derived_from<DeclaredAccess>... A>
 void with_native(Order& order, F&& function, const DeclaredAccess& first, const A&... more) {
     const auto lend = [&](StreamRef stream) { with_native(stream, function, first, more...); };

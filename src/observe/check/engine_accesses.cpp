@@ -112,7 +112,7 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
 }
 
 /// Orders an operation after the known users of its memory, because heddle has waited for them. For
-/// an order_by_data, `op.other` is its first stream. Skips uses on the order's own streams, because
+/// a DataOrder, `op.other` is its first stream. Skips uses on the order's own streams, because
 /// explicit waits order those uses.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     if (stream != nullptr && op.other != 0) stream->by_data = op.other;

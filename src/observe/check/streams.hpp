@@ -42,7 +42,7 @@ struct StreamTrack {
     SiteId leak = 0;
     SiteId poisoned = 0;         ///< the place where an operation was dropped
     bool in_collective = false;  ///< whether it has taken part in a collective
-    std::uint64_t by_data = 0;   ///< id of the first stream of its order_by_data
+    std::uint64_t by_data = 0;   ///< id of the first stream of its DataOrder
     std::vector<OrderNote> notes;
     KnownOrder fork;                    ///< the place where it became a branch of the newest fork
     std::vector<GraphLaunch> launches;  ///< a ring of the newest launches, for reports

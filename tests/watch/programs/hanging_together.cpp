@@ -56,7 +56,7 @@ void pipeline_that_waits_for_a_slot() {
 }
 
 void ordered_by_data() {
-    order_by_data order(cpu_device());
+    DataOrder order(cpu_device());
     Array<float> x = zeros<float>(order, 1), y = zeros<float>(order, 1);
     launch(order, Forever{}, dim(1, here("culprit")), x, 0);
     copy(order, y, x, here("copied"));

@@ -1,4 +1,4 @@
-// Long programs that use pools, pipelines, groups, order_by_data and other processes.
+// Long programs that use pools, pipelines, groups, DataOrder and other processes.
 #include <cstdlib>
 
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ void pipeline_whose_results_are_not_taken() {
 }
 
 void ordered_by_data() {
-    order_by_data order(cpu_device());
+    DataOrder order(cpu_device());
     Array<float> x = zeros<float>(order, 1), y = zeros<float>(order, 1);
     for (int i = 0; i < long_row; ++i) {
         launch(order, Sleep{}, dim(1), x);

@@ -37,10 +37,10 @@ constexpr const char* name_of(Algorithm algorithm) noexcept {
     return names[static_cast<std::size_t>(algorithm)];
 }
 
-/// A stream, or an order_by_data.
+/// A stream, or a DataOrder.
 template <class On>
 concept StreamOrOrder =
-    std::convertible_to<On&, StreamRef> || std::same_as<std::remove_cvref_t<On>, order_by_data>;
+    std::convertible_to<On&, StreamRef> || std::same_as<std::remove_cvref_t<On>, DataOrder>;
 
 /// The element type of an array or view, without const.
 template <class A> using ValueOf = std::remove_const_t<typename std::remove_cvref_t<A>::value_type>;
@@ -56,9 +56,9 @@ template <Algorithm algorithm> struct CallOnStream {
         return make_array<T>(stream, size, name_of(algorithm), Where(where));
     }
 };
-/// A call of an algorithm on an order_by_data.
+/// A call of an algorithm on a DataOrder.
 template <Algorithm algorithm> struct CallByData {
-    order_by_data& order;
+    DataOrder& order;
     SourceLocation where;
 
     Device device() const noexcept { return order.device(); }
@@ -68,7 +68,7 @@ template <Algorithm algorithm> struct CallByData {
     }
 };
 template <Algorithm algorithm, class On> auto call_on(On& on, const SourceLocation& where) {
-    if constexpr (std::same_as<std::remove_cvref_t<On>, order_by_data>)
+    if constexpr (std::same_as<std::remove_cvref_t<On>, DataOrder>)
         return CallByData<algorithm>{on, where};
     else return CallOnStream<algorithm>{on, where};
 }
@@ -87,11 +87,11 @@ template <Algorithm algorithm, class On> auto call_on(On& on, const SourceLocati
 [[noreturn]] void throw_algorithm_not_compiled(const char* call, Device device,
                                                const SourceLocation& where);
 
-/// Does not compile if a function of an algorithm hides memory from an order_by_data.
+/// Does not compile if a function of an algorithm hides memory from a DataOrder.
 template <class On, class... Functions> constexpr void check_functions() {
-    static_assert(!std::same_as<std::remove_cvref_t<On>, order_by_data> ||
+    static_assert(!std::same_as<std::remove_cvref_t<On>, DataOrder> ||
                       !(hides_memory<Functions> || ...),
-                  "heddle: algorithm with an order_by_data: a function contains references or "
+                  "heddle: algorithm with a DataOrder: a function contains references or "
                   "addresses, which cannot be ordered by data: capture Views");
 }
 

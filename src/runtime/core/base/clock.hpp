@@ -16,7 +16,7 @@ inline std::int64_t now_ns() noexcept {
 }
 
 /// A clock that replaces the host's for all choices that depend on durations: whether a watch's
-/// limit has passed, which stream an order_by_data chooses, how a kernel is split, how long an idle
+/// limit has passed, which stream a DataOrder chooses, how a kernel is split, how long an idle
 /// worker spins. Times that users see (timelines, events) are always results of now_ns(). The work
 /// is correct for every choice; tests set a clock to cover all choices. Thread-safe.
 class DecisionClock {

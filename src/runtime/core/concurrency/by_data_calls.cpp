@@ -1,4 +1,4 @@
-// Implements the calls that take an order_by_data.
+// Implements the calls that take a DataOrder.
 #include <cstring>
 #include <vector>
 
@@ -25,21 +25,21 @@ namespace {
         {call, where},
         "this function contains addresses, but no view or declaration shows which arrays it uses: "
         "capture Views, pass the arrays, or declare them with reads() and writes(); if the "
-        "function uses no arrays, enqueue it in order_by_data::task({{}}, ...)");
+        "function uses no arrays, enqueue it in DataOrder::task({{}}, ...)");
 }
 }  // namespace
 
-order_by_data::order_by_data(Device device, ByDataOptions options, Where where) try
+DataOrder::DataOrder(Device device, ByDataOptions options, Where where) try
     : order_(std::make_unique<detail::OrderState>(device, options, where)) {
 } catch (...) {
-    detail::rethrow_as_error("order_by_data", where);
+    detail::rethrow_as_error("DataOrder", where);
 }
-order_by_data::~order_by_data() = default;
+DataOrder::~DataOrder() = default;
 
-Device order_by_data::device() const noexcept { return order_->device(); }
-ByDataStats order_by_data::stats() const noexcept { return order_->stats(); }
+Device DataOrder::device() const noexcept { return order_->device(); }
+ByDataStats DataOrder::stats() const noexcept { return order_->stats(); }
 
-void order_by_data::join(Where where) try {
+void DataOrder::join(Where where) try {
     const detail::CallMark mark("join", where);
     order_->check("join", where);
     order_->join(where);
@@ -47,22 +47,21 @@ void order_by_data::join(Where where) try {
     detail::rethrow_as_error("join", where);
 }
 
-void order_by_data::synchronize(Where where) try {
+void DataOrder::synchronize(Where where) try {
     order_->check("synchronize", where);
     order_->synchronize(where);
 } catch (...) {
     detail::rethrow_as_error("synchronize", where);
 }
 
-std::exception_ptr order_by_data::clear_error(Where where) try {
+std::exception_ptr DataOrder::clear_error(Where where) try {
     order_->check("clear_error", where);
     return order_->clear_error(where);
 } catch (...) {
     detail::rethrow_as_error("clear_error", where);
 }
 
-order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> accesses,
-                          Where where) try
+DataOrder::Task::Task(DataOrder& of, std::span<const DeclaredAccess> accesses, Where where) try
     : order(*of.order_) {
     const detail::CallMark mark("task", where);
     order.begin("task", where);
@@ -81,11 +80,11 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
     detail::rethrow_as_error("task", where);
 }
 
-order_by_data::Task::~Task() { order.end_task(); }
+DataOrder::Task::~Task() { order.end_task(); }
 
 namespace detail {
 
-void launch_by_data(order_by_data& by, const LaunchCall& call, const PreparedByData& prepared) try {
+void launch_by_data(DataOrder& by, const LaunchCall& call, const PreparedByData& prepared) try {
     const CallMark mark("launch", call.where);
     OrderState& order = Access::order(by);
     order.begin("launch", call.where);
@@ -104,7 +103,7 @@ void launch_by_data(order_by_data& by, const LaunchCall& call, const PreparedByD
     rethrow_as_error("launch", call.where);
 }
 
-void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
+void launch_host_by_data(DataOrder& by, const WorkType& type, void* self,
                          std::span<const MemoryArgument> declared,
                          const SourceLocation& where) try {
     const CallMark mark("launch_host", where);
@@ -148,7 +147,7 @@ void copy_ordered(OrderState& order, const char* call, const Piece& to, const Pi
 
 }  // namespace
 
-void copy_by_data(order_by_data& by, const Region& to, const Region& from,
+void copy_by_data(DataOrder& by, const Region& to, const Region& from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
     OrderState& order = Access::order(by);
@@ -159,7 +158,7 @@ void copy_by_data(order_by_data& by, const Region& to, const Region& from,
     rethrow_as_error("copy", where);
 }
 
-void fill_by_data(order_by_data& by, const Region& to, const void* value, std::size_t size,
+void fill_by_data(DataOrder& by, const Region& to, const void* value, std::size_t size,
                   const SourceLocation& where) try {
     const CallMark mark("fill", where);
     OrderState& order = Access::order(by);
@@ -173,7 +172,7 @@ void fill_by_data(order_by_data& by, const Region& to, const void* value, std::s
     rethrow_as_error("fill", where);
 }
 
-void wait_by_data(order_by_data& by, const MemoryArgument& memory, const char* call,
+void wait_by_data(DataOrder& by, const MemoryArgument& memory, const char* call,
                   const SourceLocation& where) try {
     const CallMark mark(call, where);
     OrderState& order = Access::order(by);
@@ -185,7 +184,7 @@ void wait_by_data(order_by_data& by, const MemoryArgument& memory, const char* c
     rethrow_as_error(call, where);
 }
 
-void read_by_data(order_by_data& by, const Region& to, const Region& given,
+void read_by_data(DataOrder& by, const Region& to, const Region& given,
                   const SourceLocation& where) try {
     const CallMark mark("to_host", where);
     OrderState& order = Access::order(by);
@@ -204,7 +203,7 @@ void read_by_data(order_by_data& by, const Region& to, const Region& given,
     rethrow_as_error("to_host", where);
 }
 
-Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element, const char* call,
+Block& allocate_by_data(DataOrder& by, std::size_t count, std::size_t element, const char* call,
                         const SourceLocation& where) try {
     const CallMark mark(call, where);
     OrderState& order = Access::order(by);

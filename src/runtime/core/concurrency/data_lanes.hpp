@@ -1,4 +1,4 @@
-// The streams of an order_by_data, and the positions that each of them is ordered after.
+// The streams of a DataOrder, and the positions that each of them is ordered after.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace heddle::detail {
 
-/// A lane: one stream of an order_by_data. A position is an operation's number on the stream;
+/// A lane: one stream of a DataOrder. A position is an operation's number on the stream;
 /// dropped operations count as well. Positions grow, and may skip numbers.
 class DataLane {
 public:
@@ -62,7 +62,7 @@ private:
     std::deque<Point> points_;  ///< oldest first
 };
 
-/// All streams of one order_by_data. Not thread-safe.
+/// All streams of one DataOrder. Not thread-safe.
 class DataLanes {
 public:
     /// Opens `work` streams and, on CUDA devices, the streams for copies.

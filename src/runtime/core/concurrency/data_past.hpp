@@ -1,4 +1,4 @@
-// The accesses to each block of memory through one order_by_data: the block's newest writer, and
+// The accesses to each block of memory through one DataOrder: the block's newest writer, and
 // the readers since. Not thread-safe.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace heddle::detail {
 
-/// A stream outside the order_by_data that uses a block, and how much of this stream's work the
+/// A stream outside the DataOrder that uses a block, and how much of this stream's work the
 /// lanes are ordered after.
 struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
-    /// Null if there is no user, or if the user is one of the order_by_data's own streams or has
+    /// Null if there is no user, or if the user is one of the DataOrder's own streams or has
     /// ended.
     StreamState* stream = nullptr;
     std::uint64_t submissions = 0;  ///< number of its submissions ordered before work on `lanes`
@@ -39,7 +39,7 @@ struct BlockPast {
     /// conflicts likely.
     bool is_shared = false;
     bool is_special = true;  ///< whether the past is new or in a group
-    /// Whether the order_by_data's own streams may have work on the block that this past does not
+    /// Whether the DataOrder's own streams may have work on the block that this past does not
     /// contain.
     bool is_new = true;
     /// Whether the readers may have written. Can be true only before the first recorded writer.
@@ -85,7 +85,7 @@ public:
     std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
         return readers_[index * lanes_ + lane];
     }
-    /// Removes all outside users, so that the work of streams outside the order_by_data is queried
+    /// Removes all outside users, so that the work of streams outside the DataOrder is queried
     /// again.
     void forget_outside() noexcept {
         for (BlockPast& past : pasts_)

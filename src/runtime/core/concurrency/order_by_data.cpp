@@ -32,7 +32,7 @@ constexpr std::uint64_t most_behind = 8;
 
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
-        usage_error({"order_by_data", where, device},
+        usage_error({"DataOrder", where, device},
                     "the number of streams is {}: set .streams to 1 to {}, or to 0 for the default",
                     options.streams, most_streams);
     if (options.spread == DataSpread::never) return 1;
@@ -48,7 +48,7 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
     if (is_recorded_here(current))
         usage_error({call, where, current},
                     "work that is ordered by data cannot be part of this thread's capture or "
-                    "batch: construct the order_by_data before the capture or batch begins, and "
+                    "batch: construct the DataOrder before the capture or batch begins, and "
                     "join or destroy it outside the capture or batch");
     if (current.has(stream_flag::unseen | stream_flag::capturing) &&
         current.backend->capture_id(current) != 0)
@@ -70,11 +70,11 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
     return {&stream, stream.id.load(std::memory_order_relaxed)};
 }
 
-/// Returns `device`. Throws UsageError in a host function, before the order_by_data is constructed.
+/// Returns `device`. Throws UsageError in a host function, before the DataOrder is constructed.
 Device checked(Device device, const SourceLocation& where) {
     if (thread_states.in_host_function)
-        usage_error({"order_by_data", where, device},
-                    "an order_by_data cannot be constructed in a host function, because it may "
+        usage_error({"DataOrder", where, device},
+                    "a DataOrder cannot be constructed in a host function, because it may "
                     "have to wait: construct it on the thread that enqueues the work");
     return device;
 }
@@ -87,11 +87,11 @@ OrderState::OrderState(Device device, const ByDataOptions& options, const Source
     uses_.reserve(16);
     needed_.reserve(lanes_.count());
     StreamRecord& current = record_of(current_stream(device));
-    check_not_recorded(current, "order_by_data", where);
+    check_not_recorded(current, "DataOrder", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
         // Without this report, observers would count these streams as streams outside the
-        // order_by_data, until tell_ended() reports them.
+        // DataOrder, until tell_ended() reports them.
         if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
     }
 }
@@ -99,8 +99,8 @@ OrderState::OrderState(Device device, const ByDataOptions& options, const Source
 OrderState::~OrderState() {
     try {
         if (thread_ != &thread_states)
-            usage_error({"~order_by_data", {}, device_},
-                        "an order_by_data is destroyed on a different thread than it was "
+            usage_error({"~DataOrder", {}, device_},
+                        "a DataOrder is destroyed on a different thread than it was "
                         "constructed on: destroy it on the thread that constructed it");
         join({});
     } catch (...) {
@@ -112,9 +112,9 @@ void OrderState::throw_not_usable(const char* call, const SourceLocation& where)
     if (is_in_task_ && thread_ == &thread_states)
         usage_error(
             {call, where, device_},
-            "a task's function must not use the order_by_data: enqueue work on the stream that is "
+            "a task's function must not use the DataOrder: enqueue work on the stream that is "
             "passed to the function, and declare the memory with reads() and writes()");
-    usage_error({call, where, device_}, "an order_by_data is used on another thread, or in a host "
+    usage_error({call, where, device_}, "a DataOrder is used on another thread, or in a host "
                                         "function: construct one for each thread");
 }
 
@@ -141,7 +141,7 @@ void OrderState::use_address(const void* address) {
     found_.push_back(block);
 }
 
-// An array that a task made may have work on the order_by_data's own streams that no operation has
+// An array that a task made may have work on the DataOrder's own streams that no operation has
 // declared. The newest task of such a stream, or an earlier one, may have written the array.
 void OrderState::begin_past(std::size_t index) {
     past_[index].is_new = past_[index].is_special = false;
@@ -414,7 +414,7 @@ void OrderState::wait_on_host(const char* call, const SourceLocation& where) {
         }
         if (is_observed() && has_ended_users(*block))
             notify_after_others(nullptr, *lanes_[0].stream, *block, where);
-        // Leaves out the order_by_data's own streams, because the waits above have thrown their
+        // Leaves out the DataOrder's own streams, because the waits above have thrown their
         // failures.
         if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }

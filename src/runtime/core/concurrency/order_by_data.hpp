@@ -1,4 +1,4 @@
-// Implements order_by_data.
+// Implements DataOrder.
 #pragma once
 
 #include <cstddef>

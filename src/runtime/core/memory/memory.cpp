@@ -341,7 +341,7 @@ void notify_order_of(StreamRecord& stream, StreamRecord& first,
                      const SourceLocation& where) noexcept {
     notify_on(stream, {.kind = OpKind::wait_for_users,
                        .reason = WaitReason::data,
-                       .name = "order_by_data",
+                       .name = "DataOrder",
                        .other = Access::stream(first),
                        .where = where});
 }

@@ -37,12 +37,12 @@ void notify_adopted(Block& block, const SourceLocation& where) noexcept;
 /// Flushes batches that record a user. Does not make `stream` join a capture or batch.
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
-/// Reports to observers that a stream of an order_by_data is ordered after all uses of the block by
-/// streams outside the order_by_data. A null `stream` stands for the host. `first` is the first
-/// stream of the order_by_data.
+/// Reports to observers that a stream of a DataOrder is ordered after all uses of the block by
+/// streams outside the DataOrder. A null `stream` stands for the host. `first` is the first
+/// stream of the DataOrder.
 void notify_after_others(StreamRecord* stream, StreamRecord& first, const Block& block,
                          const SourceLocation& where) noexcept;
-/// Reports to observers that the stream belongs to the order_by_data whose first stream is `first`.
+/// Reports to observers that the stream belongs to the DataOrder whose first stream is `first`.
 void notify_order_of(StreamRecord& stream, StreamRecord& first,
                      const SourceLocation& where) noexcept;
 /// Makes later work of the stream inherit the failure, as if the stream had waited for the failed

@@ -1,5 +1,5 @@
 // Lists the arrays and events that this process has imported from other processes. The watch uses
-// the list, because an exporting process may have ended. An order_by_data uses the list, because
+// the list, because an exporting process may have ended. A DataOrder uses the list, because
 // two imports may refer to the same memory.
 #pragma once
 
