@@ -74,7 +74,7 @@ struct Taken {
 };
 
 bench::Result measure_pattern(const Taken& what, bool beside_taskflow, bool quick,
-                              const ByDataOptions& options, bool by_hand) {
+                              const DataOrderOptions& options, bool by_hand) {
     const std::size_t wanted = what.ns == 0        ? 1000
                                : what.ns == 1'000  ? 200
                                : what.ns == 10'000 ? 60
@@ -106,7 +106,7 @@ bench::Result measure_pattern(const Taken& what, bool beside_taskflow, bool quic
                           {.calls = 1, .pairs = 200, .seconds = 2.0}, unit, quick);
 }
 
-void rows(bench::Report& report, const Taken& what, const ByDataOptions& options,
+void rows(bench::Report& report, const Taken& what, const DataOrderOptions& options,
           const std::string& suffix) {
     const std::string size =
         what.ns == 0 ? "empty tasks" : "tasks of " + std::to_string(what.ns / 1'000) + " µs";

@@ -92,7 +92,7 @@ void by_hand(Device device, Work& work) {
     }
 }
 
-ByDataStats by_data(Device device, Work& work) {
+DataOrderStats by_data(Device device, Work& work) {
     DataOrder order{device};
     as_one(order, work);
     return order.stats();  // afterwards, the current stream follows all of the work
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
     const double hand_ms =
         milliseconds_of(device, folder, "by_hand", [&] { by_hand(device, work); });
     bool right = std::vector<float>(work.output.begin(), work.output.end()) == expected;
-    ByDataStats stats;
+    DataOrderStats stats;
     const double data_ms =
         milliseconds_of(device, folder, "by_data", [&] { stats = by_data(device, work); });
     right = right && std::vector<float>(work.output.begin(), work.output.end()) == expected;

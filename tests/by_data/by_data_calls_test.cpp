@@ -197,7 +197,7 @@ TEST_CASE("by data: an array in the place of an older one begins without a past"
     do others.push_back(pinned<int>(n));
     while (detail::Access::block(others.back()) != block && others.size() < 10'000);
     REQUIRE(detail::Access::block(others.back()) == block);
-    const ByDataStats before = order.stats();
+    const DataOrderStats before = order.stats();
     order.task({writes(z), writes(others.back())}, work);
     CHECK(order.stats().waits_inserted == before.waits_inserted);
     CHECK(order.stats().waits_elided == before.waits_elided);

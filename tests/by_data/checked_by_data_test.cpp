@@ -51,7 +51,7 @@ private:
     Stream between_{test_device()};  // uses no array
 };
 
-constexpr ByDataOptions two_streams{
+constexpr DataOrderOptions two_streams{
     .streams = 2, .waits = DataWaits::exact, .spread = DataSpread::always};
 
 }  // namespace

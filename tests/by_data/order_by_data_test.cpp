@@ -134,7 +134,7 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
         on.note("p", writes(p));
         on.note("q", writes(q));
         on.note("r", writes(r));
-        const ByDataStats before = on.order.stats();
+        const DataOrderStats before = on.order.stats();
         CHECK(before.waits_inserted == 0);
         on.note("q after p", writes(q), reads(p));
         on.note("r after q", writes(r), reads(q));

@@ -41,7 +41,7 @@ public:
             right &= to_host(order_, arrays_[i]) == now(i);
         return right;
     }
-    ByDataStats stats() const { return order_.stats(); }
+    DataOrderStats stats() const { return order_.stats(); }
 
 private:
     const Ints& now(std::size_t i) const { return expected_.arrays[i]; }

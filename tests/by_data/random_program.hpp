@@ -117,7 +117,7 @@ struct Statement {
 struct Program {
     std::uint64_t seed = 0;
     std::size_t size = 0, arrays = 0;
-    ByDataOptions options;
+    DataOrderOptions options;
     std::vector<Statement> statements;
 };
 

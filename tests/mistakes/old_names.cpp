@@ -38,16 +38,18 @@ struct Nothing {
     const MemoryStatistics arrays = statistics(device);  // says: use MemoryStats
     (void)statistics(device).held;                       // says: write memory_stats(device)
     (void)pool_usage(device).used;                       // says: write memory_stats(device)
-    reset_pool_high_water(device);          // says: write reset_peak_memory_stats(device)
-    wait_stream(s, other);                  // says: write waiter.wait_stream(other)
-    wait_event(s, event);                   // says: write waiter.wait_event(event)
-    (void)record_event(s);                  // says: write stream.record_event(options)
-    record_event(s, event);                 // says: write stream.record_event(event)
-    (void)is_capturing(s);                  // says: write stream.is_capturing()
-    (void)elapsed_time(event, event);       // says: write elapsed(start, end).count()
-    fork_join_each(3, [](std::size_t) {});  // says: write fork_join_n(count, f
-    launch_host(s, quiet([] {}));           // says: write signals_nothing(function)
-    order_by_data order;                    // says: use DataOrder
+    reset_pool_high_water(device);                 // says: write reset_peak_memory_stats(device)
+    wait_stream(s, other);                         // says: write waiter.wait_stream(other)
+    wait_event(s, event);                          // says: write waiter.wait_event(event)
+    (void)record_event(s);                         // says: write stream.record_event(options)
+    record_event(s, event);                        // says: write stream.record_event(event)
+    (void)is_capturing(s);                         // says: write stream.is_capturing()
+    (void)elapsed_time(event, event);              // says: write elapsed(start, end).count()
+    fork_join_each(3, [](std::size_t) {});         // says: write fork_join_n(count, f
+    launch_host(s, quiet([] {}));                  // says: write signals_nothing(function)
+    order_by_data order;                           // says: use DataOrder
+    [[maybe_unused]] const ByDataOptions options;  // says: use DataOrderOptions
+    [[maybe_unused]] const ByDataStats stats_of_order;  // says: use DataOrderStats
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <heddle/concurrency/data_order_options.hpp>
 #include <heddle/operation/host_access.hpp>
 #include <heddle/stream/scope.hpp>
 
@@ -22,51 +22,6 @@ struct LaunchCall;
 struct Region;
 struct WorkType;
 }  // namespace detail
-
-/// The precision of the waits between the streams of a DataOrder.
-enum class DataWaits : std::uint8_t {
-    /// `exact` on CUDA devices. On CPU devices, `exact` while the stream's operations last longer
-    /// than 0.7 us each, as measured at run time; otherwise `newest`.
-    automatic,
-    /// Waits for the newest operation of the other stream. Records no events in advance, but waits
-    /// longer than necessary if that stream has later work.
-    newest,
-    /// Waits for the first event recorded at or after the conflicting operation. Records an event
-    /// behind each operation that others may have to wait for; each stream keeps the newest 64.
-    exact,
-};
-
-/// Selects the operations that a DataOrder distributes over its streams. Affects the overlap,
-/// never the results.
-enum class DataSpread : std::uint8_t {
-    /// All operations on CUDA devices. On CPU devices, operations shorter than a wait, as measured
-    /// at run time, stay on one stream.
-    automatic,
-    /// None: all operations use one stream, as with ByDataOptions::streams = 1.
-    never,
-    /// All operations, even short ones.
-    always,
-};
-
-/// Options of a DataOrder.
-struct ByDataOptions {
-    /// The number of streams for the work, at most 32, not counting those for copies between host
-    /// and GPU. 0 chooses two on CPU devices and eight on CUDA devices, which measured fastest, but
-    /// at most StreamPool::concurrent_queues().
-    int streams = 0;
-    DataWaits waits = DataWaits::automatic;     ///< the precision of its streams' waits
-    DataSpread spread = DataSpread::automatic;  ///< which operations are distributed
-};
-
-/// Counts of the operations and waits of a DataOrder.
-struct ByDataStats {
-    std::uint64_t operations = 0;  ///< enqueued through it
-    /// Waits enqueued on its own streams: for each other, and for others that use the same memory.
-    std::uint64_t waits_inserted = 0;
-    /// Waits between its own streams that were elided.
-    std::uint64_t waits_elided = 0;
-    std::uint64_t records = 0;  ///< events recorded, including those inside waits
-};
 
 /// Runs operations as if they were enqueued in sequence on a single stream, and overlaps those that
 /// use different memory or only read it.
@@ -104,7 +59,7 @@ class DataOrder {
 public:
     /// Makes the streams on `device`, by default the current one. Throws UsageError for a negative
     /// number of streams, or more than 32.
-    [[nodiscard]] explicit DataOrder(Device device = Device(), ByDataOptions options = {},
+    [[nodiscard]] explicit DataOrder(Device device = Device(), DataOrderOptions options = {},
                                      Where where = {});
     /// Calls join(). Does not block. Passes errors to the report hook.
     ~DataOrder();
@@ -151,7 +106,7 @@ public:
     /// Returns the device of its streams.
     Device device() const noexcept;
     /// Returns the counts since construction.
-    ByDataStats stats() const noexcept;
+    DataOrderStats stats() const noexcept;
 
 private:
     friend detail::Access;

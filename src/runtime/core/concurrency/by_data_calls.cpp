@@ -29,7 +29,7 @@ namespace {
 }
 }  // namespace
 
-DataOrder::DataOrder(Device device, ByDataOptions options, Where where) try
+DataOrder::DataOrder(Device device, DataOrderOptions options, Where where) try
     : order_(std::make_unique<detail::OrderState>(device, options, where)) {
 } catch (...) {
     detail::rethrow_as_error("DataOrder", where);
@@ -37,7 +37,7 @@ DataOrder::DataOrder(Device device, ByDataOptions options, Where where) try
 DataOrder::~DataOrder() = default;
 
 Device DataOrder::device() const noexcept { return order_->device(); }
-ByDataStats DataOrder::stats() const noexcept { return order_->stats(); }
+DataOrderStats DataOrder::stats() const noexcept { return order_->stats(); }
 
 void DataOrder::join(Where where) try {
     const detail::CallMark mark("join", where);

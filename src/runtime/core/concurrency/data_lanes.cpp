@@ -61,7 +61,7 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
 }
 
 // Reading a GPU stream's progress is expensive, so no call counts as short on CUDA devices.
-DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& options,
+DataLanes::DataLanes(Device device, std::size_t work, const DataOrderOptions& options,
                      const SourceLocation& where)
     : work_(work),
       waits_(options.waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact

@@ -66,7 +66,7 @@ private:
 class DataLanes {
 public:
     /// Opens `work` streams and, on CUDA devices, the streams for copies.
-    DataLanes(Device device, std::size_t work, const ByDataOptions& options,
+    DataLanes(Device device, std::size_t work, const DataOrderOptions& options,
               const SourceLocation& where);
     ~DataLanes();
     DataLanes(const DataLanes&) = delete;

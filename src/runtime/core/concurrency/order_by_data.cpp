@@ -30,7 +30,8 @@ constexpr std::uint64_t wait_cost = 2;
 /// that old work does not count.
 constexpr std::uint64_t most_behind = 8;
 
-std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
+std::size_t stream_count(Device device, const DataOrderOptions& options,
+                         const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
         usage_error({"DataOrder", where, device},
                     "the number of streams is {}: set .streams to 1 to {}, or to 0 for the default",
@@ -80,7 +81,7 @@ Device checked(Device device, const SourceLocation& where) {
 }
 }  // namespace
 
-OrderState::OrderState(Device device, const ByDataOptions& options, const SourceLocation& where)
+OrderState::OrderState(Device device, const DataOrderOptions& options, const SourceLocation& where)
     : device_(checked(device, where)),
       lanes_(device, stream_count(device, options, where), options, where), past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());

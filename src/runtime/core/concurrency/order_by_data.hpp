@@ -18,14 +18,14 @@ namespace heddle::detail {
 
 class HEDDLE_HIDDEN OrderState {
 public:
-    OrderState(Device device, const ByDataOptions& options, const SourceLocation& where);
+    OrderState(Device device, const DataOrderOptions& options, const SourceLocation& where);
     /// Joins the streams into the current stream. Passes errors to the report hook.
     ~OrderState();
     OrderState(const OrderState&) = delete;
     OrderState& operator=(const OrderState&) = delete;
 
     Device device() const noexcept { return device_; }
-    const ByDataStats& stats() const noexcept { return stats_; }
+    const DataOrderStats& stats() const noexcept { return stats_; }
 
     /// Throws UsageError on another thread, in a host function, and within task().
     void check(const char* call, const SourceLocation& where) const {
@@ -128,7 +128,7 @@ private:
     std::vector<std::vector<Use>> newest_uses_;  ///< by lane: uses of its newest operation
     DataLanes lanes_;
     DataPast past_;
-    ByDataStats stats_;
+    DataOrderStats stats_;
 };
 
 }  // namespace heddle::detail
