@@ -4,4 +4,4 @@
 
 #include <heddle/concurrency/by_data_arrays.hpp>
 #include <heddle/concurrency/by_data_calls.hpp>
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>

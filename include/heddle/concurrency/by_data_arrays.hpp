@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <heddle/concurrency/by_data_calls.hpp>
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>
 #include <heddle/memory/array.hpp>
 
 namespace heddle HEDDLE_VISIBLE {

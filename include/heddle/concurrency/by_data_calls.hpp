@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>
 #include <heddle/graph/prepared_launch.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/memory/copy.hpp>

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <heddle/concurrency/by_data_calls.hpp>
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/detail/regions.hpp>
 #include <heddle/memory/make_array.hpp>

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/base/errors.hpp"
-#include "core/concurrency/order_by_data.hpp"
+#include "core/concurrency/data_order.hpp"
 #include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/memory/block_index.hpp"

@@ -8,7 +8,7 @@
 
 #include "core/concurrency/short_calls.hpp"
 #include "core/seam/backend.hpp"
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>
 #include <heddle/operation/observer.hpp>
 #include <heddle/stream/event.hpp>
 

@@ -1,5 +1,5 @@
 // Choosing and ordering streams by data.
-#include "core/concurrency/order_by_data.hpp"
+#include "core/concurrency/data_order.hpp"
 
 #include <algorithm>
 

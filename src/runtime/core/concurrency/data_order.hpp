@@ -10,7 +10,7 @@
 #include "core/base/ids.hpp"
 #include "core/concurrency/data_lanes.hpp"
 #include "core/concurrency/data_past.hpp"
-#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/concurrency/data_order.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/detail/memory_argument.hpp>
 
