@@ -86,13 +86,13 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     launch_host(&s, [] {});                                // says: pass_the_stream_itself
     s.wait_stream(&s);                                     // says: pass_the_stream_itself
     s = default_stream();                                  // says: use_a_StreamRef_or_set_stream
-    launch_host(s, [](int) {}, 3);                // says: a_host_function_takes_no_arguments
-    (void)host_node(3);                           // notes: HostCallable
-    on_completion(s, [] {});                      // says: takes_a_std_exception_ptr
-    fork_join(StreamRef(), 3);                    // notes: BranchFunction
-    (void)capture(StreamRef(), [](int) {});       // notes: invocable
-    (void)capture([] {}, s);                      // says: the_stream_is_the_first_argument
-    Pipeline<float>(Device(), [](StreamRef) {});  // says: work_takes_stream_View_const_In
+    launch_host(s, [](int) {}, 3);           // says: a_host_function_takes_no_arguments
+    (void)host_node(3);                      // notes: HostCallable
+    on_completion(s, [] {});                 // says: takes_a_std_exception_ptr
+    fork_join(StreamRef(), 3);               // notes: BranchFunction
+    (void)capture(StreamRef(), [](int) {});  // notes: invocable
+    (void)capture([] {}, s);                 // says: the_stream_is_the_first_argument
+    Pipeline<float>(current_device(), [](StreamRef) {});  // says: work_takes_stream_View_const_In
     const auto writes_in = [](StreamRef, View<int>, View<int>) {};
     Pipeline<int, int> ints(device, writes_in, {.depth = 2});  // says: View_const_In_View_Out
 }

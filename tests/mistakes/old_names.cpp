@@ -50,6 +50,7 @@ struct Nothing {
     order_by_data order;                           // says: use DataOrder
     [[maybe_unused]] const ByDataOptions options;  // says: use DataOrderOptions
     [[maybe_unused]] const ByDataStats stats_of_order;  // says: use DataOrderStats
+    (void)Device();                                     // says: write current_device()
     // The next line is added above.
     (void)s, (void)other, (void)device, (void)event, (void)batch, (void)scope, (void)result;
     (void)pending;

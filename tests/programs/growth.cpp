@@ -35,7 +35,7 @@ namespace {
 /// Waits for all work and trims the allocator. Returns the resident memory in bytes.
 std::size_t resident() {
     try {
-        synchronize_device(Device());
+        synchronize_device(current_device());
     } catch (const Error&) {  // streams that fail on purpose throw this
     }
     malloc_trim(0);
@@ -55,11 +55,11 @@ struct Part {
 };
 
 Stream& first() {
-    static auto* const stream = new Stream(Device(), {.name = "first"});
+    static auto* const stream = new Stream(current_device(), {.name = "first"});
     return *stream;
 }
 Stream& second() {
-    static auto* const stream = new Stream(Device(), {.name = "second"});
+    static auto* const stream = new Stream(current_device(), {.name = "second"});
     return *stream;
 }
 
@@ -74,7 +74,7 @@ void operation(std::size_t i) {
 }
 
 void stream(std::size_t i) {
-    const Stream transient(Device(), {.name = "transient " + std::to_string(i)});
+    const Stream transient(current_device(), {.name = "transient " + std::to_string(i)});
     if (i % 2 == 0) transient.wait_stream(first());
     launch_host(transient, [] {});
     if (i % 3 == 0) first().wait_stream(transient);
@@ -128,7 +128,7 @@ void batch(std::size_t i) {
 }
 
 void failed(std::size_t i) {
-    const Stream failing(Device(), {.name = "failing " + std::to_string(i)});
+    const Stream failing(current_device(), {.name = "failing " + std::to_string(i)});
     launch_host(failing, [] { throw std::runtime_error("this one is to fail"); });
     if (i % 2 != 0) return;
     try {
@@ -138,7 +138,7 @@ void failed(std::size_t i) {
 
 void thread(std::size_t) {
     std::thread([] {
-        const StreamRef own = Stream::per_thread(Device());
+        const StreamRef own = Stream::per_thread(current_device());
         launch_host(own, [] {});
         own.synchronize();
     }).join();
@@ -158,7 +158,7 @@ bool run(const Part& part, std::size_t count, std::size_t allowed) {
         part.round(i);
         if (i % backlog == backlog - 1) {
             try {
-                synchronize_device(Device());
+                synchronize_device(current_device());
             } catch (const WorkFailed&) {}
         }
     }

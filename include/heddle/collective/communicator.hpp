@@ -54,7 +54,7 @@ public:
     /// thread that constructs several ranks would deadlock. Throws Unsupported if NCCL is not
     /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
-                 Device device = Device(), Where where = {});
+                 Device device = current_device(), Where where = {});
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
     /// Blocks until its collectives have completed, or aborts them if one is known to have failed.

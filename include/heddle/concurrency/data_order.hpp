@@ -59,8 +59,8 @@ class DataOrder {
 public:
     /// Makes the streams on `device`, by default the current one. Throws UsageError for a negative
     /// number of streams, or more than 32.
-    [[nodiscard]] explicit DataOrder(Device device = Device(), DataOrderOptions options = {},
-                                     Where where = {});
+    [[nodiscard]] explicit DataOrder(Device device = current_device(),
+                                     DataOrderOptions options = {}, Where where = {});
     /// Calls join(). Does not block. Passes errors to the report hook.
     ~DataOrder();
     DataOrder(const DataOrder&) = delete;

@@ -25,7 +25,7 @@ namespace heddle HEDDLE_VISIBLE {
 /// trivially copyable.
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
-///     Pipeline<float> pipeline(Device{}, work);
+///     Pipeline<float> pipeline(current_device(), work);
 ///     const std::size_t count = read(pipeline.acquire());  // fills a span of host memory
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces

@@ -16,7 +16,7 @@ struct StreamPoolOptions {
 
 /// A pool of reusable streams of one device, created on demand.
 ///
-///     StreamPool pool{Device{}, {.max_streams = 16}};
+///     StreamPool pool{current_device(), {.max_streams = 16}};
 ///     StreamPool::Lease mine = pool.lease();  // exclusive until the lease ends
 ///     fill(mine, x, 1);
 ///     StreamRef anyone = pool.shared();       // others may use it too
@@ -31,7 +31,8 @@ struct StreamPoolOptions {
 class StreamPool {
 public:
     /// Makes an empty pool of `device`, by default the current one.
-    explicit StreamPool(Device device = Device(), StreamPoolOptions options = {}, Where where = {});
+    explicit StreamPool(Device device = current_device(), StreamPoolOptions options = {},
+                        Where where = {});
     ~StreamPool();
     StreamPool(const StreamPool&) = delete;
     StreamPool& operator=(const StreamPool&) = delete;

@@ -52,8 +52,8 @@ struct DeviceInfo {
 /// machine has no such device. Thread-safety: members do not change it, so threads may share it.
 class Device {
 public:
-    /// Names the calling thread's current device, as current_device() does.
-    Device();
+    /// Names the calling thread's current device. Deprecated, because the object looks constant.
+    [[deprecated("write current_device()")]] Device();
 
     /// Parses "cuda", "cuda:1", "cpu" or "cpu:3". Without a number, names the first device of the
     /// kind. Throws UsageError if the text names no device, and NoDevice if the machine has no such
@@ -124,6 +124,9 @@ private:
 constexpr Device detail::Access::device(DeviceKind kind, int index) noexcept {
     return {Device::Unchecked(), kind, index};
 }
+
+/// Returns the calling thread's current device.
+Device current_device();
 
 /// Returns the number of devices of a kind. Never fails: without a working driver there are 0 CUDA
 /// devices. HEDDLE_CPU_DEVICES (1 to 64, default 1) sets the number of CPU devices.

@@ -10,6 +10,6 @@ namespace heddle HEDDLE_VISIBLE {
 /// has completed. Throws the first failure that a stream of the device has; failures of destroyed
 /// streams are passed to the report hook. Throws UsageError in host functions and if the calling
 /// thread is capturing a stream of the device.
-void synchronize_device(Device device = Device(), Where where = {});
+void synchronize_device(Device device = current_device(), Where where = {});
 
 }  // namespace heddle

@@ -127,7 +127,7 @@ private:
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
 /// Makes a node that performs no work, in a graph of `device` (default: the current one).
-inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
+inline EmptyNode empty_node(Device device = current_device(), Where where = {}) {
     return detail::Access::make<EmptyNode>(device, where);
 }
 

@@ -41,7 +41,7 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 class ProgrammaticEvent {
 public:
     /// Makes an event for `device`, by default the current one. It has no record yet.
-    explicit ProgrammaticEvent(Device device = Device(), Where where = {})
+    explicit ProgrammaticEvent(Device device = current_device(), Where where = {})
         : event_(device, {}, where) {}
     /// Returns the device on whose streams the event can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }

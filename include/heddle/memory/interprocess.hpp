@@ -14,7 +14,7 @@ namespace heddle HEDDLE_VISIBLE {
 /// Lets another process of this host open a shareable array. Send its bytes unchanged: by a pipe, a
 /// socket, a file or MPI.
 ///
-///     Array<float> mine = shareable<float>(Device{}, 1000);
+///     Array<float> mine = shareable<float>(current_device(), 1000);
 ///     ArrayHandle handle = export_array(mine);            // send this
 ///     Array<float> theirs = import_array<float>(handle);  // in the other process
 struct ArrayHandle {
@@ -95,7 +95,7 @@ template <class T>
 
 /// Lets another process of this host import an interprocess event. Send its bytes unchanged.
 ///
-///     Event mine(Device{}, {.interprocess = true});
+///     Event mine(current_device(), {.interprocess = true});
 ///     EventHandle handle = export_event(mine);  // send this
 ///     Event theirs = import_event(handle);      // in the other process
 struct EventHandle {

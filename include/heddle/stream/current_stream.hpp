@@ -15,16 +15,13 @@ concept StreamOwner = !std::is_lvalue_reference_v<S> && std::derived_from<S, Str
                       !std::same_as<S, StreamRef>;
 }  // namespace detail
 
-/// Returns the calling thread's current device.
-Device current_device();
-
 /// Returns the calling thread's current stream of `device`, by default of the current device.
 StreamRef current_stream();
 StreamRef current_stream(Device device);
 
 /// Returns the initial current stream of `device`, by default of the current one. All threads share
 /// it. It is asynchronous like any other stream, and is not CUDA's legacy default stream.
-StreamRef default_stream(Device device = Device());
+StreamRef default_stream(Device device = current_device());
 
 /// Options of set_stream().
 struct SetStreamOptions {

@@ -51,8 +51,9 @@ class Event {
 public:
     /// Makes an event for `device`, by default the current one. Throws UsageError for timing
     /// together with interprocess, and Unsupported if the device has no such events.
-    explicit Event(Device device = Device(), EventOptions options = {}, Where where = {});
-    explicit Event(EventOptions options, Where where = {}) : Event(Device(), options, where) {}
+    explicit Event(Device device = current_device(), EventOptions options = {}, Where where = {});
+    explicit Event(EventOptions options, Where where = {})
+        : Event(current_device(), options, where) {}
     Event(Event&& other) noexcept;
     /// Deleted: write wait_stream(stream) to wait for a stream, stream.record_event() for an event.
     template <detail::IsStream S>

@@ -40,13 +40,13 @@ struct StreamOptions {
 class Stream : public StreamRef {
 public:
     /// Makes a stream of the current device.
-    [[nodiscard]] Stream() : Stream(Device()) {}
+    [[nodiscard]] Stream() : Stream(current_device()) {}
     /// Makes a stream of `device`. CUDA streams are non-blocking: not ordered with the legacy
     /// default stream.
     [[nodiscard]] explicit Stream(Device device, StreamOptions options = {}, Where where = {});
     /// Makes a stream of the current device.
     [[nodiscard]] explicit Stream(StreamOptions options, Where where = {})
-        : Stream(Device(), std::move(options), where) {}
+        : Stream(current_device(), std::move(options), where) {}
     /// Deleted: write Stream({.name = "copy"}), Stream(device, {.priority = -1}) or
     /// Stream(Device("cuda:1")).
     template <detail::NameOrNumber N>
@@ -69,7 +69,7 @@ public:
 
     /// Returns the calling thread's own stream of `device`, by default of the current one. It lives
     /// as long as the thread; pending work still completes after that.
-    static StreamRef per_thread(Device device = Device());
+    static StreamRef per_thread(Device device = current_device());
 
 private:
     friend detail::Access;

@@ -112,7 +112,7 @@ class MemoryResource {
 public:
     /// Makes a resource of `device`, by default the current one. Throws UsageError for a CPU
     /// device.
-    explicit MemoryResource(Device device = Device(), Where where = {}) : device_(device) {
+    explicit MemoryResource(Device device = current_device(), Where where = {}) : device_(device) {
         detail::check_is_gpu(device, "MemoryResource", where);
     }
     /// Returns the GPU whose memory it allocates.
