@@ -54,7 +54,6 @@ void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Arra
 void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, StreamPool& pool,
              CUstream_st* native) {
     Device by_number(0);                         // says: a_Device_has_a_kind_and_a_number
-    Device by_null(nullptr);                     // says: a_Device_has_a_kind_and_a_number
     Device by_two("cuda", 0);                    // says: a_Device_has_a_kind_and_a_number
     Stream named("copy");                        // says: a_Device_or_StreamOptions_with_a_name
     Stream by_name(std::string("copy"));         // says: a_Device_or_StreamOptions_with_a_name

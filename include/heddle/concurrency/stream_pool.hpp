@@ -8,6 +8,10 @@
 
 namespace heddle HEDDLE_VISIBLE {
 
+namespace detail {
+struct StreamPoolState;
+}
+
 /// Options of a StreamPool.
 struct StreamPoolOptions {
     int max_streams = 64;  ///< maximum number of leased and idle streams, over all priorities
@@ -83,7 +87,7 @@ public:
     int concurrent_queues() const;
 
 private:
-    std::shared_ptr<struct StreamPoolState> state_;
+    std::shared_ptr<detail::StreamPoolState> state_;
 };
 
 /// Reserves driver resources for `count` more streams on the device. By default the CUDA driver has

@@ -72,7 +72,6 @@ public:
     /// Deleted: a number alone does not select a kind of device. Write Device("cuda:0").
     template <std::integral Number>
     explicit Device(Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
-    explicit Device(std::nullptr_t, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
     /// Deleted: the number is part of the text. Write Device("cuda:1").
     template <std::integral Number>
     Device(const char*, Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;

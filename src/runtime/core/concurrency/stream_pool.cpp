@@ -16,7 +16,7 @@
 
 namespace heddle {
 
-using detail::StreamRecord;
+namespace detail {
 
 struct HEDDLE_HIDDEN StreamPoolState {
     /// The streams of one priority, which was clamped to the device's range.
@@ -148,12 +148,16 @@ struct HEDDLE_HIDDEN StreamPoolState {
     }
 };
 
+}  // namespace detail
+
+using detail::StreamRecord;
+
 StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) try {
     if (options.max_streams < 1 || options.shared < 1)
         detail::usage_error({"StreamPool", where, device},
                             "max_streams is {} and shared is {}: set both to 1 or more",
                             options.max_streams, options.shared);
-    state_ = std::make_shared<StreamPoolState>(device, options);
+    state_ = std::make_shared<detail::StreamPoolState>(device, options);
 } catch (...) {
     detail::rethrow_as_error("StreamPool", where);
 }
@@ -167,7 +171,7 @@ StreamPool::Lease StreamPool::lease(int priority, Where where) try {
 
 StreamRef StreamPool::shared(int priority, Where where) try {
     const std::lock_guard lock(state_->mutex);
-    StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
+    detail::StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
     const auto usable = std::ranges::count_if(
         lane.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
     if (usable < state_->options.shared) {
@@ -218,7 +222,7 @@ StreamPool::Lease::Lease(Lease&& other) noexcept
 StreamPool::Lease& StreamPool::Lease::operator=(Lease&& other) noexcept {
     if (this != &other) {
         if (pool_ != nullptr)
-            static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+            static_cast<detail::StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
         state_ = std::exchange(other.state_, &detail::null_stream());
         pool_ = std::move(other.pool_);
     }
@@ -227,7 +231,7 @@ StreamPool::Lease& StreamPool::Lease::operator=(Lease&& other) noexcept {
 
 StreamPool::Lease::~Lease() {
     if (pool_ != nullptr)
-        static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+        static_cast<detail::StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
 }
 
 }  // namespace heddle
