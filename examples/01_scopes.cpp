@@ -6,34 +6,38 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Scale {  // a portable kernel: its first parameter is the index
-    HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
+    HEDDLE_FN void operator()(std::size_t i, float factor, hd::View<float> x) const {
+        x[i] *= factor;
+    }
 };
 struct Add {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+    HEDDLE_FN void operator()(std::size_t i, hd::View<const float> x, hd::View<float> y) const {
         y[i] += x[i];
     }
 };
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 20;
-    const ScopedDevice on{device_argument(argc, argv)};
-    Array<float> x = full<float>(n, 1), y = full<float>(n, 2);  // enqueued on the current stream
+    const hd::ScopedDevice on{device_argument(argc, argv)};
+    hd::Array<float> x = hd::full<float>(n, 1),
+                     y = hd::full<float>(n, 2);  // enqueued on the current stream
 
-    const Stream side{{.name = "side"}};
+    const hd::Stream side{{.name = "side"}};
     {
-        const ScopedStream in{
+        const hd::ScopedStream in{
             side};  // side waits for the fills of x and y, and becomes the current stream
-        launch(Scale{}, dim(n), 10.0f, x);  // runs on side
+        hd::launch(Scale{}, hd::dim(n), 10.0f, x);  // runs on side
     }
-    launch(Scale{}, dim(n), 3.0f, y);  // on the first stream again; may overlap the launch on side
-    current_stream().wait_stream(side);  // later work is ordered after both launches
-    launch(Add{}, dim(n), x, y);
+    hd::launch(Scale{}, hd::dim(n), 3.0f,
+               y);  // on the first stream again; may overlap the launch on side
+    hd::current_stream().wait_stream(side);  // later work is ordered after both launches
+    hd::launch(Add{}, hd::dim(n), x, y);
 
-    const std::vector<float> sum = to_host(y);  // the host waits for the copy
-    std::printf("%s: %g\n", current_device().name().c_str(), static_cast<double>(sum[n - 1]));
+    const std::vector<float> sum = hd::to_host(y);  // the host waits for the copy
+    std::printf("%s: %g\n", hd::current_device().name().c_str(), static_cast<double>(sum[n - 1]));
     for (const float value : sum)
         if (value != 16.0f) return 1;
     return 0;

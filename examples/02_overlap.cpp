@@ -10,43 +10,47 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Polynomial {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] = (x[i] + 2) * x[i] + 1; }
+    HEDDLE_FN void operator()(std::size_t i, hd::View<float> x) const {
+        x[i] = (x[i] + 2) * x[i] + 1;
+    }
 };
 
 int main(int argc, char** argv) {
     constexpr std::size_t chunk = 1 << 18, chunks = 24, depth = 3;  // elements, chunks, and buffers
-    const Device device = device_argument(argc, argv);
-    const ScopedDevice on{device};
+    const hd::Device device = device_argument(argc, argv);
+    const hd::ScopedDevice on{device};
 
-    Array<float> input = pinned<float>(chunk * chunks), output = pinned<float>(chunk * chunks);
+    hd::Array<float> input = hd::pinned<float>(chunk * chunks),
+                     output = hd::pinned<float>(chunk * chunks);
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 1000);
 
-    const Stream transfer{{.name = "transfer"}}, compute{{.name = "compute"}};
+    const hd::Stream transfer{{.name = "transfer"}}, compute{{.name = "compute"}};
     struct Buffer {
-        Array<float> data;
-        Event is_free;  // before its first record, it counts as complete
+        hd::Array<float> data;
+        hd::Event is_free;  // before its first record, it counts as complete
     };
     std::vector<Buffer> ring;
     for (std::size_t i = 0; i < depth; ++i)
-        ring.push_back({empty<float>(transfer, chunk), Event(device)});
+        ring.push_back({hd::empty<float>(transfer, chunk), hd::Event(device)});
 
     for (std::size_t c = 0; c < chunks; ++c) {
         Buffer& buffer = ring[c % depth];
         transfer.wait_event(buffer.is_free);
-        copy(transfer, buffer.data, input.view().subview(c * chunk, chunk));
-        const Event arrived = transfer.record_event();
+        hd::copy(transfer, buffer.data, input.view().subview(c * chunk, chunk));
+        const hd::Event arrived = transfer.record_event();
 
         compute.wait_event(arrived);
-        launch(compute, Polynomial{}, dim(chunk), buffer.data);
-        copy(compute, output.view().subview(c * chunk, chunk), buffer.data);
+        hd::launch(compute, Polynomial{}, hd::dim(chunk), buffer.data);
+        hd::copy(compute, output.view().subview(c * chunk, chunk), buffer.data);
         compute.record_event(buffer.is_free);
     }
     compute.synchronize();
 
-    const View<const float> result = on_host(std::as_const(output));  // reported to the checker
+    const hd::View<const float> result =
+        hd::on_host(std::as_const(output));  // reported to the checker
     for (std::size_t i = 0; i < result.size(); ++i)
         if (result[i] != (input[i] + 2) * input[i] + 1) {
             std::printf("element %zu is %g\n", i, static_cast<double>(result[i]));

@@ -11,11 +11,11 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 using Clock = std::chrono::steady_clock;
 
 struct Iterate {  // computes for some time on each element
-    HEDDLE_FN void operator()(std::size_t i, int rounds, View<unsigned> x) const {
+    HEDDLE_FN void operator()(std::size_t i, int rounds, hd::View<unsigned> x) const {
         unsigned value = x[i];
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
         x[i] = value;
@@ -27,9 +27,9 @@ double us_between(Clock::time_point begin, Clock::time_point end) {
 }
 
 /// Returns the time from the launch of a small kernel until it has completed, in µs.
-double urgent_us(StreamRef stream, View<unsigned> small) {
+double urgent_us(hd::StreamRef stream, hd::View<unsigned> small) {
     const Clock::time_point begin = Clock::now();
-    launch(stream, Iterate{}, dim(small.size()), 1, small);
+    hd::launch(stream, Iterate{}, hd::dim(small.size()), 1, small);
     if (stream.device().is_cuda()) {
         stream.synchronize();
         return us_between(begin, Clock::now());
@@ -37,7 +37,7 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
     // If this thread waited for a CPU stream, it would run the stream's work itself, and hide the
     // effect of priorities.
     Clock::time_point end;
-    launch_host(stream, [&end] { end = Clock::now(); });
+    hd::launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
     return us_between(begin, end);
 }
@@ -46,11 +46,12 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
 /// runs and another is pending.
 class Flood {
 public:
-    Flood(Device device)
+    Flood(hd::Device device)
         : stream_(device, {.priority = device.priorities().least, .name = "bulk"}), now_(device),
           next_(device) {
         const auto processors = static_cast<std::size_t>(device.info().processors);
-        data_ = full<unsigned>(stream_, processors * (device.is_cuda() ? 100 * 2048 : 1 << 14), 1);
+        data_ =
+            hd::full<unsigned>(stream_, processors * (device.is_cuda() ? 100 * 2048 : 1 << 14), 1);
         rounds_ = device.is_cuda() ? 1000 : 100;
         stream_.synchronize();
     }
@@ -66,38 +67,38 @@ public:
     bool is_right() const {
         unsigned value = 1;
         for (int r = 0; r < rounds_ * pieces_; ++r) value = value * 1664525u + 1013904223u;
-        const std::vector<unsigned> values = to_host(data_);
+        const std::vector<unsigned> values = hd::to_host(data_);
         return std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
     }
 
 private:
     void add() {
         std::swap(now_, next_);
-        launch(stream_, Iterate{}, dim(data_.size()), rounds_, data_);
+        hd::launch(stream_, Iterate{}, hd::dim(data_.size()), rounds_, data_);
         stream_.record_event(next_);
         ++pieces_;
     }
-    Stream stream_;
-    Event now_, next_;
-    Array<unsigned> data_;
+    hd::Stream stream_;
+    hd::Event now_, next_;
+    hd::Array<unsigned> data_;
     int rounds_ = 0, pieces_ = 0, done_ = 0;
     Clock::time_point begin_;
 };
 
 int main(int argc, char** argv) {
     constexpr int samples = 50;
-    const Device device = device_argument(argc, argv);
-    const PriorityRange range = device.priorities();
-    const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
-    const Stream usual{device, {.priority = range.least, .name = "usual"}};
-    preload(device, Iterate{});  // else the first launch loads code, and waits for the flood
-    Array<unsigned> small = full<unsigned>(urgent, 256, 1);
+    const hd::Device device = device_argument(argc, argv);
+    const hd::PriorityRange range = device.priorities();
+    const hd::Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
+    const hd::Stream usual{device, {.priority = range.least, .name = "usual"}};
+    hd::preload(device, Iterate{});  // else the first launch loads code, and waits for the flood
+    hd::Array<unsigned> small = hd::full<unsigned>(urgent, 256, 1);
     urgent.synchronize();
     Flood flood(device);
 
     std::printf("%s: %d urgent kernels in each row\n%-32s %10s %10s %14s\n", device.name().c_str(),
                 samples, "", "median us", "worst us", "bulk ms each");
-    const auto row = [&](const char* name, StreamRef stream, bool is_flooded) {
+    const auto row = [&](const char* name, hd::StreamRef stream, bool is_flooded) {
         std::vector<double> us;
         if (is_flooded) flood.begin();
         for (int i = 0; i < samples; ++i) {
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
 
     unsigned value = 1;
     for (int r = 0; r < 3 * samples; ++r) value = value * 1664525u + 1013904223u;
-    const std::vector<unsigned> values = to_host(small);
+    const std::vector<unsigned> values = hd::to_host(small);
     const bool is_right =
         std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
     return is_right && flood.is_right() ? 0 : 1;

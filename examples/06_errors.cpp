@@ -7,10 +7,10 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Increment {
-    HEDDLE_FN void operator()(std::size_t i, View<int> x) const { ++x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, hd::View<int> x) const { ++x[i]; }
 };
 
 /// Runs `f`, which must throw an E, and prints the message. Returns whether `f` threw an E.
@@ -26,39 +26,39 @@ template <class E, class F> bool throws(const char* what, F&& f) {
 }
 
 int main(int argc, char** argv) {
-    const Device device = device_argument(argc, argv);
-    const Stream stream{device, {.name = "worker"}};
-    Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 50);
+    const hd::Device device = device_argument(argc, argv);
+    const hd::Stream stream{device, {.name = "worker"}};
+    hd::Array<int> x = hd::zeros<int>(stream, 100), y = hd::zeros<int>(stream, 50);
     bool right = true;
 
     // Misuse throws a UsageError, and does not change x. The call, the stream and the source line
     // are members of the error.
-    right &= throws<UsageError>("sizes that differ", [&] { copy(stream, y, x); });
-    right &= throws<UsageError>("a part that is none",
-                                [&] { copy(stream, y, x.view().subview(80, 50)); });
-    right &=
-        throws<NoDevice>("a device that is none", [&] { const Stream nowhere{Device("cpu:63")}; });
-    right &= throws<UsageError>("a wait in a host function", [&] {
-        const Stream cpu{Device("cpu")};
-        launch_host(cpu, [&] { stream.synchronize(); });
+    right &= throws<hd::UsageError>("sizes that differ", [&] { hd::copy(stream, y, x); });
+    right &= throws<hd::UsageError>("a part that is none",
+                                    [&] { hd::copy(stream, y, x.view().subview(80, 50)); });
+    right &= throws<hd::NoDevice>("a device that is none",
+                                  [&] { const hd::Stream nowhere{hd::Device("cpu:63")}; });
+    right &= throws<hd::UsageError>("a wait in a host function", [&] {
+        const hd::Stream cpu{hd::Device("cpu")};
+        hd::launch_host(cpu, [&] { stream.synchronize(); });
         try {
             cpu.synchronize();
-        } catch (const WorkFailed& error) {
+        } catch (const hd::WorkFailed& error) {
             std::rethrow_exception(error.cause());  // the exception that the host function threw
         }
     });
 
     // After work has failed, every synchronisation throws, and later work is dropped.
-    launch_host(stream, [] { throw std::runtime_error("the disk is full"); });
-    right &= throws<WorkFailed>("work that failed", [&] { stream.synchronize(); });
-    launch(stream, Increment{}, dim(x.size()), x);  // this launch is dropped
-    right &= throws<WorkFailed>("and again", [&] { stream.synchronize(); });
+    hd::launch_host(stream, [] { throw std::runtime_error("the disk is full"); });
+    right &= throws<hd::WorkFailed>("work that failed", [&] { stream.synchronize(); });
+    hd::launch(stream, Increment{}, hd::dim(x.size()), x);  // this launch is dropped
+    right &= throws<hd::WorkFailed>("and again", [&] { stream.synchronize(); });
     right &= stream.is_poisoned();
 
     // After the failure was cleared, the stream works again. The dropped launch is not repeated.
     right &= stream.clear_error() != nullptr && !stream.is_poisoned();
-    launch(stream, Increment{}, dim(x.size()), x);
-    right &= to_host(stream, x).back() == 1;
+    hd::launch(stream, Increment{}, hd::dim(x.size()), x);
+    right &= hd::to_host(stream, x).back() == 1;
     std::printf("%s: %s\n", device.name().c_str(), right ? "right" : "wrong");
     return right ? 0 : 1;
 }

@@ -6,42 +6,45 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Scale {
-    HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
+    HEDDLE_FN void operator()(std::size_t i, float factor, hd::View<float> x) const {
+        x[i] *= factor;
+    }
 };
 struct Add {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+    HEDDLE_FN void operator()(std::size_t i, hd::View<const float> x, hd::View<float> y) const {
         y[i] += x[i];
     }
 };
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 16;
-    const ScopedDevice on{device_argument(argc, argv)};
-    Array<float> x = zeros<float>(n), y = zeros<float>(n);
+    const hd::ScopedDevice on{device_argument(argc, argv)};
+    hd::Array<float> x = hd::zeros<float>(n), y = hd::zeros<float>(n);
 
-    auto start_x = fill_node(x, 1);  // these nodes belong to no graph yet
-    auto start_y = fill_node(y, 2);
-    auto scale =
-        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments are set below
-    auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
+    auto start_x = hd::fill_node(x, 1);  // these nodes belong to no graph yet
+    auto start_y = hd::fill_node(y, 2);
+    auto scale = hd::kernel_node(Scale{}, hd::dim(n))
+                     .after(start_x)
+                     .name("scale");  // its arguments are set below
+    auto sum = hd::kernel_node(Add{}, hd::dim(n), x, y).after(scale, start_y);
     scale.args(10.0f, x);
 
-    Graph graph = sum.build();  // has `sum` and all its dependencies; the two fills may overlap
+    hd::Graph graph = sum.build();  // has `sum` and all its dependencies; the two fills may overlap
     graph.launch();
-    const float first = to_host(y)[n - 1];
+    const float first = hd::to_host(y)[n - 1];
 
     scale.args(100.0f, x);  // takes effect in the next launch
     graph.launch();
-    const float second = to_host(y)[n - 1];
+    const float second = hd::to_host(y)[n - 1];
 
     graph.node("scale").disable();
     graph.launch();
-    const float third = to_host(y)[n - 1];
+    const float third = hd::to_host(y)[n - 1];
 
-    std::printf("%s: %g, %g, %g\n%s", current_device().name().c_str(), first, second, third,
+    std::printf("%s: %g, %g, %g\n%s", hd::current_device().name().c_str(), first, second, third,
                 graph.dot().c_str());
     return first == 12 && second == 102 && third == 3 ? 0 : 1;
 }

@@ -8,20 +8,20 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Halve {
-    HEDDLE_FN void operator()(std::size_t i, View<const int> x, View<float> y) const {
+    HEDDLE_FN void operator()(std::size_t i, hd::View<const int> x, hd::View<float> y) const {
         y[i] = 0.5f * static_cast<float>(x[i]);
     }
 };
 
 int main(int argc, char** argv) {
     constexpr int total = 10'000'000;
-    const Device device = device_argument(argc, argv);
-    const auto work = [](StreamRef stream, View<const int> in, View<float> out) {
-        launch(stream, Halve{}, dim(in.size()), in,
-               out);  // returns no count, because there are as many outputs as inputs
+    const hd::Device device = device_argument(argc, argv);
+    const auto work = [](hd::StreamRef stream, hd::View<const int> in, hd::View<float> out) {
+        hd::launch(stream, Halve{}, hd::dim(in.size()), in,
+                   out);  // returns no count, because there are as many outputs as inputs
     };
 
     int next = 0, written = 0, wrong = 0;
@@ -33,11 +33,11 @@ int main(int argc, char** argv) {
     const auto write = [&](std::span<const float> piece) {
         for (const float y : piece) wrong += y != 0.5f * static_cast<float>(written++);
     };
-    overlap<int, float>(device, read, work, write);
+    hd::overlap<int, float>(device, read, work, write);
 
     std::uint64_t pieces = 0;
     next = written = 0;
-    Pipeline<int, float> pipeline(
+    hd::Pipeline<int, float> pipeline(
         device, work,
         {.depth = 4,
          .piece = 1 << 16,

@@ -9,7 +9,7 @@
 
 #include "device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 /// Returns the source of a polynomial, with its coefficients as constants.
 std::string source_of(const std::vector<float>& coefficients) {
@@ -24,21 +24,22 @@ std::string source_of(const std::vector<float>& coefficients) {
 }
 
 int main(int argc, char** argv) {
-    const ScopedDevice on{device_argument(argc, argv)};
+    const hd::ScopedDevice on{device_argument(argc, argv)};
     constexpr int n = 1000;
-    Array<float> x = full<float>(n, 2.0f);
+    hd::Array<float> x = hd::full<float>(n, 2.0f);
     try {
-        const Program program = compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
-        const Module code = program.load_when_idle();  // returns before the code is loaded
-        launch(code.kernel("evaluate<float>"), dim(n), x, n);
-        std::printf("%s: %s\n", current_device().name().c_str(),
+        const hd::Program program =
+            hd::compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
+        const hd::Module code = program.load_when_idle();  // returns before the code is loaded
+        hd::launch(code.kernel("evaluate<float>"), hd::dim(n), x, n);
+        std::printf("%s: %s\n", hd::current_device().name().c_str(),
                     program.was_cached() ? "it was on disk" : "compiled");
-    } catch (const Unsupported& error) {
+    } catch (const hd::Unsupported& error) {
         std::printf("%s\n", error.what());
         return 0;
-    } catch (const CompileError& error) {
+    } catch (const hd::CompileError& error) {
         std::printf("%s\n", error.what());
         return 1;
     }
-    return to_host(x)[n - 1] == 11.0f ? 0 : 1;
+    return hd::to_host(x)[n - 1] == 11.0f ? 0 : 1;
 }

@@ -14,29 +14,29 @@
 
 namespace heat {
 
-using namespace heddle;
+namespace hd = heddle;
 
 namespace {
 
 /// Returns the devices that `word` names: a list, or a number. "3" means the first three devices of
 /// the default device's kind.
-std::vector<Device> devices_of(std::string_view word) {
-    const DeviceKind kind = default_device().kind();
-    const int there = device_count(kind);
+std::vector<hd::Device> devices_of(std::string_view word) {
+    const hd::DeviceKind kind = hd::default_device().kind();
+    const int there = hd::device_count(kind);
     int count = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-    std::vector<Device> devices;
+    std::vector<hd::Device> devices;
     if (error == std::errc() && end == word.data() + word.size()) {
         if (count < 1 || count > there)
-            throw WrongUsage("--devices " + std::string(word) + ": there are " +
-                             std::to_string(there) +
-                             (kind == DeviceKind::cpu ? "; HEDDLE_CPU_DEVICES sets how many" : ""));
+            throw WrongUsage(
+                "--devices " + std::string(word) + ": there are " + std::to_string(there) +
+                (kind == hd::DeviceKind::cpu ? "; HEDDLE_CPU_DEVICES sets how many" : ""));
         for (int i = 0; i < count; ++i) devices.emplace_back(kind, i);
         return devices;
     }
     for (std::size_t begin = 0; begin <= word.size();) {
         const std::size_t comma = std::min(word.find(',', begin), word.size());
-        devices.push_back(Device(word.substr(begin, comma - begin)));
+        devices.push_back(hd::Device(word.substr(begin, comma - begin)));
         if (devices.back().kind() != devices.front().kind())
             throw WrongUsage("--devices: all of one kind, please");
         begin = comma + 1;
@@ -127,10 +127,10 @@ std::optional<Options> parse(int argc, char** argv) {
     o.plan.direct = words.halo == "direct";
     o.plan.overlap = !words.serial;
     try {
-        o.plan.devices =
-            devices_of(words.devices.empty() ? std::to_string(device_count(default_device().kind()))
-                                             : words.devices);
-    } catch (const Error& error) {
+        o.plan.devices = devices_of(
+            words.devices.empty() ? std::to_string(hd::device_count(hd::default_device().kind()))
+                                  : words.devices);
+    } catch (const hd::Error& error) {
         throw WrongUsage(error.what());
     }
     return o;

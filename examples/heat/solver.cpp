@@ -26,7 +26,7 @@
 
 namespace heat {
 
-using namespace heddle;
+namespace hd = heddle;
 
 namespace {
 
@@ -40,11 +40,11 @@ std::size_t bands_of(const Problem& problem) {
 /// need this access, and copies between GPUs are faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
-        const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
+        const hd::Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
         if (a == b) continue;
         if (a.can_access_peer(b) && b.can_access_peer(a)) {
-            enable_pool_access(a, b);
-            enable_pool_access(b, a);
+            hd::enable_pool_access(a, b);
+            hd::enable_pool_access(b, a);
         } else if (needed)
             throw std::runtime_error(a.name() + " and " + b.name() +
                                      " cannot reach each other's memory: halos have to be copied");
@@ -71,42 +71,44 @@ void Solver::start(std::span<const float> plate) {
     norms_.clear();
 }
 
-View<float> Solver::halo_above(const Strip& of, int parity) {
+hd::View<float> Solver::halo_above(const Strip& of, int parity) {
     Strip& above = strip(static_cast<std::size_t>(&of - strips_.data()) + strips_.size() - 1);
     return above.row(parity, above.shape.height + 1);
 }
-View<float> Solver::halo_below(const Strip& of, int parity) {
+hd::View<float> Solver::halo_below(const Strip& of, int parity) {
     return strip(static_cast<std::size_t>(&of - strips_.data()) + 1).row(parity, 0);
 }
 
 void Solver::send_halos(Strip& from, int parity) {
-    copy(from.edges, halo_above(from, parity), from.row(parity, 1));
-    copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
+    hd::copy(from.edges, halo_above(from, parity), from.row(parity, 1));
+    hd::copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
 }
 
 /// Orders all streams after the first stream's work so far. Records all events at that point.
 void Solver::fork() {
-    const Event begin = first_stream().record_event();
+    const hd::Event begin = first_stream().record_event();
     for (Strip& s : strips_) {
-        for (const StreamRef stream : {StreamRef(s.inside), StreamRef(s.edges), StreamRef(s.sums)})
+        for (const hd::StreamRef stream :
+             {hd::StreamRef(s.inside), hd::StreamRef(s.edges), hd::StreamRef(s.sums)})
             stream.wait_event(begin);
         for (const int parity : {0, 1}) {
             s.inside.record_event(s.inside_done[parity]);
             s.edges.record_event(s.edges_done[parity]);
         }
-        for (Event& summed : s.summed) s.sums.record_event(summed);
+        for (hd::Event& summed : s.summed) s.sums.record_event(summed);
     }
     turn_ = 0;
 }
 
 void Solver::join() {
     for (const Strip& s : strips_)
-        for (const StreamRef stream : {StreamRef(s.inside), StreamRef(s.edges), StreamRef(s.sums)})
+        for (const hd::StreamRef stream :
+             {hd::StreamRef(s.inside), hd::StreamRef(s.edges), hd::StreamRef(s.sums)})
             first_stream().wait_stream(stream);
 }
 
 /// Computes a strip's edges, and the neighbours' halo rows that are copies of them.
-void Solver::relax_edges(Strip& s, int now, View<float> tiles) {
+void Solver::relax_edges(Strip& s, int now, hd::View<float> tiles) {
     const int before = 1 - now;
     if (plan_.direct) {
         s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before), tiles);
@@ -123,26 +125,26 @@ void Solver::step_in_scopes(int iteration, std::optional<int> slot) {
     const int now = iteration % 2, before = 1 - now;
     for (std::size_t i = 0; i < strips_.size(); ++i) {
         Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
-        const View<float> tiles = slot ? s.tiles[turn_].view() : View<float>();
+        const hd::View<float> tiles = slot ? s.tiles[turn_].view() : hd::View<float>();
 
         // The previously current stream has no work, so no wait is needed.
-        const ScopedStream inside{s.inside, {.wait_on_enter = false}};
-        if (slot) wait_event(s.summed[turn_]);
+        const hd::ScopedStream inside{s.inside, {.wait_on_enter = false}};
+        if (slot) hd::wait_event(s.summed[turn_]);
         {
-            const ScopedStream edges{s.edges};
-            wait_event(above.edges_done[before]);
-            wait_event(below.edges_done[before]);
+            const hd::ScopedStream edges{s.edges};
+            hd::wait_event(above.edges_done[before]);
+            hd::wait_event(below.edges_done[before]);
             relax_edges(s, now, tiles);
         }
         if (s.inside_part.count != 0) {
-            wait_event(s.edges_done[before]);
+            hd::wait_event(s.edges_done[before]);
             s.relax(s.inside, now, s.inside_part, {}, {}, tiles);
         }
         if (slot) {
-            const ScopedStream sums{s.sums};
-            wait_event(s.edges_done[now]);
+            const hd::ScopedStream sums{s.sums};
+            hd::wait_event(s.edges_done[now]);
             s.add(s.sums, turn_, norms_.sums(*slot).subview(s.first_band, s.shape.bands()));
-            record_event(s.summed[turn_]);
+            hd::record_event(s.summed[turn_]);
         }
     }
     if (slot) turn_ = (turn_ + 1) % turns;
@@ -158,7 +160,7 @@ void Solver::step(int iteration, std::optional<int> slot) {
         Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
         const bool has_inside = s.inside_part.count != 0;
 
-        const View<float> tiles = norm ? s.tiles[turn_].view() : View<float>();
+        const hd::View<float> tiles = norm ? s.tiles[turn_].view() : hd::View<float>();
         if (norm) s.edges.wait_event(s.summed[turn_]);
         if (has_inside) s.edges.wait_event(s.inside_done[before]);
         s.edges.wait_event(above.edges_done[before]);
@@ -185,13 +187,13 @@ void Solver::step(int iteration, std::optional<int> slot) {
 /// Returns the graph for the iterations after `done`. Graphs differ in which iterations compute a
 /// norm, and in the slots for the norms. Two sets of slots are used in turn, so that the host can
 /// read one set while a graph writes the other.
-Graph& Solver::graph_from(int done, int norm_every) {
+hd::Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);
     const int set = to_norm < plan_.graph ? done / plan_.graph % 2 : 0;
-    Graph& graph = graphs_[{norm_every, to_norm, set}];
+    hd::Graph& graph = graphs_[{norm_every, to_norm, set}];
     if (!graph) {
-        graph = capture(first_stream(), [&] {
+        graph = hd::capture(first_stream(), [&] {
             fork();
             for (int i = 0; i < plan_.graph; ++i) {
                 const bool norm = i >= to_norm && (i - to_norm) % norm_every == 0;
@@ -217,8 +219,8 @@ void Solver::launch_graph(int done, int norm_every) {
         }
 }
 
-std::vector<StreamRef> Solver::sum_streams() const {
-    std::vector<StreamRef> streams;
+std::vector<hd::StreamRef> Solver::sum_streams() const {
+    std::vector<hd::StreamRef> streams;
     for (const Strip& s : strips_) streams.push_back(s.sums);
     return streams;
 }
@@ -229,7 +231,7 @@ Outcome Solver::run(const Course& course) {
         return plan_.graph != 0 && course.iterations - done >= plan_.graph;
     };
     for (int done = 0; graph_fits(done); done += plan_.graph) graph_from(done, course.norm_every);
-    const std::vector<StreamRef> sums = sum_streams();
+    const std::vector<hd::StreamRef> sums = sum_streams();
     for (const Strip& s : strips_) s.inside.synchronize();
 
     const auto begin = clock::now();
@@ -283,7 +285,7 @@ double Solver::copy_seconds() {
     for (int trial = 0; trial < trials; ++trial) {
         const auto begin = clock::now();
         for (int i = 0; i < copies; ++i)
-            for (Strip& s : strips_) copy(s.inside, s.grid[1 - i % 2], s.grid[i % 2]);
+            for (Strip& s : strips_) hd::copy(s.inside, s.grid[1 - i % 2], s.grid[i % 2]);
         for (Strip& s : strips_) s.inside.synchronize();
         const std::chrono::duration<double> took = clock::now() - begin;
         if (trial == 0 || took.count() / copies < best) best = took.count() / copies;

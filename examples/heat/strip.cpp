@@ -4,7 +4,7 @@
 
 namespace heat {
 
-using namespace heddle;
+namespace hd = heddle;
 
 namespace {
 
@@ -15,8 +15,8 @@ Shape shape_of(const Problem& problem, std::size_t first_band, std::size_t bands
 }
 
 /// Returns rows [first, first + count) of a grid, without rows from `end` on.
-View<float> rows(const Shape& shape, View<float> grid, std::size_t first, std::size_t count,
-                 std::size_t end) {
+hd::View<float> rows(const Shape& shape, hd::View<float> grid, std::size_t first, std::size_t count,
+                     std::size_t end) {
     count = std::min(first + count, end) - first;
     return grid.subview(first * shape.pitch, count * shape.pitch);
 }
@@ -25,8 +25,8 @@ View<float> rows(const Shape& shape, View<float> grid, std::size_t first, std::s
 /// `sums`. Each is one part if the bands are adjacent, and two parts for two bands that may be
 /// apart.
 struct Touched {
-    Touched(const Shape& shape, const Bands& part, std::size_t tiles, View<float> grid,
-            View<float> next, View<float> of_tiles) {
+    Touched(const Shape& shape, const Bands& part, std::size_t tiles, hd::View<float> grid,
+            hd::View<float> next, hd::View<float> of_tiles) {
         const bool is_pair = part.count == 2;
         const std::size_t bands = is_pair ? 1 : part.count, height = bands * band_rows;
         for (std::size_t i = 0; i < (is_pair ? 2 : 1); ++i) {
@@ -36,86 +36,95 @@ struct Touched {
             if (!of_tiles.empty()) sums[i] = of_tiles.subview(band * tiles, bands * tiles);
         }
     }
-    View<float> from[2], to[2], sums[2];
+    hd::View<float> from[2], to[2], sums[2];
 };
 
 template <std::size_t width>
-void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<float> from,
-                 View<float> to, View<float> above, View<float> below, View<float> sums) {
+void relax_tiles(hd::StreamRef stream, const Shape& shape, const Bands& part, hd::View<float> from,
+                 hd::View<float> to, hd::View<float> above, hd::View<float> below,
+                 hd::View<float> sums) {
     const Touched touched(shape, part, shape.tiles(width), from, to, sums);
-    const auto touched_from = touching(View<const float>(from), {touched.from[0], touched.from[1]});
-    const auto touched_to = touching(to, {touched.to[0], touched.to[1]});
-    const auto touched_sums = touching(sums, {touched.sums[0], touched.sums[1]});
-    const auto range = dim(shape.tiles(width), part.count)
+    const auto touched_from =
+        hd::touching(hd::View<const float>(from), {touched.from[0], touched.from[1]});
+    const auto touched_to = hd::touching(to, {touched.to[0], touched.to[1]});
+    const auto touched_sums = hd::touching(sums, {touched.sums[0], touched.sums[1]});
+    const auto range = hd::dim(shape.tiles(width), part.count)
                            .with({.block = part.count == 2 ? edges_block : inside_block});
     if (sums.empty())
-        launch(stream, Relax<width, false>{shape, part}, range, touched_from, touched_to, above,
-               below, touched_sums);
+        hd::launch(stream, Relax<width, false>{shape, part}, range, touched_from, touched_to, above,
+                   below, touched_sums);
     else
-        launch(stream, Relax<width, true>{shape, part}, range, touched_from, touched_to, above,
-               below, touched_sums);
+        hd::launch(stream, Relax<width, true>{shape, part}, range, touched_from, touched_to, above,
+                   below, touched_sums);
 }
 
 }  // namespace
 
-Strip::Strip(Device on, const Problem& problem, std::size_t first, std::size_t bands, bool overlap)
+Strip::Strip(hd::Device on, const Problem& problem, std::size_t first, std::size_t bands,
+             bool overlap)
     : device(on), first_band(first), first_row(1 + first * band_rows),
       shape(shape_of(problem, first, bands)), edges_part{0, 1, bands}, inside_part{0, 1, 0},
       inside(on, {.name = "inside"}),
       edges(on, {.priority = on.priorities().greatest, .name = "edges"}),
       sums(on, {.priority = on.priorities().greatest + 1, .name = "sums"}),
-      inside_done{Event(on), Event(on)}, edges_done{Event(on), Event(on)},
-      summed{Event(on), Event(on), Event(on), Event(on)} {
+      inside_done{hd::Event(on), hd::Event(on)}, edges_done{hd::Event(on), hd::Event(on)},
+      summed{hd::Event(on), hd::Event(on), hd::Event(on), hd::Event(on)} {
     if (overlap && bands > 2) {
         edges_part = {0, bands - 1, 2};
         inside_part = {1, 1, bands - 2};
     }
-    for (Array<float>& half : grid) half = empty<float>(inside, shape.size());
-    for (Array<float>& turn : tiles) turn = empty<float>(inside, bands * shape.tiles(width()));
-    lanes = empty<double>(inside, bands * sum_lanes);
+    for (hd::Array<float>& half : grid) half = hd::empty<float>(inside, shape.size());
+    for (hd::Array<float>& turn : tiles)
+        turn = hd::empty<float>(inside, bands * shape.tiles(width()));
+    lanes = hd::empty<double>(inside, bands * sum_lanes);
     inside.synchronize();
-    preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{},
-            Hold{});
+    hd::preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{},
+                Hold{});
 }
 
-View<float> Strip::row(int parity, std::size_t index) {
+hd::View<float> Strip::row(int parity, std::size_t index) {
     return grid[parity].view().subview(index * shape.pitch, shape.pitch);
 }
 
 void Strip::start(std::span<const float> sides, std::span<const float> plate) {
-    for (Array<float>& half : grid) fill_zero(inside, half);
+    for (hd::Array<float>& half : grid) hd::fill_zero(inside, half);
     if (!plate.empty())
-        copy_2d(inside, points(0),
-                View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)),
-                       shape.height, shape.columns));
-    const Array<float> held = from_host(inside, sides.subspan(first_row - 1, shape.height + 2));
-    for (Array<float>& half : grid) launch(inside, Hold{shape}, dim(held.size()), held, half);
+        hd::copy_2d(inside, points(0),
+                    hd::View2D(hd::View(plate.subspan(first_row * shape.columns,
+                                                      shape.height * shape.columns)),
+                               shape.height, shape.columns));
+    const hd::Array<float> held =
+        hd::from_host(inside, sides.subspan(first_row - 1, shape.height + 2));
+    for (hd::Array<float>& half : grid)
+        hd::launch(inside, Hold{shape}, hd::dim(held.size()), held, half);
     inside.synchronize();
 }
 
 void Strip::read(int parity, std::span<float> plate) {
-    copy_2d(inside,
-            View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)),
+    hd::copy_2d(
+        inside,
+        hd::View2D(hd::View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)),
                    shape.height, shape.columns),
-            points(parity));
+        points(parity));
     inside.synchronize();
 }
 
-View2D<float> Strip::points(int parity) {
-    const View<float> own = grid[parity].view().subview(shape.pitch, shape.height * shape.pitch);
+hd::View2D<float> Strip::points(int parity) {
+    const hd::View<float> own =
+        grid[parity].view().subview(shape.pitch, shape.height * shape.pitch);
     return {own, shape.height, shape.columns, shape.pitch};
 }
 
-void Strip::relax(StreamRef stream, int parity, const Bands& part, View<float> above,
-                  View<float> below, View<float> of_tiles) {
+void Strip::relax(hd::StreamRef stream, int parity, const Bands& part, hd::View<float> above,
+                  hd::View<float> below, hd::View<float> of_tiles) {
     const auto run = device.is_cpu() ? relax_tiles<cpu_width> : relax_tiles<gpu_width>;
     run(stream, shape, part, grid[parity].view(), grid[1 - parity].view(), above, below, of_tiles);
 }
 
-void Strip::add(StreamRef stream, int turn, View<double> to) {
-    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), tiles[turn],
-           lanes);
-    launch(stream, AddLanes{}, dim(shape.bands()), lanes, to);
+void Strip::add(hd::StreamRef stream, int turn, hd::View<double> to) {
+    hd::launch(stream, AddTiles{shape.tiles(width())}, hd::dim(sum_lanes, shape.bands()),
+               tiles[turn], lanes);
+    hd::launch(stream, AddLanes{}, hd::dim(shape.bands()), lanes, to);
 }
 
 }  // namespace heat

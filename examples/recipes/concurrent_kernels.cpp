@@ -7,18 +7,19 @@
 
 #include "../device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Iterate {  // takes long, although it has a single index
     HEDDLE_FN void operator()(std::size_t, unsigned start, int rounds,
-                              View<unsigned> result) const {
+                              hd::View<unsigned> result) const {
         unsigned value = start;
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
         result[0] = value;
     }
 };
 struct Sum {
-    HEDDLE_FN void operator()(std::size_t, View<const unsigned> x, View<unsigned> sum) const {
+    HEDDLE_FN void operator()(std::size_t, hd::View<const unsigned> x,
+                              hd::View<unsigned> sum) const {
         unsigned value = 0;
         for (std::size_t i = 0; i < x.size(); ++i) value += x[i];
         sum[0] = value;
@@ -28,30 +29,33 @@ struct Sum {
 int main(int argc, char** argv) {
     constexpr std::size_t kernels = 8;
     constexpr int rounds = 500'000;
-    const Device device = device_argument(argc, argv);
-    const ScopedDevice on{device};
-    preload(device, Iterate{}, Sum{});  // else a first launch loads code, and waits for the device
-    Array<unsigned> results = zeros<unsigned>(kernels), sum = zeros<unsigned>(1);
+    const hd::Device device = device_argument(argc, argv);
+    const hd::ScopedDevice on{device};
+    hd::preload(device, Iterate{},
+                Sum{});  // else a first launch loads code, and waits for the device
+    hd::Array<unsigned> results = hd::zeros<unsigned>(kernels), sum = hd::zeros<unsigned>(1);
 
     const auto start_kernel = [&](std::size_t k) {  // uses the current stream
-        launch(Iterate{}, dim(1), static_cast<unsigned>(k), rounds, results.view().subview(k, 1));
+        hd::launch(Iterate{}, hd::dim(1), static_cast<unsigned>(k), rounds,
+                   results.view().subview(k, 1));
     };
     const auto timed = [&](auto&& enqueue) {
-        const Event start = record_event({.timing = true});
+        const hd::Event start = hd::record_event({.timing = true});
         enqueue();
-        return elapsed(start, record_event({.timing = true})).count();
+        return hd::elapsed(start, hd::record_event({.timing = true})).count();
     };
     const double one = timed([&] {  // on one stream, the kernels run one after the other
         for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);
     });
-    fill(results, 0u);
+    hd::fill(results, 0u);
     const double many = timed([&] {  // fork_join_n() makes one branch for each kernel
-        fork_join_n(kernels, start_kernel);
-        launch(Sum{}, dim(1), results, sum);  // follows all of these kernels
+        hd::fork_join_n(kernels, start_kernel);
+        hd::launch(Sum{}, hd::dim(1), results, sum);  // follows all of these kernels
     });
     std::printf("%s: %zu kernels on one stream %.2f ms, on a stream each %.2f ms (%d can run at "
                 "the same time)\n",
-                device.name().c_str(), kernels, one, many, StreamPool(device).concurrent_queues());
+                device.name().c_str(), kernels, one, many,
+                hd::StreamPool(device).concurrent_queues());
 
     unsigned expected = 0;
     for (unsigned k = 0; k < kernels; ++k) {
@@ -59,5 +63,5 @@ int main(int argc, char** argv) {
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
         expected += value;
     }
-    return to_host(sum)[0] == expected ? 0 : 1;
+    return hd::to_host(sum)[0] == expected ? 0 : 1;
 }

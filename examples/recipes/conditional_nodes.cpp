@@ -9,22 +9,23 @@
 
 #include "../device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Halve {
-    HEDDLE_FN void operator()(std::size_t, View<int> x) const { x[0] /= 2; }
+    HEDDLE_FN void operator()(std::size_t, hd::View<int> x) const { x[0] /= 2; }
 };
 struct TripleAndOne {
-    HEDDLE_FN void operator()(std::size_t, View<int> x) const { x[0] = 3 * x[0] + 1; }
+    HEDDLE_FN void operator()(std::size_t, hd::View<int> x) const { x[0] = 3 * x[0] + 1; }
 };
 struct Look {  // writes the ints that conditional nodes read
-    HEDDLE_FN void operator()(std::size_t, View<const int> x, View<int> odd, View<int> on) const {
+    HEDDLE_FN void operator()(std::size_t, hd::View<const int> x, hd::View<int> odd,
+                              hd::View<int> on) const {
         odd[0] = x[0] % 2;
         on[0] = x[0] != 1;
     }
 };
 struct CountUp {
-    HEDDLE_FN void operator()(std::size_t, View<int> count) const { ++count[0]; }
+    HEDDLE_FN void operator()(std::size_t, hd::View<int> count) const { ++count[0]; }
 };
 
 int steps_of(int x) {
@@ -34,40 +35,40 @@ int steps_of(int x) {
 }
 
 int main(int argc, char** argv) {
-    const ScopedDevice on{device_argument(argc, argv)};
-    Array<int> x = zeros<int>(1), odd = zeros<int>(1), goes_on = zeros<int>(1);
-    Array<int> steps = zeros<int>(1);
+    const hd::ScopedDevice on{device_argument(argc, argv)};
+    hd::Array<int> x = hd::zeros<int>(1), odd = hd::zeros<int>(1), goes_on = hd::zeros<int>(1);
+    hd::Array<int> steps = hd::zeros<int>(1);
 
-    Graph collatz = capture([&] {  // calls each body once; later, the graph decides
-        fill(steps, 0);
-        launch(Look{}, dim(1), x, odd, goes_on);
-        capture_while(goes_on, [&] {
-            capture_if(
-                odd, [&] { launch(TripleAndOne{}, dim(1), x); },
-                [&] { launch(Halve{}, dim(1), x); });
-            launch(CountUp{}, dim(1), steps);
-            launch(Look{}, dim(1), x, odd, goes_on);
+    hd::Graph collatz = hd::capture([&] {  // calls each body once; later, the graph decides
+        hd::fill(steps, 0);
+        hd::launch(Look{}, hd::dim(1), x, odd, goes_on);
+        hd::capture_while(goes_on, [&] {
+            hd::capture_if(
+                odd, [&] { hd::launch(TripleAndOne{}, hd::dim(1), x); },
+                [&] { hd::launch(Halve{}, hd::dim(1), x); });
+            hd::launch(CountUp{}, hd::dim(1), steps);
+            hd::launch(Look{}, hd::dim(1), x, odd, goes_on);
         });
     });
     bool is_right = true;
     for (const int start : {1, 6, 27}) {
-        fill(x, start);
+        hd::fill(x, start);
         collatz.launch();  // the host does no work between iterations
-        const int count = to_host(steps)[0];
-        std::printf("%s: %d reaches 1 in %d steps\n", current_device().name().c_str(), start,
+        const int count = hd::to_host(steps)[0];
+        std::printf("%s: %d reaches 1 in %d steps\n", hd::current_device().name().c_str(), start,
                     count);
         is_right = is_right && count == steps_of(start);
     }
 
-    Array<int> choice = zeros<int>(1), result = zeros<int>(1);
-    std::vector<Graph> bodies;
-    for (const int value : {10, 20, 30}) bodies.push_back(fill_node(result, value).build());
-    Graph choose = switch_node(choice, {bodies[0], bodies[1], bodies[2]}).build();
+    hd::Array<int> choice = hd::zeros<int>(1), result = hd::zeros<int>(1);
+    std::vector<hd::Graph> bodies;
+    for (const int value : {10, 20, 30}) bodies.push_back(hd::fill_node(result, value).build());
+    hd::Graph choose = hd::switch_node(choice, {bodies[0], bodies[1], bodies[2]}).build();
     for (const int chosen : {2, 0, 7}) {  // 7 is out of range, so no body runs
-        fill(choice, chosen);
-        fill(result, -1);
+        hd::fill(choice, chosen);
+        hd::fill(result, -1);
         choose.launch();
-        is_right = is_right && to_host(result)[0] == (chosen < 3 ? 10 * (chosen + 1) : -1);
+        is_right = is_right && hd::to_host(result)[0] == (chosen < 3 ? 10 * (chosen + 1) : -1);
     }
     return is_right ? 0 : 1;
 }

@@ -10,16 +10,16 @@
 
 #include "../device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Increment {
-    HEDDLE_FN void operator()(std::size_t i, View<const int> in, View<int> out) const {
+    HEDDLE_FN void operator()(std::size_t i, hd::View<const int> in, hd::View<int> out) const {
         out[i] = in[i] + 1;
     }
 };
 
 int main(int argc, char** argv) {
-    const Device device = device_argument(argc, argv);
+    const hd::Device device = device_argument(argc, argv);
     std::vector<int> input(1'000'000), output;
     std::iota(input.begin(), input.end(), 0);
     output.reserve(input.size());
@@ -32,16 +32,16 @@ int main(int argc, char** argv) {
         at += count;
         return count;
     };
-    const auto work = [](StreamRef stream, View<const int> in, View<int> out) {
-        launch(stream, Increment{}, dim(in.size()), in, out);
+    const auto work = [](hd::StreamRef stream, hd::View<const int> in, hd::View<int> out) {
+        hd::launch(stream, Increment{}, hd::dim(in.size()), in, out);
     };
     const auto write = [&](std::span<const int> piece) {  // receives the results in order
         output.insert(output.end(), piece.begin(), piece.end());
     };
-    overlap<int, int>(device, read, work, write,
-                      {.depth = 4,
-                       .piece = 1 << 16,
-                       .progress = [&](std::uint64_t done, std::uint64_t) { pieces = done; }});
+    hd::overlap<int, int>(device, read, work, write,
+                          {.depth = 4,
+                           .piece = 1 << 16,
+                           .progress = [&](std::uint64_t done, std::uint64_t) { pieces = done; }});
 
     bool is_right = output.size() == input.size();
     for (std::size_t i = 0; is_right && i < output.size(); ++i)

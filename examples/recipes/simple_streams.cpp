@@ -9,11 +9,11 @@
 
 #include "../device_argument.hpp"
 
-using namespace heddle;
+namespace hd = heddle;
 
 struct Iterate {  // works on each element for so long that a kernel takes as long as a copy
     HEDDLE_FN void operator()(std::size_t i, std::size_t start, int rounds,
-                              View<unsigned> x) const {
+                              hd::View<unsigned> x) const {
         auto value = static_cast<unsigned>(start + i);
         for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
         x[i] = value;
@@ -23,25 +23,27 @@ struct Iterate {  // works on each element for so long that a kernel takes as lo
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 20;
     constexpr int rounds = 20;
-    const ScopedDevice on{device_argument(argc, argv)};
-    Array<unsigned> x = empty<unsigned>(n);
-    Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would block the host
+    const hd::ScopedDevice on{device_argument(argc, argv)};
+    hd::Array<unsigned> x = hd::empty<unsigned>(n);
+    hd::Array<unsigned> host =
+        hd::pinned<unsigned>(n);  // a copy to pageable memory would block the host
 
     bool is_right = true;
     for (const std::size_t streams : {std::size_t{1}, std::size_t{4}}) {
         std::fill(host.begin(), host.end(), 0u);
-        const Event start = record_event({.timing = true});
+        const hd::Event start = hd::record_event({.timing = true});
         const std::size_t size = n / streams;
-        fork_join_n(streams, [&](std::size_t p, StreamRef branch) {
-            const View<unsigned> part = x.view().subview(p * size, size);
-            launch(branch, Iterate{}, dim(size), p * size, rounds, part);
-            copy(branch, host.view().subview(p * size, size), part);
+        hd::fork_join_n(streams, [&](std::size_t p, hd::StreamRef branch) {
+            const hd::View<unsigned> part = x.view().subview(p * size, size);
+            hd::launch(branch, Iterate{}, hd::dim(size), p * size, rounds, part);
+            hd::copy(branch, host.view().subview(p * size, size), part);
         });
-        const Event end = record_event({.timing = true});  // after all branches, which are joined
-        std::printf("%s: %zu stream(s) %8.3f ms\n", current_device().name().c_str(), streams,
-                    elapsed(start, end).count());  // the host waits for both events
+        const hd::Event end =
+            hd::record_event({.timing = true});  // after all branches, which are joined
+        std::printf("%s: %zu stream(s) %8.3f ms\n", hd::current_device().name().c_str(), streams,
+                    hd::elapsed(start, end).count());  // the host waits for both events
 
-        const View<const unsigned> got = on_host(std::as_const(host));
+        const hd::View<const unsigned> got = hd::on_host(std::as_const(host));
         for (std::size_t i = 0; i < n; ++i) {
             auto value = static_cast<unsigned>(i);
             for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
