@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// The precision of the waits between the streams of a DataOrder.
 enum class DataWaits : std::uint8_t {

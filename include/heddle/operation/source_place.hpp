@@ -3,7 +3,9 @@
 
 #include <string>
 
-namespace heddle {
+#include <heddle/detail/visible.hpp>
+
+namespace heddle HEDDLE_VISIBLE {
 
 /// A place in the source, in reports of the checker and the watch. Owns its text, so that it can
 /// outlive the code that it names. The file is empty if the place is unknown.

@@ -6,7 +6,7 @@
 
 #include <heddle/stream/event.hpp>
 
-namespace heddle {
+namespace heddle HEDDLE_VISIBLE {
 
 /// Returns the time between two recorded timing events of one device, in milliseconds:
 ///
