@@ -47,13 +47,13 @@ int main(int argc, char** argv) {
 
     hd::Array<double> sum(1), squares(1), totals(size);
     hd::Array<std::size_t> outliers(1), highest(1);
-    reduce(values, sum);
-    transform_reduce(values, squares, 0.0, std::plus<>(), Square());
-    count_if(values, outliers, IsOutlier());
-    max_element(values, highest);
-    histogram(values, counts, 9.5f, 10.5f);
-    inclusive_scan(values, totals);
-    sort_by_key(values, places, std::greater<>());  // the largest first, with their places
+    hd::reduce(values, sum);
+    hd::transform_reduce(values, squares, 0.0, std::plus<>(), Square());
+    hd::count_if(values, outliers, IsOutlier());
+    hd::max_element(values, highest);
+    hd::histogram(values, counts, 9.5f, 10.5f);
+    hd::inclusive_scan(values, totals);
+    hd::sort_by_key(values, places, std::greater<>());  // the largest first, with their places
 
     const double mean = hd::to_host(sum)[0] / size;
     const double deviation = std::sqrt(hd::to_host(squares)[0] / size - mean * mean);

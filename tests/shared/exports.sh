@@ -9,7 +9,8 @@ words=$(find "$include" -name '*.hpp' -exec cat {} + | grep -oE '[A-Za-z_][A-Za-
 ours=$(grep -oE '(^[A-Za-z] |for |to )heddle::[A-Za-z_0-9:~]+' <<<"$names" |
     grep -oE 'heddle::.*' | tr -s ':' '\n' | tr -d '~' | grep . | sort -u)
 inside=$(comm -23 <(echo "$ours") <(echo "$words"))
-others=$(grep -vE '(heddle::|std::|__gnu_cxx::|operator (new|delete))' <<<"$names" || true)
+others=$(grep -vE '(heddle::|std::|__gnu_cxx::|operator (new|delete)|typeinfo (name )?for void )' \
+    <<<"$names" || true)
 # Names outside of heddle::detail that are not exported, but are in a public header.
 hidden=$(nm -C --defined-only "$library" |
     sed -nE 's/^[0-9a-f]+ t (heddle::([A-Za-z_0-9]+::)*~?([A-Za-z_0-9]+|operator[^(]+)\(.*)/\1/p' |
