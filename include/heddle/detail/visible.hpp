@@ -5,9 +5,12 @@
 
 #if defined(__GNUC__) && !defined(__CUDACC_RTC__)
 #define HEDDLE_VISIBLE __attribute__((visibility("default")))
-// A class that a public header declares, and only the library defines.
-#define HEDDLE_HIDDEN __attribute__((visibility("hidden")))
 #else
 #define HEDDLE_VISIBLE
+#endif
+// A class that a public header declares, and only the library defines.
+#if defined(HEDDLE_MAKES_SHARED)
+#define HEDDLE_HIDDEN __attribute__((visibility("hidden")))
+#else
 #define HEDDLE_HIDDEN
 #endif
