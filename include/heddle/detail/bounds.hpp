@@ -34,13 +34,11 @@ inline namespace HEDDLE_COMPILED_BY {
 
 /// Notes a bad index. Returns the dummy element, whose value is unspecified.
 template <class T>
-[[gnu::cold, gnu::noinline]] HEDDLE_FN T& dummy_element([[maybe_unused]] const BadIndex& index) noexcept {
+[[gnu::cold, gnu::noinline]] HEDDLE_FN T& dummy_element(const BadIndex& index) noexcept {
     using Element = std::remove_const_t<T>;
 #ifdef __CUDA_ARCH__
     static DummyElement<Element> dummy;
-#if HEDDLE_BOUNDS
     detail::report_bad_index(index);
-#endif
 #else
     static thread_local DummyElement<Element> dummy{};
     detail::note_bad_index(index);

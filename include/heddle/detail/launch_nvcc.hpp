@@ -19,7 +19,14 @@ inline constexpr bool runs_on_host = false;
 inline constexpr bool runs_on_host = true;
 #endif
 
+struct BadIndex;
+
 inline namespace HEDDLE_COMPILED_BY {
+
+/// Never called without checks of indices, nor defined. clang looks up the name nevertheless.
+#if !HEDDLE_BOUNDS
+__device__ void report_bad_index(const BadIndex& bad) noexcept;
+#endif
 
 __host__ __device__ inline void wait_for_primary() noexcept {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
