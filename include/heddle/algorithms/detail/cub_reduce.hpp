@@ -17,8 +17,7 @@ namespace heddle::detail {
 /// Calls CUB's TransformReduce, or its replacement for CUDA 12.4, whose CUB does not have it.
 template <class In, class Out, class Op, class F, class T>
 cudaError_t transform_reduce(void* memory, std::size_t& bytes, In in, Out out, std::size_t count,
-                             const Op& op, const F& transform, const T& init,
-                             cudaStream_t native) {
+                             const Op& op, const F& transform, const T& init, cudaStream_t native) {
 #if CUB_VERSION >= 200400
     return cub::DeviceReduce::TransformReduce(memory, bytes, in, out, count, op, transform, init,
                                               native);
@@ -39,9 +38,8 @@ void reduce_on_gpu(const Call& call, View<const In> in, View<T> out, const T& in
             return cub::DeviceReduce::Reduce(memory, bytes, in.data(), out.data(), in.size(),
                                              combine, init, native);
         else
-            return detail::transform_reduce(memory, bytes, in.data(), out.data(),
-                                                      in.size(), combine,
-                                                      CubTransform<T, F>{transform}, init, native);
+            return detail::transform_reduce(memory, bytes, in.data(), out.data(), in.size(),
+                                            combine, CubTransform<T, F>{transform}, init, native);
     });
 }
 

@@ -11,7 +11,7 @@ std::string version_text(int version) {
     return version <= 0 ? "" : formatted("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-void need_runtime(int version, const char* what, const ErrorSite& site) {
+void need_runtime(int version, const char* feature, const ErrorSite& site) {
     int built = CUDART_VERSION;
     if (int linked = 0; api.cudaRuntimeGetVersion(&linked) == cudaSuccess)
         built = std::min(built, linked);
@@ -19,7 +19,7 @@ void need_runtime(int version, const char* what, const ErrorSite& site) {
     unsupported_error(site,
                       "{} needs CUDA {} or newer, but heddle was built with CUDA {}: build it with "
                       "a newer toolkit",
-                      what, version_text(version), version_text(built));
+                      feature, version_text(version), version_text(built));
 }
 
 }  // namespace heddle::detail::cu

@@ -94,7 +94,7 @@ constexpr unsigned cuda_of_cupti(unsigned version) noexcept {
 std::string version_text(int version);
 
 /// Throws Unsupported if heddle was compiled or linked with a CUDA runtime older than `version`,
-/// such as 12080. `what` is the feature: "a switch node".
-void need_runtime(int version, const char* what, const ErrorSite& site);
+/// such as 12080. `feature` is for the message: "a switch node".
+void need_runtime(int version, const char* feature, const ErrorSite& site);
 
 }  // namespace heddle::detail::cu

@@ -47,8 +47,8 @@ Found look_for_devices() {
     }
     found.count = std::min(found.count, max_devices);
     if (const char* missing = ""; found.count > 0 && !load_driver(missing))
-        return {0, formatted("the driver is too old, because it lacks {}{}", missing,
-                             needed_driver())};
+        return {
+            0, formatted("the driver is too old, because it lacks {}{}", missing, needed_driver())};
     if (found.count > 0) register_driver_log();
     if (found.count == 0) found.reason = "the driver finds no device";
     return found;
