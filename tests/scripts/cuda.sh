@@ -98,6 +98,7 @@ ends_well "a GPU, its driver, and a toolkit"
 nvcc 12.4 50 80 90
 driver 570.86.15 "NVIDIA H100" 9.0
 ends_well "the oldest toolkit and driver"
+driver 580.95.05 "NVIDIA H100" 9.0
 nvcc 12.3 50 80 90
 stops "an old toolkit" "too old: $dir/programs/nvcc is CUDA 12.3, and 12.4 or newer is needed"
 program programs/nvcc 'exit 1'
