@@ -72,7 +72,7 @@ if(NOT CMAKE_CUDA_COMPILER)
     return()
 endif()
 enable_language(CUDA)
-set(heddle_oldest_cuda 13.0)  # scripts/cuda reads this line
+set(heddle_oldest_cuda 12.4)  # scripts/cuda reads this line
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS heddle_oldest_cuda)
     string(CONCAT heddle_reason "heddle needs CUDA ${heddle_oldest_cuda} or newer, "
         "and this is ${CMAKE_CUDA_COMPILER_VERSION}")

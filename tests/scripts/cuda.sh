@@ -83,7 +83,7 @@ rm programs/nvcc
 
 pci 0000:01:00.0 0x10de 0x030200
 stops "nothing" "(0000:01:00.0)" "there is no driver: nvidia-smi was not found" \
-    "driver 580 or newer" "there is no CUDA toolkit: nvcc was not found" "CUDA 13.0 or newer"
+    "driver 570 or newer" "there is no CUDA toolkit: nvcc was not found" "CUDA 12.4 or newer"
 newest
 stops "no driver" "there is no driver"
 if [[ $err == *toolkit* ]]; then fail "no driver: names the toolkit"; fi
@@ -96,7 +96,11 @@ driver 580.95.05 "NVIDIA H100" 9.0
 ends_well "a GPU, its driver, and a toolkit"
 
 nvcc 12.4 50 80 90
-stops "an old toolkit" "too old: $dir/programs/nvcc is CUDA 12.4, and 13.0 or newer is needed"
+driver 570.86.15 "NVIDIA H100" 9.0
+ends_well "the oldest toolkit and driver"
+driver 580.95.05 "NVIDIA H100" 9.0
+nvcc 12.3 50 80 90
+stops "an old toolkit" "too old: $dir/programs/nvcc is CUDA 12.3, and 12.4 or newer is needed"
 program programs/nvcc 'exit 1'
 stops "an nvcc that does not work" "\`nvcc --version\` prints no version"
 rm programs/nvcc

@@ -20,7 +20,14 @@ inline constexpr bool runs_on_host = false;
 inline constexpr bool runs_on_host = true;
 #endif
 
+struct BadIndex;
+
 inline namespace HEDDLE_COMPILED_BY {
+
+/// Never called without checks of indices, nor defined. clang looks up the name nevertheless.
+#if !HEDDLE_BOUNDS
+__device__ void report_bad_index(const BadIndex& bad) noexcept;
+#endif
 
 __host__ __device__ inline void wait_for_primary() noexcept {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,10 +41,13 @@ __host__ __device__ inline void trigger_dependents() noexcept {
 }
 
 /// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device as bytes,
-/// although it is not trivially copyable on the host.
+/// although it is not trivially copyable on the host. clang does not wrap them.
 template <class K>
-inline constexpr bool is_copied_as_bytes =
-    std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
+inline constexpr bool is_copied_as_bytes = std::is_trivially_copyable_v<K>
+#ifdef __NVCC__
+                                           || __nv_is_extended_host_device_lambda_closure_type(K)
+#endif
+    ;
 
 /// Whether kernels on GPUs check the indices of views.
 inline constexpr bool gpus_check_bounds = HEDDLE_BOUNDS != 0;

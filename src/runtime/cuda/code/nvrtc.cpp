@@ -12,6 +12,7 @@
 #include "core/base/background.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/shared_library.hpp"
+#include "cuda/device/versions.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail::cu {
@@ -37,7 +38,7 @@ std::string file_of(void* library) {
 
 Found look() {
     Found found;
-    SharedLibrary library(Variable::nvrtc, {"libnvrtc.so.13", "libnvrtc.so"});
+    SharedLibrary library(Variable::nvrtc, {nvrtc_name, "libnvrtc.so"});
     found.problem = library.problem();
     if (library.handle() == nullptr) return found;
     end_background_at_exit();  // the threads end before the library's exit handlers run

@@ -8,17 +8,16 @@
 #include "core/base/format.hpp"
 #include "core/base/shared_library.hpp"
 #include "cuda/cupti/api.hpp"
+#include "cuda/device/versions.hpp"
 
 namespace heddle::detail::cu {
 
 namespace {
 
-constexpr const char* name = "libcupti.so.13";
-
 /// Returns the path of the library beside a CUDA runtime that the process has loaded, or "". Python
 /// packages install the two in one folder, which the linker does not search.
 std::string beside_runtime() {
-    void* const runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+    void* const runtime = dlopen(cudart_name, RTLD_NOW | RTLD_NOLOAD);
     if (runtime == nullptr) return "";
     link_map* map = nullptr;
     std::string file;
@@ -26,14 +25,14 @@ std::string beside_runtime() {
         file = map->l_name;
     dlclose(runtime);
     const std::size_t slash = file.rfind('/');
-    return slash == std::string::npos ? "" : file.substr(0, slash + 1) + name;
+    return slash == std::string::npos ? "" : file.substr(0, slash + 1) + cupti_name;
 }
 
 std::vector<std::string> names() {
-    std::vector<std::string> all{name, "libcupti.so"};
+    std::vector<std::string> all{cupti_name, "libcupti.so"};
     if (const std::string beside = beside_runtime(); !beside.empty()) all.push_back(beside);
 #ifdef HEDDLE_CUPTI_FOLDER  // the folder in the toolkit that heddle was built with
-    all.push_back(std::string(HEDDLE_CUPTI_FOLDER "/") + name);
+    all.push_back(std::string(HEDDLE_CUPTI_FOLDER "/") + cupti_name);
 #endif
     return all;
 }
@@ -41,10 +40,10 @@ std::vector<std::string> names() {
 /// Returns a problem with the library's version, or "". Other major versions lay out records
 /// differently.
 std::string version_problem(const CuptiApi& functions) {
-    constexpr std::uint32_t built = CUPTI_API_VERSION / 10'000;
+    constexpr unsigned built = cuda_of_cupti(CUPTI_API_VERSION);
     std::uint32_t version = 0;
     if (functions.version(&version) != CUPTI_SUCCESS) return "the library's version cannot be read";
-    if (version / 10'000 == built) return "";
+    if (cuda_of_cupti(version) == built) return "";
     return formatted("the library has version {}, but heddle needs a version of CUDA {}", version,
                      built);
 }

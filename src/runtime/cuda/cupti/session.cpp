@@ -209,6 +209,7 @@ void CuptiSession::read(const RecordBuffers::Filled& buffer) {
 
 namespace {
 
+// The structures of CUDA 12.4. Those of newer versions, up to 13.5, append members to them.
 template <class Record> DeviceRecord device_record(const CUpti_Activity& any) {
     const auto& record = reinterpret_cast<const Record&>(any);
     return {.call = record.correlationId,
@@ -228,11 +229,11 @@ void CuptiSession::read_record(const CUpti_Activity& record) {
         return;
     }
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        return matcher_.add(device_record<CUpti_ActivityKernel10>(record));
+        return matcher_.add(device_record<CUpti_ActivityKernel9>(record));
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
-        DeviceRecord copy = device_record<CUpti_ActivityMemcpy6>(record);
+        DeviceRecord copy = device_record<CUpti_ActivityMemcpy5>(record);
         copy.outer_call =
-            reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).runtimeCorrelationId;
+            reinterpret_cast<const CUpti_ActivityMemcpy5&>(record).runtimeCorrelationId;
         return matcher_.add(copy);
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2:

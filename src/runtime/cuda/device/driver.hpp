@@ -13,29 +13,7 @@
 // cudaGetErrorString, cudaGetLastError), and launches in the callers' own code.
 #pragma once
 
-#include <cstddef>
-
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <cuda_runtime_api.h>
-
-// In CUDA 12, the plain names of these functions have other parameters. The suffixes select the
-// parameters of CUDA 13. heddle now calls only the first two of these functions.
-#if CUDART_VERSION < 13000
-#define cudaGraphAddNode cudaGraphAddNode_v2
-#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
-#define cudaGraphGetEdges cudaGraphGetEdges_v2
-#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
-#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
-#endif
-// The headers of CUDA before 12.9 lack the error log. The driver may have it.
-#if CUDART_VERSION < 12090
-enum CUlogLevel { CU_LOG_LEVEL_ERROR = 0, CU_LOG_LEVEL_WARNING = 1 };
-using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
-using CUlogsCallback = void(CUDA_CB*)(void*, CUlogLevel, char*, std::size_t);
-using PFN_cuLogsRegisterCallback_v12090 = CUresult(CUDAAPI*)(CUlogsCallback, void*,
-                                                             CUlogsCallbackHandle*);
-#endif
+#include "cuda/device/versions.hpp"
 
 namespace heddle::detail::cu {
 

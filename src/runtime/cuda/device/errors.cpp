@@ -7,6 +7,7 @@
 #include "core/stream/registry.hpp"
 #include "cuda/device/driver_log.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/device/versions.hpp"
 
 namespace heddle::detail::cu {
 
@@ -14,7 +15,6 @@ bool is_sticky(cudaError_t code) noexcept {
     switch (code) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
-    case cudaErrorContained:
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchTimeout:
     case cudaErrorContextIsDestroyed:
@@ -25,9 +25,8 @@ bool is_sticky(cudaError_t code) noexcept {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
-    case cudaErrorTensorMemoryLeak:
     case cudaErrorExternalDevice: return true;
-    default: return false;
+    default: return code == error_contained || code == error_tensor_memory_leak;
     }
 }
 

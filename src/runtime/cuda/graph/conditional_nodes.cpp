@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cuda/device/context.hpp"
+#include "cuda/device/versions.hpp"
 #include "cuda/graph/condition_kernel.hpp"
 #include "cuda/graph/node_parameters.hpp"
 
@@ -54,7 +55,7 @@ Nodes add_body(const NodeAdder& adder, const GraphData& body, const NodeData& co
 cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
     switch (kind) {
     case ConditionalKind::while_loop: return cudaGraphCondTypeWhile;
-    case ConditionalKind::switch_case: return cudaGraphCondTypeSwitch;
+    case ConditionalKind::switch_case: return condition_switch;
     case ConditionalKind::if_else: break;
     }
     return cudaGraphCondTypeIf;
@@ -65,6 +66,10 @@ cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
 cudaGraphNode_t add_conditional(const NodeAdder& adder, const NodeData& node, const Nodes& after) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
+    const ErrorSite site{"instantiate", adder.where(), node.device};
+    if (conditional.kind == ConditionalKind::switch_case)
+        need_runtime(12080, "a switch node", site);
+    else if (bodies > 1) need_runtime(12080, "an if node with an else body", site);
     // The handle, the kernels that set it, and the bodies must belong to one device. CUDA refuses
     // bodies of another device at instantiation. If a kernel of another device sets the handle, it
     // fails with cudaErrorIllegalAddress (driver 580).

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "core/base/errors.hpp"
+#include "core/base/format.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/driver_log.hpp"
+#include "cuda/device/versions.hpp"
 
 namespace heddle::detail::cu {
 
@@ -23,6 +25,11 @@ struct Found {
 std::atomic<bool> looking{false};  ///< the driver was started, or is being started
 std::atomic<bool> looked{false};   ///< the driver has answered
 
+std::string needed_driver() {
+    return formatted(": a program built with CUDA {} needs driver {} or newer",
+                     version_text(CUDART_VERSION), oldest_driver);
+}
+
 Found look_for_devices() {
     looking.store(true, std::memory_order_relaxed);
     Found found;
@@ -35,11 +42,13 @@ Found look_for_devices() {
         found.reason = formatted(
             "{}: {} ({})", no_driver ? "the driver is missing or too old" : "no device can be used",
             cudaGetErrorName(code), cudaGetErrorString(code));
+        if (no_driver) found.reason += needed_driver();
         return found;
     }
     found.count = std::min(found.count, max_devices);
     if (const char* missing = ""; found.count > 0 && !load_driver(missing))
-        return {0, std::string("the driver is too old, because it lacks ") + missing};
+        return {
+            0, formatted("the driver is too old, because it lacks {}{}", missing, needed_driver())};
     if (found.count > 0) register_driver_log();
     if (found.count == 0) found.reason = "the driver finds no device";
     return found;

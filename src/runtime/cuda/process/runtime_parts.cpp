@@ -9,16 +9,12 @@
 #include "core/seam/code_backend.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/errors.hpp"
+#include "cuda/device/versions.hpp"
 #include "cuda/timing/cupti.hpp"
 
 namespace heddle::detail {
 
 namespace {
-
-/// Returns "13.0" for 13000, and an empty string for 0.
-std::string version_text(int version) {
-    return version <= 0 ? "" : formatted("{}.{}", version / 1000, version % 1000 / 10);
-}
 
 /// Returns the version in a line such as "NVRM version: NVIDIA ... 580.95.05 ...", the first word
 /// that begins with a digit. Returns an empty string if the kernel module is not loaded.
@@ -42,7 +38,7 @@ RuntimePart driver_part() {
         .name = "CUDA driver", .found = {}, .problem = cu::the_backend().unavailable_reason()};
     int version = 0;
     if (!cu::is_forked() && cu::api.cudaDriverGetVersion(&version) == cudaSuccess)
-        part.found = version_text(version);
+        part.found = cu::version_text(version);
     if (const std::string module = kernel_module(); !module.empty())
         part.found += formatted("{}kernel module {}", part.found.empty() ? "" : ", ", module);
     return part;
@@ -52,7 +48,7 @@ RuntimePart runtime_part() {
     int version = 0;
     const cudaError_t code = cu::api.cudaRuntimeGetVersion(&version);
     return {.name = "CUDA runtime",
-            .found = version_text(version) + ", linked into the program",
+            .found = cu::version_text(version) + ", linked into the program",
             .problem = code == cudaSuccess ? "" : cudaGetErrorString(code)};
 }
 
