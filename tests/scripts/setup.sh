@@ -130,6 +130,9 @@ would install by apt-get: g++-12"
 chooses "Ubuntu 22.04" g++-12 "$pypi" "g++-12"
 rm log
 chooses "Ubuntu 22.04, again" g++-12 "$pypi" ""
+package libfmt-dev 8.1.1
+sets compiler fmt
+same "g++-12 alone finds headers" "$installed" ""
 same "would install nothing" "$(would)" "would install nothing: all packages are there"
 jammy
 gcc_at programs/c++ 11 4
@@ -150,6 +153,7 @@ refuses "CXX is nothing" "nothing is not a C++ compiler that works"
 unset CXX
 jammy
 rm -r archive/g++-12
+package cmake 3.28.3
 gcc_at programs/c++ 11 4
 refuses "no universe" "c++ is g++ 11.4, and 12 or newer is needed" "apt-get knows here is 11.2.0" \
     "g++-12, in the part"
