@@ -25,7 +25,7 @@ macro(heddle_need name)
             URL https://github.com/fmtlib/fmt/releases/download/11.2.0/fmt-11.2.0.zip
             URL_HASH SHA256=203eb4e8aa0d746c62d8f903df58e0419e3751591bb53ff971096eaa0ebd4ec3
             DOWNLOAD_EXTRACT_TIMESTAMP OFF
-            FIND_PACKAGE_ARGS 9)
+            FIND_PACKAGE_ARGS 8)
         FetchContent_MakeAvailable(fmt)
         heddle_foreign(fmt fmt-header-only)
     elseif("${name}" STREQUAL "Catch2" AND NOT TARGET Catch2::Catch2)
@@ -45,7 +45,7 @@ macro(heddle_need name)
             URL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
             URL_HASH SHA256=d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d
             DOWNLOAD_EXTRACT_TIMESTAMP OFF
-            FIND_PACKAGE_ARGS 3.11)
+            FIND_PACKAGE_ARGS 3.10)
         FetchContent_MakeAvailable(nlohmann_json)
         heddle_foreign(nlohmann_json)
     elseif("${name}" STREQUAL "CLI11" AND NOT TARGET CLI11::CLI11)

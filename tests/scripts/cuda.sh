@@ -10,8 +10,11 @@ mkdir tools programs
 ln -s /usr/local/bin/* /usr/bin/* /bin/* tools 2>/dev/null || true
 rm -f tools/nvcc tools/nvidia-smi
 export PATH=$dir/programs:$dir/tools HEDDLE_TEST_ROOT=$dir/root
-printf "#!/bin/sh\ncat >/dev/null\n" >programs/c++   # finds every header, and fast
-chmod +x programs/c++
+# finds every header, and fast
+printf "#!/bin/sh\ncat >/dev/null; echo '#define __GNUC__ 99'; echo '#define __GNUC_MINOR__ 1'\n" \
+    >programs/c++
+printf "#!/bin/sh\necho cmake version 99.1.0\n" >programs/cmake
+chmod +x programs/c++ programs/cmake
 
 # pci ADDRESS VENDOR CLASS: adds a device to the machine.
 pci() {
