@@ -65,7 +65,7 @@ template <class F> void for_each_character(std::string_view text, const F& f) {
     for_each_character(text, f, [&f](std::string_view) { f(replacement_character); });
 }
 
-/// What becomes of bytes that are not UTF-8 in a JSON string.
+/// Selects how a JSON string represents bytes that are not UTF-8.
 enum class BadBytes {
     replaced,  ///< each becomes U+FFFD
     escaped,   ///< they become \udc80 to \udcff; Python's "surrogateescape" restores them
