@@ -109,6 +109,12 @@ ChildResult run_test_case(const std::string& name, const std::vector<std::string
     return result;
 }
 
+void check_test_case(const std::string& name, const std::vector<std::string>& environment) {
+    const ChildResult child = run_test_case(name, environment);
+    INFO(name << "\n" << child.output);
+    CHECK(child.status == 0);
+}
+
 ChildResult run_forked(const std::function<int()>& body) {
     if (HEDDLE_TEST_SANITIZED) throw std::logic_error("HEDDLE_SKIP_WITHOUT_FORK() is missing");
     const pid_t child = fork();
@@ -127,6 +133,13 @@ ChildResult run_forked(const std::function<int()>& body) {
         _exit(status);
     }
     return wait_for(child);
+}
+
+void check_forked(const std::function<int()>& body, int line) {
+    const ChildResult child = run_forked(body);
+    INFO("in line " << line);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
 }
 
 }  // namespace heddle_test

@@ -42,6 +42,8 @@ private:
 /// environment.
 ChildResult run_test_case(const std::string& name,
                           const std::vector<std::string>& environment = {});
+/// Checks that a hidden test case of this program succeeds in a new process.
+void check_test_case(const std::string& name, const std::vector<std::string>& environment = {});
 
 /// Skips a test that calls run_forked() in builds where run_forked() does not work.
 #define HEDDLE_SKIP_WITHOUT_FORK()                                                                 \
@@ -53,6 +55,8 @@ ChildResult run_test_case(const std::string& name,
 /// thread may have locked the sanitizer's allocator (LLVM 14). Begin tests with
 /// HEDDLE_SKIP_WITHOUT_FORK().
 ChildResult run_forked(const std::function<int()>& body);
+/// Checks that run_forked(body) exits with 0. `line` is the caller's.
+void check_forked(const std::function<int()>& body, int line = __builtin_LINE());
 
 /// Ends this process by SIGALRM if it runs for too long.
 void end_if_it_hangs();

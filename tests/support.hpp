@@ -63,6 +63,8 @@ std::chrono::milliseconds patience(std::chrono::milliseconds usual);
 class Gate {
 public:
     Gate();
+    /// Makes a gate that holds `stream`.
+    explicit Gate(StreamRef stream) : Gate() { hold(stream); }
     ~Gate();
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
@@ -158,6 +160,12 @@ public:
     Drained() = default;
     ~Drained();
     Drained(const Drained&) = delete;
+};
+
+/// A gate whose destructor opens it, and then waits for all devices, as a Drained does.
+class DrainedGate : Drained, public Gate {
+public:
+    using Gate::Gate;
 };
 
 /// Calls a function within check::ScopedOff, in programs that are linked with the checker. A

@@ -192,8 +192,7 @@ TEST_CASE("the checker finds a missing wait for an algorithm, and names its argu
     t.wait_stream(s);
     s.synchronize();
     Checked checked;
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     sort(s, a.x);
     reduce(t, a.x, a.sum);
     t.synchronize();

@@ -30,8 +30,7 @@ TEST_CASE("by data: addresses that a kernel holds count, launched plainly and pr
     for (const bool is_prepared : {false, true}) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(3);
         const Addresses kernel = addresses(x, y);
         auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));
@@ -66,8 +65,7 @@ TEST_CASE("by data: an array that a kernel has by address has the stream among i
     for (const bool is_prepared : {false, true}) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(3), other(3);
         const Addresses kernel = addresses(x, y);
         auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));

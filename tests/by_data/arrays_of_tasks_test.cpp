@@ -37,8 +37,7 @@ TEST_CASE("by data: what reads an array that a task has made comes after the tas
     for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x, y = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(3, waits);
         on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
         on.order.task({writes(z)}, [](StreamRef) {});  // the newest operation of another stream
@@ -53,8 +52,7 @@ TEST_CASE("by data: what reads an array that a task has made comes after the tas
 TEST_CASE("by data: what writes an array that a task has made comes after the task", "[by_data]") {
     const Here here;
     Array<int> x, z = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
     on.order.task({writes(z)}, [](StreamRef) {});
@@ -65,8 +63,7 @@ TEST_CASE("by data: what writes an array that a task has made comes after the ta
 TEST_CASE("by data: the host waits for the task that has made an array", "[by_data]") {
     const Here here;
     Array<int> x;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     on.order.task({}, [&](StreamRef s) {
         x = full<int>(s, n, 3);
@@ -91,8 +88,7 @@ TEST_CASE("by data: the host waits for the task that has made an array", "[by_da
 TEST_CASE("by data: an array that a task replaces is the new one for what follows", "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array(), z = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     launch(on.order, Set{}, dim(n), x, 1);
     on.order.task({writes(x)}, [&](StreamRef s) {
@@ -110,8 +106,7 @@ TEST_CASE("by data: an array that a task replaces is the new one for what follow
 TEST_CASE("by data: an array is freed in a task behind all that uses it", "[by_data]") {
     const Here here;
     Array<int> y = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     Array<int> x = zeros<int>(on.order, n);
     on.order.task({writes(x)}, [&](StreamRef s) {
@@ -132,8 +127,7 @@ TEST_CASE("by data: what a task does on another stream counts as work outside", 
     const Here here;
     const Stream side(test_device());
     Array<int> x, y = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     on.order.task({}, [&](StreamRef) { x = made_behind(gate, side, 7); });
     launch(on.order, CopyKernel{}, dim(n), x, y);
@@ -146,8 +140,7 @@ TEST_CASE("by data: what a task does on another stream counts as work outside", 
 TEST_CASE("by data: a second task that changes what the first has made counts, too", "[by_data]") {
     const Here here;
     Array<int> x, y = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(3);
     StreamRef first;
     on.order.task({}, [&](StreamRef s) {

@@ -103,8 +103,7 @@ TEST_CASE("by data: a prepared launch is ordered by what it was prepared with", 
     DataOrder order(test_device());
     Array<int> x = full<int>(order, n, 2), y = zeros<int>(order, n);
     auto add = prepare(AddTo{}, dim(n), x, y);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     hold(order, gate, writes(x));
     launch(order, Add{}, dim(n), x, 1);
     launch(order, add);
@@ -118,8 +117,7 @@ TEST_CASE("by data: views that a kernel captures or names count", "[by_data]") {
     const Here here;
     DataOrder order(test_device(), {.streams = 2});
     Array<int> x = full<int>(order, n, 2), y = zeros<int>(order, n), z = zeros<int>(order, n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     hold(order, gate, writes(x));
     launch(order, Set{}, dim(n), x, 3);
     launch(order, Set{}, dim(n), z, 1);
@@ -136,8 +134,7 @@ TEST_CASE("by data: an address within an array that a kernel holds counts as its
     const Here here;
     Array<int> x = zeros<int>(n), y = zeros<int>(n), z = zeros<int>(n);
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     DataOrder order(test_device(), {.streams = 2});
     const StreamRef held = hold(order, gate, writes(x));
     launch(order, Set{}, dim(n), x, 3);
@@ -157,8 +154,7 @@ TEST_CASE("by data: a view by address counts as its array, and other memory as o
     DataOrder order(test_device(), {.streams = 2});
     Array<int> x = full<int>(order, n, 2);
     Ints mine(n), other(n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     hold(order, gate, writes(x));
     launch(order, Set{}, dim(n), View<int>(x.data(), n), 3);
     launch(order, CopyKernel{}, dim(n), x, View<int>(mine));
@@ -171,8 +167,7 @@ TEST_CASE("by data: temporaries end while the work on them is pending", "[by_dat
     const Here here;
     DataOrder order(test_device());
     Array<int> sum = zeros<int>(order, n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     hold(order, gate, writes(sum));
     for (int i = 0; i < 50; ++i) {
         Array<int> once = full<int>(order, n, i);
@@ -218,8 +213,7 @@ TEST_CASE("by data: an empty launch, copy or view orders nothing", "[by_data]") 
 TEST_CASE("by data: it comes after the current stream, which comes after it when its scope ends",
           "[by_data]") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Here here;
     gate.hold(current_stream());
     seen.note(current_stream(), "before");
@@ -233,8 +227,7 @@ TEST_CASE("by data: it comes after the current stream, which comes after it when
 
 TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Here here;
     try {
         DataOrder order(test_device(), {.streams = 2});
@@ -251,8 +244,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
 
 TEST_CASE("by data: join() orders the current stream after what was given so far", "[by_data]") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Here here;
     DataOrder order(test_device(), {.streams = 2});
     order.task({}, [&](StreamRef s) {

@@ -185,8 +185,7 @@ TEST_CASE("by data: the checker knows that waits were left out for which there w
 TEST_CASE("by data: a wait says which stream it is for, once that has been destroyed, too",
           "[by_data]") {
     Arrays a;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Trace trace(1'000);
     std::uint64_t id = 0;
     {

@@ -13,8 +13,7 @@ TEST_CASE("by data: a read comes after the write, and what is independent does n
     for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(3, waits);
         on.hold(gate, writes(x));
         on.note("write", writes(x));
@@ -32,8 +31,7 @@ TEST_CASE("by data: a write comes after the reads before it, on all streams", "[
     for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(3, waits);
         on.hold(gate, writes(y), reads(x));
         on.note("read", writes(y), reads(x));
@@ -50,8 +48,7 @@ TEST_CASE("by data: a write comes after the write before it", "[by_data]") {
     for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), z = array();
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(2, waits);
         on.hold(gate, writes(x));
         on.note("first", writes(x));
@@ -67,8 +64,7 @@ TEST_CASE("by data: a write comes after the write before it", "[by_data]") {
 TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array(), z = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on(2, DataWaits::exact);  // with `newest`, the wait would include the gate
     on.note("write", writes(x));
     on.note("other", writes(z));
@@ -153,8 +149,7 @@ TEST_CASE("by data: work outside on the same array is waited for, each time agai
         const Drained drained;
         Noted on(2, waits);
         for (int round = 0; round < 3; ++round) {
-            Gate gate;
-            gate.hold(outside);
+            Gate gate(outside);
             launch_host(outside, [seen = on.seen] { seen.add("outside"); }, writes(x));
             if (round == 1) on.note("inside", reads(x));
             else on.note("inside", writes(x));
@@ -173,8 +168,7 @@ TEST_CASE("by data: each stream waits for work outside, not only the first one t
     const Here here;
     Array<int> x = array(), y = array(), z = array();
     const Stream outside(test_device());
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.note("y", writes(y));
     on.note("z", writes(z));
@@ -257,8 +251,7 @@ TEST_CASE("by data: a failure reaches all that would use what it should have wri
     for (const DataWaits waits : all_waits) {
         Array<int> x = array(), y = array(), z = array();
         {
-            const Drained drained;
-            Gate gate;
+            DrainedGate gate;
             Noted on(2, waits);
             on.note("z", writes(z));
             on.note("y", writes(y));
@@ -364,8 +357,7 @@ TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing
         const Here here;
         Array<int> x = array(), y = array(), z = array();
         auto there = pinned<int>(n);
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         Noted on(2, waits);
         launch(on.order, Set{}, dim(n), x, 5);
         copy(on.order, there, x);
@@ -389,8 +381,7 @@ TEST_CASE("by data: to_host() waits for the writer, and on_host() for readers if
           "[by_data]") {
     const Here here;
     auto x = pinned<int>(n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.hold(gate, writes(x));
     launch_host(on.order, [v = x.view()] { std::ranges::fill(v, 4); });
@@ -423,8 +414,7 @@ TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and 
     Array<int> x = array(), y = array();
     auto host = pageable<int>(n);
     std::iota(host.begin(), host.end(), 0);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.hold(gate, reads(host), writes(y));
     on.note("reads host", reads(host), writes(y));
@@ -440,8 +430,7 @@ TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and 
 TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
     const Here here;
     auto x = pinned<int>(n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.hold(gate, writes(x));
     std::thread other([&] {  // opens the gate after using a DataOrder of its own
@@ -478,8 +467,7 @@ TEST_CASE("by data: two threads with an order each do not know of each other's l
 TEST_CASE("by data: what a task enqueues is ordered by its declarations", "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.hold(gate, writes(x));
     launch(on.order, Set{}, dim(n), x, 3);
@@ -497,8 +485,7 @@ TEST_CASE("by data: what a task enqueues is ordered by its declarations", "[by_d
 TEST_CASE("by data: what a task enqueued before it threw counts", "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     CHECK_THROWS_AS(on.order.task({writes(x)},
                                   [&](StreamRef s) {
@@ -515,8 +502,7 @@ TEST_CASE("by data: what a task enqueued before it threw counts", "[by_data]") {
 TEST_CASE("by data: a task without declarations is ordered after nothing", "[by_data]") {
     const Here here;
     Array<int> x = array();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Noted on;
     on.hold(gate, writes(x));
     on.order.task({}, [&](StreamRef s) { on.seen.note(s, "free"); });

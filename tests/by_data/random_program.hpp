@@ -5,6 +5,7 @@
 
 #include "random.hpp"
 #include "random_programs/kernels.hpp"
+#include "random_programs/words.hpp"
 #include "support.hpp"
 
 #include <heddle/by_data.hpp>
@@ -12,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle_test::by_data {
@@ -65,46 +68,15 @@ enum class Call : std::uint8_t {
 inline constexpr std::size_t plain_calls = static_cast<std::size_t>(Call::outside) + 1;
 inline constexpr std::size_t all_calls = static_cast<std::size_t>(Call::calls);
 
-inline const char* name_of(Call call) {
-    static constexpr const char* names[] = {"scale",
-                                            "mix",
-                                            "lambda",
-                                            "fill",
-                                            "copy",
-                                            "copy_2d",
-                                            "host",
-                                            "task",
-                                            "temporary",
-                                            "pageable",
-                                            "read",
-                                            "outside",
-                                            "prepared",
-                                            "at_addresses",
-                                            "prepared_at",
-                                            "task_makes",
-                                            "task_makes_side",
-                                            "task_forks",
-                                            "task_captures",
-                                            "task_launches",
-                                            "task_batches",
-                                            "made_anew",
-                                            "on_host",
-                                            "look",
-                                            "pageable_array",
-                                            "outside_ending",
-                                            "thread",
-                                            "reborn",
-                                            "joined",
-                                            "waited",
-                                            "waited_all",
-                                            "batch_begins",
-                                            "capture_begins",
-                                            "recording_ends",
-                                            "fails",
-                                            "task_fails",
-                                            "outside_fails"};
-    static_assert(std::size(names) == all_calls);
-    return names[static_cast<std::size_t>(call)];
+inline std::string name_of(Call call) {
+    static constexpr std::string_view names =
+        "scale mix lambda fill copy copy_2d host task temporary pageable read outside prepared "
+        "at_addresses prepared_at task_makes task_makes_side task_forks task_captures "
+        "task_launches task_batches made_anew on_host look pageable_array outside_ending thread "
+        "reborn joined waited waited_all batch_begins capture_begins recording_ends fails "
+        "task_fails outside_fails";
+    static_assert(programs::count_words(names) == all_calls);
+    return programs::word_of(names, call);
 }
 
 struct Statement {

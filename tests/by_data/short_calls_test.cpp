@@ -107,8 +107,7 @@ TEST_CASE("by data: short operations stay on one stream, and leave it when one t
     Spread on;
     on.add_independent();
     CHECK(on.streams_of_newest(40) == 1);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     on.enqueue(on.x[0], [&](StreamRef s) { gate.hold(s); });
     for (int i = 0; i < 60; ++i) on.add(on.x[0]);
     on.add(on.x[4]);

@@ -36,32 +36,30 @@ const std::string at_unpack = "advice_device_test.cpp:" + std::to_string(line_of
 }  // namespace
 
 TEST_CASE("device: a helper that stands above its caller is in no later round") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     copy(s.a, s.y, s.x);
     const std::string first = line_above();
     wait_unseen(s.a);
     unpack(s.b, s.x);
-    CHECK_THAT(only_text(checked), contains("Missing: after " + first + " and before " + at_unpack +
-                                            ", for example\n      b.wait_stream(a);"));
+    CHECK_THAT(only_text(s.checked),
+               contains("Missing: after " + first + " and before " + at_unpack +
+                        ", for example\n      b.wait_stream(a);"));
 }
 
 TEST_CASE("device: a helper that is called once more is reached again") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     unpack(s.b, s.z);
     copy(s.a, s.y, s.x);
     const std::string first = line_above();
     wait_unseen(s.a);
     unpack(s.b, s.x);
-    CHECK_THAT(only_text(checked), contains("Missing: after " + first + " and before " + at_unpack +
-                                            " is reached again, for example\n"));
+    CHECK_THAT(only_text(s.checked), contains("Missing: after " + first + " and before " +
+                                              at_unpack + " is reached again, for example\n"));
 }
 
 TEST_CASE("device: branches of a captured fork are not told to wait for each other") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const bool is_nested = GENERATE(false, true);
     std::string forked;
     Graph graph = capture(s.a, [&] {
@@ -75,7 +73,7 @@ TEST_CASE("device: branches of a captured fork are not told to wait for each oth
     });
     graph.launch(s.a);
     s.a.synchronize();
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains("They are in two branches of the fork at " + forked + ", which"));
     CHECK_THAT(text, contains("Missing: enqueue both in one branch, or the second after the fork"));
     CHECK_THAT(text, !contains("wait_stream"));
@@ -83,19 +81,17 @@ TEST_CASE("device: branches of a captured fork are not told to wait for each oth
 }
 
 TEST_CASE("device: a fork whose place is not known is told without it") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const ScopedStream in(s.a);
     fork_join([&] { write(current_stream(), s.x); }, [&] { write(current_stream(), s.x); });
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains("They are in two branches of a fork, which run at the same time.\n"));
     CHECK_THAT(text, contains("or the second after the fork\n"));
 }
 
 TEST_CASE("device: work of a captured branch and of its fork's inner one names the outer fork") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     std::string outer;
     Graph graph = capture(s.a, [&] {
         const auto inner = [&] { fork_join([&] { fill(s.x, 1); }, [&] { fill(s.y, 1); }); };
@@ -104,14 +100,13 @@ TEST_CASE("device: work of a captured branch and of its fork's inner one names t
     });
     graph.launch(s.a);
     s.a.synchronize();
-    CHECK_THAT(only_text(checked), contains("or the second after the fork of " + outer + "\n"));
+    CHECK_THAT(only_text(s.checked), contains("or the second after the fork of " + outer + "\n"));
 }
 
 TEST_CASE(
     "device: a stream that waits for a captured branch is told to wait, not to join the fork") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Graph graph = capture(s.a, [&] {
         s.b.wait_stream(s.a);
         fork_join([&] { fill(s.x, 1); }, [&] { fill(s.y, 1); });
@@ -120,15 +115,14 @@ TEST_CASE(
     });
     graph.launch(s.a);
     s.a.synchronize();
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, !contains("fork of"));
     CHECK_THAT(text, contains("a wait\n      of stream b for "));
 }
 
 TEST_CASE("device: of two nodes that write the one that was added first comes first") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     auto second = fill_node(s.x, 3).name("second");
     const std::string at_second = line_above();
     auto first = fill_node(s.x.view().first(5), 2).name("first");
@@ -136,14 +130,13 @@ TEST_CASE("device: of two nodes that write the one that was added first comes fi
     Graph graph = build({first, second});
     graph.launch(s.a);
     s.a.synchronize();
-    CHECK_THAT(only_text(checked), contains("after() on the fill node 'second' of " + at_second +
-                                            " with the fill node 'first' of " + at_first));
+    CHECK_THAT(only_text(s.checked), contains("after() on the fill node 'second' of " + at_second +
+                                              " with the fill node 'first' of " + at_first));
 }
 
 TEST_CASE("device: a loop in a capture reaches its place again") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Graph graph = capture(s.a, [&] {
         s.b.wait_stream(s.a);
         for (int round = 0; round < 2; ++round) {
@@ -155,13 +148,12 @@ TEST_CASE("device: a loop in a capture reaches its place again") {
     });
     graph.launch(s.a);
     s.a.synchronize();
-    CHECK_THAT(only_text(checked), contains(" is reached again, for example\n      "
-                                            "a.wait_stream(b);"));
+    CHECK_THAT(only_text(s.checked), contains(" is reached again, for example\n      "
+                                              "a.wait_stream(b);"));
 }
 
 TEST_CASE("device: streams without names are told by the places where they were made") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const Stream one(test_device());
     const std::string at_one = line_above();
     const Stream other(test_device());
@@ -172,7 +164,7 @@ TEST_CASE("device: streams without names are told by the places where they were 
     fill(other, s.x, 2);
     const std::string second = line_above();
     wait_unseen(other);
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     const std::string number = "stream " + std::to_string(one.id()),
                       other_number = "stream " + std::to_string(other.id());
     CHECK_THAT(text, contains(" (made at " + at_one + "), enqueued at " + first));
@@ -183,8 +175,7 @@ TEST_CASE("device: streams without names are told by the places where they were 
 
 TEST_CASE("device: captured streams without names are told by the places where they were made") {
     HEDDLE_SKIP_IF_RACES_SHOW();
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const Stream one(test_device());
     const std::string at_one = line_above();
     Graph graph = capture(s.a, [&] {
@@ -195,7 +186,7 @@ TEST_CASE("device: captured streams without names are told by the places where t
     });
     graph.launch(s.a);
     s.a.synchronize();
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     const std::string number = "stream " + std::to_string(one.id());
     CHECK_THAT(text, contains("captured on " + number + " at "));
     CHECK_THAT(text, contains("a wait\n      of stream a for " + number + " (made at " + at_one +
@@ -203,15 +194,14 @@ TEST_CASE("device: captured streams without names are told by the places where t
 }
 
 TEST_CASE("device: the host is told to wait for a stream without a name in a sentence") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const Stream one(test_device());
     const std::string at_one = line_above();
     Array<int> fixed = pinned<int>(size);
     copy(one, fixed, s.x);
     wait_unseen(one);
     (void)on_host(fixed);
-    CHECK_THAT(only_text(checked),
+    CHECK_THAT(only_text(s.checked),
                contains("a wait\n      of the host for stream " + std::to_string(one.id()) +
                         " (made at " + at_one + "), by synchronize()\n"));
 }

@@ -31,4 +31,9 @@ struct CheckedStreams {
     Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size), z = zeros<int>(a, size);
 };
 
+/// CheckedStreams, and a check that begins after they were made.
+struct CheckedRun : CheckedStreams {
+    Checked checked;
+};
+
 }  // namespace heddle_test

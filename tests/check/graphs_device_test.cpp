@@ -47,8 +47,7 @@ struct AddToAtomically {
 
 TEST_CASE("device: two_nodes_without_edge, diamond") {
     const bool has_edge = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     auto first = kernel_node(AddAtomically{}, dim(size), s.x, 1);
     auto second = kernel_node(AddAtomically{}, dim(8), s.x.view().first(8), 2);
     if (has_edge) second.after(first);
@@ -56,8 +55,8 @@ TEST_CASE("device: two_nodes_without_edge, diamond") {
     graph.launch(s.a);
     graph.launch(s.a);
     s.a.synchronize();
-    if (has_edge) return checked.expect_silence();
-    const check::Race race = checked.expect(RaceKind::write_after_write);
+    if (has_edge) return s.checked.expect_silence();
+    const check::Race race = s.checked.expect(RaceKind::write_after_write);
     CHECK_THAT(race.text, contains("in a graph"));
     CHECK(race.bytes == 8 * sizeof(int));
 }
@@ -76,21 +75,19 @@ TEST_CASE("device: graph_launched_twice_on_two_streams, two_graphs_on_two_stream
 
 TEST_CASE("device: graph_against_plain_launch") {
     const bool waits = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Graph graph = fill_node(s.x, 1).build();
     graph.launch(s.a);
     wait_unseen(s.a);
     if (waits) s.b.wait_stream(s.a);
     read(s.b, s.x, s.y);
-    if (waits) checked.expect_silence();
-    else checked.expect(RaceKind::read_after_write);
+    if (waits) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::read_after_write);
 }
 
 TEST_CASE("device: capture_is_not_run, captured_branch_not_joined_where_it_matters") {
     const bool joins = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.c, s.x);
     Graph graph = capture(s.a, [&] {
         s.b.wait_stream(s.a);
@@ -102,27 +99,25 @@ TEST_CASE("device: capture_is_not_run, captured_branch_not_joined_where_it_matte
     CHECK(check::summary().certain == 0);
     s.a.wait_stream(s.c);
     graph.launch(s.a);
-    if (joins) checked.expect_silence();
-    else checked.expect(RaceKind::read_after_write);
+    if (joins) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::read_after_write);
     s.a.synchronize();
 }
 
 TEST_CASE("device: capture_over_fork_join") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Graph graph = capture(s.a, [&] {
         fork_join(
             s.a, [&] { write(current_stream(), s.x); }, [&] { write(current_stream(), s.y); });
         read(s.a, s.x, s.y);
     });
     graph.launch(s.a);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: event_record_node_orders_another_stream, and one before the write does not") {
     const bool is_early = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     auto write_node = fill_node(s.x, 1);
     auto record = record_node(event);
@@ -133,13 +128,12 @@ TEST_CASE("device: event_record_node_orders_another_stream, and one before the w
     wait_unseen(s.a);
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
-    if (is_early) CHECK(checked.end().certain == 1);
-    else checked.expect_silence();
+    if (is_early) CHECK(s.checked.end().certain == 1);
+    else s.checked.expect_silence();
 }
 
 TEST_CASE("device: node_parameters_updated") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     auto node = fill_node(s.x, 1);
     Graph graph = node.build();
     graph.launch(s.a);
@@ -149,7 +143,7 @@ TEST_CASE("device: node_parameters_updated") {
     wait_unseen(s.a);
     write(s.b, s.x);  // the graph no longer uses this array
     read(s.b, s.y, s.z);
-    CHECK(checked.expect(RaceKind::read_after_write).data == s.y.data());
+    CHECK(s.checked.expect(RaceKind::read_after_write).data == s.y.data());
 }
 
 TEST_CASE("device: host nodes that declare what they use") {
@@ -202,8 +196,7 @@ TEST_CASE("device: graph_built_before_checking_began") {
 
 TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {
     const bool waits = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Batch batch({.on_cpu = true});
     {
         const ScopedBatch in(batch, s.a);
@@ -213,22 +206,21 @@ TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {
         if (waits) s.a.wait_stream(s.b);
         launch(s.a, AddAtomically{}, dim(size), s.x, 1);
     }
-    if (waits) checked.expect_silence();
-    else checked.expect(RaceKind::write_after_write);
+    if (waits) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::write_after_write);
     s.a.synchronize();
     s.b.synchronize();
 }
 
 TEST_CASE("device: dependent_launch, dependent_launch_against_a_third_stream") {
     const bool is_third = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     launch(s.a, Dependent{}, dim(size), s.x);
     launch_dependent(s.a, Dependent{}, dim(size), s.x);
     wait_unseen(s.a);
     if (is_third) write(s.b, s.x);
-    if (is_third) checked.expect(RaceKind::write_after_write);
-    else checked.expect_silence();
+    if (is_third) s.checked.expect(RaceKind::write_after_write);
+    else s.checked.expect_silence();
 }
 
 TEST_CASE("device: cpu_and_cuda_ordered_by_event, and the same without") {

@@ -34,23 +34,6 @@ TEST_CASE("check: the same with released/acquired", "[check]") {
     CHECK(engine.findings().empty());
 }
 
-TEST_CASE("check: check_synchronized_after_cudaDeviceSynchronize", "[check]") {
-    Program p;
-    const auto a = p.stream(1), b = p.stream(1), c = p.stream(2);
-    const Memory x = p.array();
-    detail::CheckEngine engine;
-    p.write(a, x.part(0, 10));
-    p.write(b, x.part(10, 10));
-    for (const CheckOp& op : p.ops) engine.add(op);
-    engine.synchronized_stream(a.id, 1);
-    p.read(c, x.part(0, 10));
-    engine.add(p.ops.back());
-    engine.synchronized_device(1, 1);
-    p.read(c, x);
-    engine.add(p.ops.back());
-    CHECK(engine.findings().empty());
-}
-
 TEST_CASE("check: a host function reads what its stream did", "[check]") {
     Program p;
     const auto a = p.stream();

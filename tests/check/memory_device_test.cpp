@@ -24,37 +24,33 @@ struct AddBoth {
 
 TEST_CASE("device: halves_on_two_streams, halves_overlap_by_one_element") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x.view().first(size / 2));
     write(s.b, s.x.view().last(size / 2 + more));
-    if (more == 0) return checked.expect_silence();
-    const check::Race race = checked.expect(RaceKind::write_after_write);
+    if (more == 0) return s.checked.expect_silence();
+    const check::Race race = s.checked.expect(RaceKind::write_after_write);
     CHECK(race.data == s.x.data() + size / 2 - 1);
     CHECK(race.bytes == sizeof(int));
 }
 
 TEST_CASE("device: partial_write_in_the_middle_whole_read") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x.view().subview(10, 3));
     read(s.b, s.x, s.y);
-    CHECK(checked.expect(RaceKind::read_after_write).bytes == 3 * sizeof(int));
+    CHECK(s.checked.expect(RaceKind::read_after_write).bytes == 3 * sizeof(int));
 }
 
 TEST_CASE("device: empty_views_never_conflict") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     launch(s.b, Add{}, dim(0), s.x, 1);
     copy(s.b, s.x.view().first(0), s.z.view().first(0));
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: two_columns_of_one_matrix, column_blocks_overlap_by_one") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const auto columns = [&](std::size_t first, std::size_t count) {
         return View2D<int>(s.x.view().subview(first, size - first), 8, count, 8);
     };
@@ -64,27 +60,25 @@ TEST_CASE("device: two_columns_of_one_matrix, column_blocks_overlap_by_one") {
     copy_2d(s.a, columns(0, 4), from(s.y, 4));
     wait_unseen(s.a);
     copy_2d(s.b, columns(4 - more, 4), from(s.z, 4));
-    if (more == 0) checked.expect_silence();
-    else checked.expect(RaceKind::write_after_write);
+    if (more == 0) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::write_after_write);
 }
 
 TEST_CASE("device: same_array_twice_in_one_launch") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     read(s.a, s.x, s.x);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: touching() says which part of a view a kernel uses") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     launch(s.a, Increment{}, dim(size / 2), touching(s.x, s.x.view().first(size / 2)));
     wait_unseen(s.a);
     launch(s.b, Increment{size / 2 - more}, dim(size / 2),
            touching(s.x, s.x.view().subview(size / 2 - more, size / 2)));
-    if (more == 0) return checked.expect_silence();
-    const check::Race race = checked.expect(RaceKind::write_after_write);
+    if (more == 0) return s.checked.expect_silence();
+    const check::Race race = s.checked.expect(RaceKind::write_after_write);
     CHECK(race.data == s.x.data() + size / 2 - 1);
     CHECK(race.bytes == sizeof(int));
     CHECK(race.second.argument == 0);
@@ -143,14 +137,13 @@ TEST_CASE("device: touching() refuses what is not within the view, and too many 
 
 TEST_CASE("device: concurrent_views_do_not_conflict, concurrent_against_plain") {
     const bool is_plain = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     launch(s.a, Increment{}, dim(size), concurrent(s.x));
     wait_unseen(s.a);
     launch(s.b, Increment{}, dim(size), concurrent(s.x.view()));
     wait_unseen(s.b);
     if (is_plain) write(s.c, s.x);
-    const check::Summary found = checked.end();
+    const check::Summary found = s.checked.end();
     CHECK(found.certain + found.possible == (is_plain ? 2 : 0));
 }
 
@@ -170,21 +163,19 @@ TEST_CASE("device: polled_flag_of_atomics") {
 
 TEST_CASE("device: use_before_allocation_is_ordered, allocation_ordered_by_event") {
     const bool waits = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Array<int> fresh = empty<int>(s.a, size);
     const Event made = s.a.record_event();
     if (waits) s.b.wait_event(made);
     wait_unseen(s.a);
     write(s.b, fresh);
     wait_unseen(s.b);
-    if (waits) checked.expect_silence();
-    else checked.expect(RaceKind::use_before_allocation);
+    if (waits) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::use_before_allocation);
 }
 
 TEST_CASE("device: array_dies_while_known_users_work") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     {
         Array<int> x = empty<int>(s.a, size);
         write(s.a, x);
@@ -193,41 +184,38 @@ TEST_CASE("device: array_dies_while_known_users_work") {
     }
     Array<int> again = empty<int>(s.a, size);  // may be at the same address
     write(s.a, again);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: raw_view_without_used_on_then_free, raw_view_with_used_on") {
     const bool is_said = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Array<int> x = empty<int>(s.a, size);
     s.b.wait_stream(s.a);
     write(s.b, View<int>(x.data(), size));
     if (is_said) x.used_on(s.b);
     x.reset();
-    if (is_said) checked.expect_silence();
-    else checked.expect(RaceKind::free_before_use);
+    if (is_said) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::free_before_use);
 }
 
 TEST_CASE("device: moved_array_keeps_history") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     Array<int> moved = std::move(s.x);
     write(s.b, moved);
-    checked.expect(RaceKind::write_after_write);
+    s.checked.expect(RaceKind::write_after_write);
 }
 
 TEST_CASE("device: views_outlive_nothing") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     View<int> dangling;
     {
         Array<int> x = empty<int>(s.a, size);
         dangling = x;
     }
     CHECK_THROWS_AS(launch(s.a, Add{}, dim(size), dangling, 1), UsageError);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: ten_thousand_small_copies_stay_linear") {

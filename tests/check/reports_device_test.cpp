@@ -32,8 +32,7 @@ std::string only_text(Checked& checked) {
 }  // namespace
 
 TEST_CASE("device: a report of a graph's part names the stream of its launch and the node") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     auto write_node = fill_node(s.x, 1).name("first fill");
     const std::string made = line_above();
@@ -44,7 +43,7 @@ TEST_CASE("device: a report of a graph's part names the stream of its launch and
     wait_unseen(s.a);
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, !contains("stream 9223372036854775"));
     CHECK_THAT(text, contains("graph launch on stream a of "));
     CHECK_THAT(text, contains("enqueued at " + launched));
@@ -73,8 +72,7 @@ TEST_CASE("device: an edge for a node of a body is the conditional node's") {
 }
 
 TEST_CASE("device: an edge for a node of a child graph is the child graph's") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const bool is_nested = GENERATE(false, true);
     Graph inner = fill_node(s.x, 1).build();
     if (is_nested) inner = child_node(inner).build();
@@ -86,13 +84,12 @@ TEST_CASE("device: an edge for a node of a child graph is the child graph's") {
     graph = graph.clone();
     graph.launch(s.a);
     s.a.synchronize();
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains(" of " + at_other + " with the node 'part' of " + at_child));
 }
 
 TEST_CASE("device: captured nodes are ordered by a wait between the streams") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     std::string first, second;
     Graph graph = capture(s.a, [&] {
         s.b.wait_stream(s.a);
@@ -104,7 +101,7 @@ TEST_CASE("device: captured nodes are ordered by a wait between the streams") {
     });
     graph.launch(s.a);
     s.a.synchronize();
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains("captured on stream b at " + first));
     CHECK_THAT(text, contains("captured on stream a at " + second));
     CHECK_THAT(text, contains("Missing: after " + first + " and before " + second +
@@ -145,8 +142,7 @@ TEST_CASE("report_says_scope_without_wait") {
 }
 
 TEST_CASE("device: an event that a graph waits for was recorded too early") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     event.record(s.a);
     const std::string recorded = line_above();
@@ -157,14 +153,13 @@ TEST_CASE("device: an event that a graph waits for was recorded too early") {
     const std::string waited = line_above();
     GraphNode(fill_node(s.x, 2).after(wait)).build().launch(s.b);
     wait_unseen(s.b);
-    CHECK_THAT(only_text(checked),
+    CHECK_THAT(only_text(s.checked),
                contains("The wait at " + waited + " is too early: its event was recorded at " +
                         recorded + ", before the work at " + filled + " was enqueued"));
 }
 
 TEST_CASE("device: reports of rows and columns say which") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Array<int> x = zeros<int>(s.a, size);
     s.a.synchronize();
     const auto columns = [&](std::size_t first, std::size_t count) {
@@ -176,7 +171,7 @@ TEST_CASE("device: reports of rows and columns say which") {
     if (is_flat) fill(s.b, x.view().subview(24, 8), 1);
     else copy_2d(s.b, columns(3, 4), View2D<int>(s.z.view(), 4, 4, 8));
     wait_unseen(s.b);
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     if (is_flat) CHECK_THAT(text, contains("in common: bytes [96, 112) of the array"));
     else
         CHECK_THAT(text, contains("in common: bytes [12, 16) of each of the rows [2, 6), 32 bytes "
@@ -185,8 +180,7 @@ TEST_CASE("device: reports of rows and columns say which") {
 
 TEST_CASE("device: a wide fill against columns, later, and the other way round") {
     const bool is_fill_first = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Array<int> x = zeros<int>(s.a, size);
     s.a.synchronize();
     const auto copy_columns = [&] {
@@ -198,31 +192,30 @@ TEST_CASE("device: a wide fill against columns, later, and the other way round")
     fill(s.a, x, 1);
     wait_unseen(s.a);
     if (is_fill_first) copy_columns();
-    CHECK_THAT(only_text(checked), contains("in common: bytes [8, 20) of each of the rows [0, 8), "
-                                            "32 bytes apart, of the array"));
+    CHECK_THAT(only_text(s.checked),
+               contains("in common: bytes [8, 20) of each of the rows [0, 8), "
+                        "32 bytes apart, of the array"));
 }
 
 TEST_CASE("device: branches of a fork are not told to wait for each other") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     fork_join(s.a, [&] { write(current_stream(), s.x); }, [&] { write(current_stream(), s.x); });
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains("They are in two branches of the fork at reports_device_test.cpp"));
     CHECK_THAT(text, contains("Missing: enqueue both in one branch, or the second after the fork"));
     CHECK_THAT(text, !contains("wait_stream"));
 }
 
 TEST_CASE("device: two calls on one line are two places") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     // clang-format off
     fill(s.a, s.x, 1); wait_unseen(s.a); fill(s.b, s.x, 2);
     // clang-format on
     const std::string place = line_above(2);
     wait_unseen(s.b);
-    (void)checked.end();
-    REQUIRE(checked.races().size() == 1);
-    const check::Race race = checked.races()[0];
+    (void)s.checked.end();
+    REQUIRE(s.checked.races().size() == 1);
+    const check::Race race = s.checked.races()[0];
     CHECK_THAT(race.text, !contains("again"));
     CHECK(race.first.where.column < race.second.where.column);
     CHECK_THAT(race.text,
@@ -230,13 +223,12 @@ TEST_CASE("device: two calls on one line are two places") {
 }
 
 TEST_CASE("device: the same call again is told as one that is reached again") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     for (const Stream* stream : {&s.a, &s.b}) {
         fill(*stream, s.x, 1);
         wait_unseen(*stream);
     }
-    CHECK_THAT(only_text(checked), contains(" is reached again, for example\n"));
+    CHECK_THAT(only_text(s.checked), contains(" is reached again, for example\n"));
 }
 
 TEST_CASE("device: kernels of collectives are named by what they do") {
@@ -263,13 +255,12 @@ TEST_CASE("device: kernels of collectives are named by what they do") {
 }
 
 TEST_CASE("names_with_templates_and_lambdas") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     launch(s.a, Twice<int>{}, dim(size), s.x);
     wait_unseen(s.a);
     launch(s.b, [] HEDDLE_FN(std::size_t i, View<int> x) { x[i] = 3; }, dim(size), s.x);
     wait_unseen(s.b);
-    const std::string text = only_text(checked);
+    const std::string text = only_text(s.checked);
     CHECK_THAT(text, contains("Twice<int>"));
     CHECK_THAT(text, contains("'lambda "));
     CHECK_THAT(text, !contains("anonymous"));
@@ -325,8 +316,7 @@ TEST_CASE("device: the summary names the array that a kernel's pointer points in
 TEST_CASE("fork_child_does_not_check") {
     HEDDLE_SKIP_WITHOUT_FORK();
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.a.synchronize();
     const ChildResult child = run_forked([&] {
@@ -342,5 +332,5 @@ TEST_CASE("fork_child_does_not_check") {
     CHECK(child.status == 0);
     write(s.b, s.x);  // the parent process continues here
     CHECK(check::summary().operations > 0);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }

@@ -7,37 +7,33 @@ using namespace heddle_test;
 using check::RaceKind;
 
 TEST_CASE("device: unordered_write_then_read_on_two_streams") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     read(s.b, s.x, s.y);
-    const check::Race race = checked.expect(RaceKind::read_after_write);
+    const check::Race race = s.checked.expect(RaceKind::read_after_write);
     CHECK(race.data == s.x.data());
     CHECK(race.second.argument == 0);
 }
 
 TEST_CASE("device: same_stream_needs_nothing") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     read(s.a, s.x, s.y);
     write(s.a, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: wait_stream_orders") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
     read(s.b, s.x, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: two_branches_join") {
     const bool drops = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
     s.c.wait_stream(s.a);
@@ -46,88 +42,81 @@ TEST_CASE("device: two_branches_join") {
     s.a.wait_stream(s.b);
     if (!drops) s.a.wait_stream(s.c);
     write(s.a, s.x);
-    if (drops) checked.expect(RaceKind::write_after_read);
-    else checked.expect_silence();
+    if (drops) s.checked.expect(RaceKind::write_after_read);
+    else s.checked.expect_silence();
 }
 
 TEST_CASE("device: chain_of_three_streams") {
     const int dropped = GENERATE(0, 1, 2);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     if (dropped != 1) s.b.wait_stream(s.a);
     write(s.b, s.y);
     if (dropped != 2) s.c.wait_stream(s.b);
     read(s.c, s.x, s.z);
-    if (dropped == 0) checked.expect_silence();
-    else checked.expect(RaceKind::read_after_write);
+    if (dropped == 0) s.checked.expect_silence();
+    else s.checked.expect(RaceKind::read_after_write);
 }
 
 TEST_CASE("device: event_recorded_before_the_write") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const Event early = s.a.record_event();
     write(s.a, s.x);
     s.b.wait_event(early);
     read(s.b, s.x, s.y);
-    CHECK_THAT(checked.expect(RaceKind::read_after_write).text, contains("is too early: "));
+    CHECK_THAT(s.checked.expect(RaceKind::read_after_write).text, contains("is too early: "));
 }
 
 TEST_CASE("device: event_re_recorded_on_another_stream_before_the_wait") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     write(s.a, s.x);
     event.record(s.a);
     event.record(s.c);
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
-    checked.expect(RaceKind::read_after_write);
+    s.checked.expect(RaceKind::read_after_write);
 }
 
 TEST_CASE("device: event_re_recorded_after_the_wait_leaves_the_wait") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     write(s.a, s.x);
     event.record(s.a);
     s.b.wait_event(event);
     event.record(s.c);
     read(s.b, s.x, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: event_never_recorded_waits_for_nothing") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     s.b.wait_event(event);
     write(s.a, s.x);
     event.record(s.a);
     read(s.b, s.x, s.y);
-    CHECK_THAT(checked.expect(RaceKind::read_after_write).text,
+    CHECK_THAT(s.checked.expect(RaceKind::read_after_write).text,
                contains("had no effect, because its event had not been recorded"));
 }
 
 TEST_CASE("device: a wait for nothing is told where something unseen may order the two, too") {
     std::atomic<int> ran{0};
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     Event event(s.a.device());
     write(s.a, s.x);
     launch_host(s.a, [&] { ++ran; });  // may signal other work unseen
     s.b.wait_event(event);
     read(s.b, s.x, s.y);
     s.a.synchronize();
-    CHECK(checked.end().possible == 1);
-    REQUIRE(checked.races().size() == 1);
-    CHECK_THAT(checked.races()[0].text,
+    CHECK(s.checked.end().possible == 1);
+    REQUIRE(s.checked.races().size() == 1);
+    CHECK_THAT(s.checked.races()[0].text,
                contains("had no effect, because its event had not been recorded"));
 }
 
 TEST_CASE("device: an event that was destroyed after the wait, and another in its place") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     {
         const Event first = s.a.record_event();
@@ -138,7 +127,7 @@ TEST_CASE("device: an event that was destroyed after the wait, and another in it
     const Event second = s.c.record_event();  // may have the first event's address
     s.b.wait_event(second);
     read(s.b, s.z, s.y);
-    CHECK(checked.expect(RaceKind::read_after_write).data == s.z.data());
+    CHECK(s.checked.expect(RaceKind::read_after_write).data == s.z.data());
 }
 
 TEST_CASE("device: many_readers_then_write_reports_each_unordered_stream_once") {
@@ -159,32 +148,29 @@ TEST_CASE("device: many_readers_then_write_reports_each_unordered_stream_once") 
 }
 
 TEST_CASE("device: transitive_through_a_stream_that_did_no_work") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
     s.c.wait_stream(s.b);
     read(s.c, s.x, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: elided_wait_counts_as_edge") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
     s.b.wait_stream(s.a);  // there is no new work to wait for
     read(s.b, s.x, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: more_than_255_events_between") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     for (int i = 0; i < 300; ++i) s.b.wait_event(s.a.record_event());
     read(s.b, s.x, s.y);
-    checked.expect_silence();
+    s.checked.expect_silence();
 }
 
 TEST_CASE("device: priority_streams_make_no_order") {
@@ -198,17 +184,15 @@ TEST_CASE("device: priority_streams_make_no_order") {
 }
 
 TEST_CASE("device: default_streams_of_two_threads_are_one") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(default_stream(), s.x);
     std::thread([&] { read(default_stream(), s.x, s.y); }).join();
-    checked.expect_silence();
+    s.checked.expect_silence();
     default_stream().synchronize();
 }
 
 TEST_CASE("device: new streams come after what the host waited for, and nothing else") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     s.a.synchronize();
     const Stream after;
@@ -217,19 +201,18 @@ TEST_CASE("device: new streams come after what the host waited for, and nothing 
     write(s.a, s.z);
     const Stream early;
     read(early, s.z, s.x);
-    const check::Race race = checked.expect(RaceKind::read_after_write);
+    const check::Race race = s.checked.expect(RaceKind::read_after_write);
     CHECK(race.data == s.z.data());
 }
 
 TEST_CASE("device: stream_destroyed_its_work_goes_on") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     {
         const Stream gone;
         write(gone, s.x);
     }
     read(s.a, s.x, s.y);
-    checked.expect(RaceKind::read_after_write);
+    s.checked.expect(RaceKind::read_after_write);
 }
 
 TEST_CASE("device: scope_enter_and_exit_waits") {
@@ -274,15 +257,14 @@ TEST_CASE("device: set_stream_with_wait and set_stream_without_wait") {
 
 TEST_CASE("device: fork_join_disjoint_parts, fork_join_branches_share_a_part") {
     const bool share = GENERATE(false, true);
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     write(s.a, s.x);
     fork_join(
         s.a, [&] { write(current_stream(), s.x.view().first(size / 2)); },
         [&] { write(current_stream(), s.x.view().last(size / 2 + (share ? 1 : 0))); });
     write(s.a, s.x);
-    if (share) CHECK(checked.expect(RaceKind::write_after_write).bytes == sizeof(int));
-    else checked.expect_silence();
+    if (share) CHECK(s.checked.expect(RaceKind::write_after_write).bytes == sizeof(int));
+    else s.checked.expect_silence();
 }
 
 TEST_CASE("device: stream_pool_lease_returned_and_taken") {

@@ -52,9 +52,7 @@ TEST_CASE(
                     t.prepare(1);
                     DeviceGroup group = by_copies(devices, access);
                     std::vector<Flag> reached(t.n);
-                    const Drained drained;
-                    Gate gate;
-                    gate.hold(t.streams[held]);
+                    DrainedGate gate(t.streams[held]);
                     for (std::size_t i = 0; i < t.n; ++i) {
                         t.renew(i);
                         copy(t.streams[i], t.seen[i], t.b[i]);
@@ -90,8 +88,7 @@ TEST_CASE("a rank's arrays are its own again only when those who read them have"
         const std::size_t reader = kind == Kind::gather || kind == Kind::reduce ? 0 : t.n - 1;
         const std::size_t read = reader == 0 ? t.n - 1 : 0;
         Flag free;
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         for (std::size_t i = 0; i < t.n; ++i) t.renew(i);
         gate.hold(t.streams[reader]);
         t.run(group);
@@ -111,9 +108,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
     for (const Kind kind : {Kind::broadcast, Kind::scatter}) {
         Trial<float> t(kind, devices, small);
         DeviceGroup group = by_copies(devices);
-        const Drained drained;
-        Gate gate;
-        gate.hold(t.streams[1]);
+        DrainedGate gate(t.streams[1]);
         t.run(group);
         CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // need not wait for rank 1
     }
@@ -124,9 +119,7 @@ TEST_CASE("a barrier lets nobody pass before all have come", "[multi][collective
     const std::vector<Stream> streams = streams_of(devices);
     DeviceGroup group = by_copies(devices);
     std::vector<Flag> passed(devices.size());
-    const Drained drained;
-    Gate gate;
-    gate.hold(streams.back());
+    DrainedGate gate(streams.back());
     group.barrier(streams);
     for (std::size_t i = 0; i < devices.size(); ++i)
         launch_host(streams[i], [flag = passed[i]] { flag.set(); });
@@ -141,9 +134,7 @@ TEST_CASE("two groups work on the same devices at once", "[multi][collective]") 
     const std::vector<Device> devices = devices_or_one();
     DeviceGroup one = by_copies(devices), two = by_copies(devices, false);
     Trial<float> t(Kind::all_reduce, devices, small), u(Kind::all_reduce, devices, small, 0, true);
-    const Drained drained;
-    Gate gate;
-    gate.hold(t.streams[0]);
+    DrainedGate gate(t.streams[0]);
     t.run(one);
     u.run(two);
     CHECK(u.is_right());  // would hang if it waited for the other group
@@ -161,9 +152,7 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
     DeviceGroup group = by_copies(devices, devices[0].is_cuda());
     Trial<float> t(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 1);
     Trial<float> u(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 2);
-    const Drained drained;
-    Gate gate;
-    gate.hold(t.streams[0]);
+    DrainedGate gate(t.streams[0]);
     t.run(group);
     u.run(group);
     CHECK(u.is_right());  // would hang if it waited for the first call
@@ -195,9 +184,7 @@ TEST_CASE("arrays may be given up right after a collective, and the group too",
     const std::vector<Device> devices = devices_or_one();
     for (const bool access : ways) {
         Trial<float> t(Kind::all_reduce, devices, small);
-        const Drained drained;
-        Gate gate;
-        gate.hold(t.streams[0]);
+        DrainedGate gate(t.streams[0]);
         {
             DeviceGroup group = by_copies(devices, access);
             t.run(group);
@@ -218,8 +205,7 @@ TEST_CASE("addresses within arrays are the arrays' memory to a collective too",
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
     for (const bool access : ways) {
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         const std::vector<Stream> streams = streams_of(devices);
         std::vector<Array<float>> x, y;
         std::vector<View<const float>> send;

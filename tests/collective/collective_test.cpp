@@ -155,8 +155,7 @@ TEST_CASE(
         x.push_back(full<int>(mine[i], 100, static_cast<int>(i) + 1));
         y.push_back(zeros<int>(mine[i], 100));
     }
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Flag reached;
     {
         std::vector<std::unique_ptr<ScopedStream>> in;

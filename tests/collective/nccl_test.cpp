@@ -144,9 +144,7 @@ TEST_CASE("a group with NCCL waits for every rank that contributes", "[multi][co
     t.run(group);  // NCCL connects the ranks in the first call
     synchronize_all(t.streams);
     Flag reached;
-    const Drained drained;
-    Gate gate;
-    gate.hold(t.streams[0]);
+    DrainedGate gate(t.streams[0]);
     t.run(group);
     launch_host(t.streams[1], [reached] { reached.set(); });
     settle(devices[0]);

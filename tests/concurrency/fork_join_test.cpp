@@ -38,8 +38,7 @@ TEST_CASE("each branch is called once, in order, on this thread, with a stream o
 TEST_CASE(
     "branches come after what the base was given, and what the base is given next after them") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream base(test_device());
     gate.hold(base);
     seen.note(base, "before");
@@ -54,8 +53,7 @@ TEST_CASE(
 TEST_CASE("the base waits for every branch, whichever is last") {
     for (std::size_t slow = 0; slow < 4; ++slow) {
         const Recorder seen;
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         const Stream base(test_device());
         fork_join_n(base, 4, [&](std::size_t i) {
             if (i == slow) gate.hold(current_stream());
@@ -73,8 +71,7 @@ TEST_CASE("the base waits for every branch, whichever is last") {
 }
 
 TEST_CASE("branches do not wait for each other") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream base(test_device());
     StreamRef second;
     fork_join(
@@ -94,8 +91,7 @@ TEST_CASE("branches do not wait for each other") {
 
 TEST_CASE("without a base the current stream is it, and is current again afterwards") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     const ScopedStream in{s};
     gate.hold(s);
@@ -199,8 +195,7 @@ TEST_CASE("a hundred branches are joined") {
 
 TEST_CASE("forks nest") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream base(test_device());
     gate.hold(base);
     seen.note(base, "1 before");
@@ -229,8 +224,7 @@ TEST_CASE("forks nest") {
 TEST_CASE(
     "what a branch throws comes out after all branches were joined; later ones are not called") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream base(test_device());
     bool called = false;
     const auto fork = [&] {

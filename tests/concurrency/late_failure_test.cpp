@@ -77,9 +77,7 @@ TEST_CASE(
     "branches that are still to fail, however many, take no branch of another base with them") {
     const Stream failing(cpu_device()), base(cpu_device()), other(cpu_device());
     const Flag ran;
-    const Drained drained;
-    Gate gate;
-    gate.hold(failing);
+    DrainedGate gate(failing);
     launch_host(failing, [] { throw Boom("late"); });
     fork_join_n(base, 200, [&](std::size_t, StreamRef branch) { branch.wait_stream(failing); });
     fork_join_n(other, 100, [](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });

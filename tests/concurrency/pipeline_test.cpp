@@ -205,8 +205,7 @@ TEST_CASE("output without input is written until there is none") {
 
 TEST_CASE(
     "work comes after what the current stream was given, and has its stream as the current one") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outside(test_device());
     Array<int> offset = zeros<int>(outside, 8);
     gate.hold(outside);
@@ -586,8 +585,7 @@ TEST_CASE("pieces can be sent from where they are, pinned or pageable") {
 TEST_CASE("a slot can be filled by another stream") {
     const bool in_place = GENERATE(false, true);
     CAPTURE(in_place);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream reader(cpu_device());
     Pipeline<int, int> pipeline(test_device(), twice_and_one,
                                 {.depth = 3, .piece = 8, .in_place = in_place});

@@ -44,8 +44,7 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
 TEST_CASE("a failed launch of a graph poisons the stream it was launched on, and not that of the "
           "next launch") {
     for (const bool is_pending : {true, false}) {
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         const Stream a(cpu_device()), b(cpu_device());
         std::atomic<int> runs{0};
         Graph graph = capture(a, [&] {
@@ -68,8 +67,7 @@ TEST_CASE("a failed launch of a graph poisons the stream it was launched on, and
 }
 
 TEST_CASE("an event that a graph records on a stream that failed before has that failure") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(cpu_device());
     Event event(cpu_device());
     Graph graph = capture(s, [&] { record_external(s, event); });

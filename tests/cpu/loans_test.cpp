@@ -144,8 +144,7 @@ TEST_CASE("priorities are lent along chains of waits, whichever wait comes first
 TEST_CASE("child: a stream lends what it waits for later", "[.child]") {
     Scene scene;
     const Stream between(cpu_device(), {.priority = -1});
-    Gate gate;
-    gate.hold(scene.low);
+    Gate gate(scene.low);
     scene.note(scene.low, "low");
     scene.note(between, "first");
     between.wait_stream(scene.low);

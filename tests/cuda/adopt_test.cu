@@ -48,8 +48,7 @@ TEST_CASE("memory of cudaMalloc() is freed after the work of two streams", "[cud
     b.synchronize();
     std::atomic<int> freed{0};
     bool was_idle = false;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     {
         Array<int> x = adopt(gpu(), allocated(), n, [&](int* data) {
             was_idle = a.is_complete() && b.is_complete();
@@ -79,8 +78,7 @@ TEST_CASE("memory of a pool is freed in stream order, by the stream that its end
     });
     s.synchronize();
     Array<int> seen = zeros<int>(s, n);
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     bool is_called = false;
     {
         Array<int> x = adopt(gpu(), data, n, [&](int* p, StreamRef after) {

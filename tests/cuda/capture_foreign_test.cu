@@ -259,8 +259,7 @@ TEST_CASE(
     "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(gpu());
     auto node = host_node(gpu(), [&] { seen.add("first"); });
     Graph graph = node.build();
@@ -277,8 +276,7 @@ TEST_CASE(
 
 TEST_CASE("a host function that fails in a graph blames the stream of its own launch", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(gpu()), b(gpu());
     bool fails = true;
     auto node = host_node(gpu(), [&] {

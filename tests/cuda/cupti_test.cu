@@ -222,8 +222,7 @@ TEST_CASE("recordings by both clocks at the same time have each operation's time
 TEST_CASE("a recording by CUPTI ends while kernels run: nothing hangs, and they end", "[cuda]") {
     SKIP_WITHOUT_CUPTI();
     const Stream s(gpu()), held(gpu());
-    Gate gate;
-    gate.hold(held);
+    Gate gate(held);
     {
         TimelineRecorder recorder({.cupti = true});
         spin(s, 20 * us);

@@ -110,8 +110,7 @@ TEST_CASE("a __global__ function may take views and use shared memory", "[cuda]"
 
 TEST_CASE("without a stream a __global__ function runs on the current stream", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();
@@ -273,8 +272,7 @@ TEST_CASE("the views in a class that a __global__ function takes count as argume
     other.synchronize();
     auto node = kernel_node(gpu(), add_held, grid(4, 256), FromTo{x, sum});
     Graph graph = node.build();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     if (GENERATE(true, false)) launch(s, add_held, grid(4, 256), FromTo{x, sum});
     else graph.launch(s);
     const FromTo gone{x, sum};

@@ -97,8 +97,7 @@ TEST_CASE("no executable with conditions is destroyed while a GPU waits for a CP
         expected += i;
     }
     s.synchronize();
-    Gate gate;
-    gate.hold(on_cpu);
+    Gate gate(on_cpu);
     held.wait_stream(on_cpu);
     graphs.clear();
     trim_pool(gpu);  // would block if it waited for the stream that is held

@@ -60,8 +60,7 @@ TEST_CASE("work behind a launch on the graph's second GPU waits for all of it", 
     auto first = kernel_node(two.a, Add{}, dim(10), two.x, 1);
     auto second = kernel_node(two.b, Add{}, dim(10), two.y, 1);
     Graph graph = build({first, second});
-    Gate gate;
-    gate.hold(two.on_b);
+    Gate gate(two.on_b);
     graph.launch(two.on_b);
     two.on_a.wait_stream(two.on_b);
     Array<int> seen = zeros<int>(two.on_a, 10);

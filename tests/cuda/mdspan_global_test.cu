@@ -62,9 +62,7 @@ TEST_CASE("mdspans: __global__ functions take mdspans, in graphs too") {
 TEST_CASE("mdspans: an array is freed after a __global__ function that uses it") {
     SKIP_WITHOUT_CUDA();
     OnGpu f;
-    const Drained drained;
-    Gate gate;
-    gate.hold(f.s);
+    DrainedGate gate(f.s);
     launch(f.s, add_spans, grid(1, 32), f.x, f.y);
     f.x.reset();
     const Stream other(f.s.device());

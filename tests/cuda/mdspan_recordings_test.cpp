@@ -9,8 +9,7 @@ using namespace heddle_test;
 
 TEST_CASE("mdspans: an array is freed after kernels that use it through an mdspan") {
     Fixture f;
-    Gate gate;
-    gate.hold(f.s);
+    Gate gate(f.s);
     SECTION("by spanning()") {
         launch(f.s, AddMatrix{}, dim(4, 3), spanning<ConstMatrix>(f.x, 3, 4),
                spanning<Matrix>(f.y, 3, 4));

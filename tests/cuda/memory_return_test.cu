@@ -29,8 +29,7 @@ TEST_CASE("pinned blocks behind a stalled stream do not keep others from being u
     const Stream stalled(gpu()), s(gpu());
     Array<int> x = zeros<int>(stalled, large), y = zeros<int>(s, large);
     synchronize();
-    Gate gate;
-    gate.hold(stalled);
+    Gate gate(stalled);
     for (int i = 0; i < 12; ++i) copy(stalled, x, pinned<int>(large));
     std::set<const int*> used;
     for (int i = 0; i < 50; ++i) {

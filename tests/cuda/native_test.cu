@@ -130,8 +130,7 @@ TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cu
 
 TEST_CASE("work that others gave to a handed-out stream is waited for", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(gpu()), b(gpu());
     Array<int> x = zeros<int>(b, 32);
     b.synchronize();
@@ -160,8 +159,7 @@ TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", 
 
 TEST_CASE("a native event goes in and out", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(gpu()), b(gpu());
     gate.hold(a);
     launch_host(a, [] {});

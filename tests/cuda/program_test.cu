@@ -291,8 +291,7 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     Array<float> x = full<float>(other, 100, 1.0f);
     other.synchronize();
     const ModuleKernel scale = loaded().kernel("scale");
-    Gate gate;
-    gate.hold(held);
+    Gate gate(held);
     const Program program = compile(gpu(), source, options());
     program.wait();
     const Module waiting = program.load_when_idle();
@@ -374,8 +373,7 @@ TEST_CASE("the views in a class that a module's kernel takes count as arguments"
     const auto add = loaded().kernel("add_held");
     Array<int> sum = zeros<int>(other, 1000), x = full<int>(other, 1000, 5);
     other.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     const FromTo held{x, sum};
     launch(s, add, grid(4, 256), held);
     x.reset();

@@ -71,8 +71,7 @@ TEST_CASE("an event is waited for and synchronised through its cuda::event_ref",
     const Stream s(gpu());
     Array<int> x = full<int>(s, n, 1);
     s.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     fill(s, x, 5);
     const Event filled = s.record_event();
     const cuda::event_ref point = filled;
@@ -112,8 +111,7 @@ TEST_CASE("a resource's memory is used and freed in the order of two streams", "
     b.wait_stream(a);
     Array<int> x(b, n);
     b.synchronize();
-    Gate gate;
-    gate.hold(b);
+    Gate gate(b);
     add_to_all(b, data, 4);
     copy(b, x, View<const int>(data, n));
     memory.deallocate_async(data, bytes, 256, b);

@@ -84,8 +84,7 @@ TEST_CASE("a wait in a capture that others begin elides none after it", "[cuda]"
     CHECK(waits_of([&] { t.wait_stream(s); }) == inserted);
     CHECK(waits_of([&] { t.wait_stream(s); }) == elided);
     CHECK(waits_of([&] { s.wait_stream(t); }) == inserted);
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     seen.note(s, "s");
     t.wait_stream(s);
     seen.note(t, "t");

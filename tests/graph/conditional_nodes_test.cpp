@@ -322,8 +322,7 @@ TEST_CASE("a loop ends when something beside it fails") {
     s.synchronize();
     Event opened(test_device());
     const Stream other(test_device());
-    Gate gate;
-    gate.hold(other);
+    Gate gate(other);
     opened.record(other);
     int passes = 0;
     auto call = host_node(test_device(), [&] {
@@ -389,8 +388,7 @@ TEST_CASE(
 }
 
 TEST_CASE("launches of a graph stay one after the other when a body was updated between them") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Array<int> x = zeros<int>(a, 10), value = full<int>(a, 1, 1);
     a.synchronize();

@@ -268,8 +268,7 @@ TEST_CASE("a kernel of a CPU device in a graph is disabled and enabled, launch b
     graph.launch(here.stream);
     CHECK(to_host(here.stream, x) == Ints(50, 42));
     // Each launch runs the graph as it was at the time of the launch.
-    Gate gate;
-    gate.hold(here.stream);
+    Gate gate(here.stream);
     middle.disable();
     graph.launch(here.stream);
     middle.args(x, 100).enable();
@@ -331,8 +330,7 @@ TEST_CASE("launches of a graph in which nothing runs are ordered as others are")
     }
     graph.launch(a);
     a.synchronize();
-    Gate gate;
-    gate.hold(a);
+    Gate gate(a);
     launch(a, Add{}, dim(10), x, 1);
     graph.launch(a);
     graph.launch(b);

@@ -26,8 +26,7 @@ TEST_CASE("a graph whose event is gone is not launched, and the node is named") 
 }
 
 TEST_CASE("a graph never records an event that was made after its own was destroyed") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device()), held(test_device());
     for (const bool timing : {false, true}) {
         const EventOptions options{.timing = timing};
@@ -55,8 +54,7 @@ TEST_CASE("an event that goes in a capture is not another one when its graph is 
 TEST_CASE("an event is destroyed while a graph that records it is under way") {
     for (const EventOptions options :
          {EventOptions{}, EventOptions{.timing = true}, EventOptions{.interprocess = true}}) {
-        const Drained drained;
-        Gate gate;
+        DrainedGate gate;
         const Stream s(test_device());
         std::atomic<bool> ran{false};
         auto mark = std::make_unique<Event>(test_device(), options);
@@ -84,8 +82,7 @@ TEST_CASE("an event is destroyed while a graph that records it is under way") {
 }
 
 TEST_CASE("an event is destroyed while a graph that waits for it is under way") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device()), other(test_device());
     std::atomic<bool> ran{false};
     gate.hold(other);
@@ -134,8 +131,7 @@ TEST_CASE(
     });
     for (const bool is_instantiated : {false, true}) {
         if (is_instantiated) records.instantiate();
-        Gate gate;
-        gate.hold(s);
+        Gate gate(s);
         event.record(s);
         cpu.wait_event(event);
         after.wait_stream(cpu);  // so the graph records the event after the wait

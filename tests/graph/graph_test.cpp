@@ -72,8 +72,7 @@ TEST_CASE("a graph comes in its stream's order, and what comes after it waits fo
 }
 
 TEST_CASE("launches of one graph come one after the other, on different streams too") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Array<int> x = zeros<int>(a, 10);
     b.wait_stream(a);
@@ -123,8 +122,7 @@ TEST_CASE("arguments, extents, copies and fills of single nodes change for the n
 }
 
 TEST_CASE("a launch that has not run yet keeps what it was launched with") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();
@@ -259,8 +257,7 @@ TEST_CASE("memory that went before its graph is launched is an error that names 
 }
 
 TEST_CASE("memory is freed after the graphs that were launched with it") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device()), other(test_device());
     Array<int> y = zeros<int>(s, 1000);
     s.synchronize();
@@ -336,8 +333,7 @@ TEST_CASE("a graph may be part of another") {
 TEST_CASE(
     "a graph records events and waits for events, so that graphs on two streams come in order") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Event between(test_device());
     auto work = host_node(test_device(), [&] { seen.add("first graph"); });

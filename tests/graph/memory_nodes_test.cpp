@@ -58,8 +58,7 @@ TEST_CASE("memory of a node that was never built goes with the node") {
 }
 
 TEST_CASE("a clone keeps the memory when the graph is gone, also while it is launched") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> y = zeros<int>(s, 1000);
     s.synchronize();
@@ -83,8 +82,7 @@ TEST_CASE("a clone keeps the memory when the graph is gone, also while it is lau
 
 TEST_CASE("a graph and its clone, which share memory, do not run side by side") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     auto memory = alloc_node<int>(test_device(), 10);
     auto note = host_node(test_device(), [&] { seen.add("ran"); }).after(memory);
@@ -99,8 +97,7 @@ TEST_CASE("a graph and its clone, which share memory, do not run side by side") 
 
 TEST_CASE("a clone comes after the graph whose stream was closed, too") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream b(test_device());
     auto memory = alloc_node<int>(test_device(), 10);
     auto note = host_node(test_device(), [&] { seen.add("ran"); }).after(memory);
@@ -302,8 +299,7 @@ TEST_CASE("fills of graphs take elements of any size up to 64 bytes, and change"
 }
 
 TEST_CASE("a graph that was reset holds nothing, and what it was launched for goes on") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();

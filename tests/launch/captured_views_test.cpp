@@ -69,8 +69,7 @@ template <class Use> void expect_freed_after(bool on_host, const Use& use) {
     Array<int> sum = a_thousand(other, 0, on_host);
     Array<int> x = a_thousand(other, 5, on_host);
     other.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     use(s, x, sum);
     x.reset();
     std::vector<Array<int>> others;  // if the memory were free, these would get it
@@ -214,8 +213,7 @@ TEST_CASE("a batch that is sent again holds the arrays that its kernels capture 
     const Stream other(test_device());
     Array<int> sum = zeros<int>(1000);
     Batch step({.on_cpu = true});
-    Gate gate;
-    gate.hold(here.stream);
+    Gate gate(here.stream);
     for (int round = 1; round <= 4; ++round) {
         Array<int> x = full<int>(other, 1000, round);
         here.stream.wait_stream(other);
@@ -287,27 +285,25 @@ TEST_CASE("all views of a kernel are seen, more than 32 too") {
 
 TEST_CASE("races through captured views are certain, and halves are none") {
     using check::RaceKind;
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const auto set = [](View<int> v) { return [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }; };
     if (GENERATE(true, false)) {
         launch(s.a, set(s.x.view().first(10)), dim(10));
         launch(s.b, set(s.x.view().subview(10, 10)), dim(10));
-        return checked.expect_silence();
+        return s.checked.expect_silence();
     }
     launch(s.a, set(s.x), dim(10));
     launch(s.b, set(s.x), dim(10));
-    CHECK(checked.expect(RaceKind::write_after_write).first.argument == -1);
+    CHECK(s.checked.expect(RaceKind::write_after_write).first.argument == -1);
 }
 
 TEST_CASE("the checker's summary names kernels with pointers that nothing declares") {
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     const View<int> v = s.x.view();
     launch(s.a, [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }, dim(10));
     int* const p = s.x.data();
     launch(s.a, [p] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
-    const check::Summary found = checked.end();
+    const check::Summary found = s.checked.end();
     for (const std::string& at : found.undeclared_at) UNSCOPED_INFO(at);
     CHECK(found.undeclared == 1);
     REQUIRE(found.undeclared_at.size() == 1);

@@ -93,8 +93,7 @@ TEST_CASE("an array that a kernel holds is freed after it") {
     const Stream s(test_device()), other(test_device());
     Array<int> sum = zeros<int>(other, 1000);
     other.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     Array<int> x = full<int>(other, 1000, 5);
     s.wait_stream(other);
     if (GENERATE(true, false)) launch(s, AddHeld{x, sum}, dim(1000), 0);
@@ -146,17 +145,16 @@ TEST_CASE("prepared launches, nodes, captures and batches know the views of clas
 
 TEST_CASE("device: races through the views of classes are found") {
     using check::RaceKind;
-    CheckedStreams s;
-    Checked checked;
+    CheckedRun s;
     launch(s.a, AddHeld{s.y, s.x}, dim(size), 1);
     if (GENERATE(true, false)) {
         s.b.wait_stream(s.a);
         launch(s.b, AddFields{}, dim(size), Fields{s.x, s.z, 1}, s.y);
-        return checked.expect_silence();
+        return s.checked.expect_silence();
     }
     wait_unseen(s.a);
     launch(s.b, AddFields{}, dim(size), Fields{s.x, s.z, 1}, s.y);
-    const check::Race race = checked.expect(RaceKind::read_after_write);
+    const check::Race race = s.checked.expect(RaceKind::read_after_write);
     CHECK(race.first.argument == -1);
     CHECK(race.second.argument == 0);
 }

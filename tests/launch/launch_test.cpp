@@ -306,8 +306,7 @@ TEST_CASE("an array, a constant array and views of them may stand for a view") {
 }
 
 TEST_CASE("a kernel's own state goes with it, as it was at the call") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<float> x = full<float>(s, 10, 2.0f);
     gate.hold(s);
@@ -326,8 +325,7 @@ TEST_CASE("a lambda marked for both compilers is a kernel") {
 }
 
 TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream held(test_device()), s(test_device());
     Array<int> x = zeros<int>(s, 10);
     gate.hold(held);
@@ -340,8 +338,7 @@ TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
 }
 
 TEST_CASE("a kernel waits its turn on its stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();
@@ -363,8 +360,7 @@ TEST_CASE("a launch on a device runs on its current stream") {
         auto prepared = prepare(device, Add{}, dim(10), x, 1000);
         const ScopedDevice elsewhere(cpu_device());
         s.synchronize();
-        Gate gate;
-        gate.hold(s);
+        Gate gate(s);
         launch(device, Add{}, dim(10), x, 1);
         launch(device, AddRow{}, dim(5, 2), View2D<int>(x, 2, 5));
         launch(device, graph);

@@ -42,8 +42,7 @@ TEST_CASE("a launch that would load code while its device is busy is refused, if
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();
     const Policy policy(CodeLoadPolicy::refuse);
-    Gate gate;
-    gate.hold(busy);
+    Gate gate(busy);
     const std::uint64_t before = code_loads_while_busy();
     const auto refused = error_of([&] { launch(s, NotLoaded{}, dim(10), x); });
     REQUIRE(refused);
@@ -68,8 +67,7 @@ TEST_CASE("a preloaded kernel, in all its instantiations, is launched beside a b
     preload(test_device(), Loaded{});
     s.synchronize();
     const Policy policy(CodeLoadPolicy::refuse);
-    Gate gate;
-    gate.hold(busy);
+    Gate gate(busy);
     const std::uint64_t before = code_loads_while_busy();
     launch(s, Loaded{}, dim(10), x);
     launch(s, Loaded{}, dim(10), y);
@@ -88,8 +86,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     Array<int> x = zeros<int>(s, 10);
     s.synchronize();
     const Policy policy(CodeLoadPolicy::warn);
-    Gate gate;
-    gate.hold(busy);
+    Gate gate(busy);
     // A host function holds the stream, and no kernel runs, so loading need not wait.
     launch(s, Told{}, dim(10), x);
     CHECK(reports.count() == 1);

@@ -45,8 +45,7 @@ TEST_CASE("single arguments and the extents of a prepared launch change for its 
 }
 
 TEST_CASE("a prepared launch that waits its turn keeps the arguments it was given with") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     auto add = prepare(test_device(), Add{}, dim(10), x, 1);

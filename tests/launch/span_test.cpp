@@ -63,8 +63,7 @@ void check_access(const OpAccess& access, const Array<int>& array, std::size_t f
 /// added its elements to y.
 template <class Use> void expect_freed_after(const Use& use) {
     Fixture f;
-    Gate gate;
-    gate.hold(f.s);
+    Gate gate(f.s);
     use(f);
     f.x.reset();
     const Stream other(cpu_device());

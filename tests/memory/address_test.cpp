@@ -88,8 +88,7 @@ TEST_CASE("an address of pinned memory is read and written in stream order") {
 }
 
 TEST_CASE("an address within a pageable array is settled before the host reads it") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream writer(cpu_device()), s(test_device());
     Array<int> host = pageable<int>(n), x = zeros<int>(s, n);
     std::fill(host.begin(), host.end(), 1);
@@ -104,8 +103,7 @@ TEST_CASE("an address within a pageable array is settled before the host reads i
 }
 
 TEST_CASE("an array lives until copies and fills of its addresses have run") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream allocating(test_device()), s(test_device());
     Array<int> source = full<int>(allocating, n, 1), filled = zeros<int>(allocating, n),
                destination = zeros<int>(allocating, n), y = zeros<int>(s, n);

@@ -25,8 +25,7 @@ TEST_CASE("an array made on a stream is memory of that stream's device") {
 
 TEST_CASE(
     "an array made without a stream is on the current stream's device, in that stream's order") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_devices().back());
     gate.hold(s);
     const ScopedStream in{s};

@@ -125,8 +125,7 @@ TEST_CASE("a rectangle without columns can be made and copied") {
 }
 
 TEST_CASE("a rectangle is copied in stream order, without a stream as copies are") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     const ScopedStream in{s};
     Array<int> x = zeros<int>(100), y = zeros<int>(100);

@@ -79,8 +79,7 @@ TEST_CASE("a GPU's side of a copy chooses the stream, the destination first", "[
 
 TEST_CASE("a copy between devices comes after what the source's stream was given", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
     const ScopedStream in_a{a}, in_b{b};
     Array<int> x = zeros<int>(a, 1000), y = zeros<int>(b, 1000);
@@ -96,8 +95,7 @@ TEST_CASE("a copy between devices comes after what the source's stream was given
 
 TEST_CASE("a copy between devices comes after what the destination's stream was given", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
     const ScopedStream in_a{a}, in_b{b};
     Array<int> x = full<int>(a, 1000, 1), y = zeros<int>(b, 1000), before = zeros<int>(b, 1000);
@@ -115,8 +113,7 @@ TEST_CASE("a copy between devices comes after what the destination's stream was 
 
 TEST_CASE("what both devices' streams are given after a copy comes after it", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
     const ScopedStream in_a{a}, in_b{b};
     Array<int> x = full<int>(a, 1000, 1), y = zeros<int>(b, 1000);
@@ -134,8 +131,7 @@ TEST_CASE("what both devices' streams are given after a copy comes after it", "[
 
 TEST_CASE("a copy with a stream is ordered with that stream only", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]), c(test_devices()[1]);
     Array<int> x = full<int>(a, 1000, 1), y = zeros<int>(b, 1000);
     a.synchronize();
@@ -176,8 +172,7 @@ TEST_CASE("to_host without a stream uses the array's device and its current stre
 }
 
 TEST_CASE("to_host waits for its own stream and for no other") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream held(test_device()), s(test_device());
     gate.hold(held);
     launch_host(held, [] {});

@@ -72,8 +72,7 @@ TEST_CASE("a copy between each two kinds of memory arrives") {
 }
 
 TEST_CASE("a copy waits its turn on its stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = full<int>(s, 100, 1), y = full<int>(s, 100, 2);
     const Event before = s.record_event();
@@ -88,8 +87,7 @@ TEST_CASE("a copy waits its turn on its stream") {
 }
 
 TEST_CASE("a copy from pinned memory reads it when its turn comes") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> source = pinned<int>(1000);
     std::fill(source.data(), source.data() + 1000, 1);
@@ -102,8 +100,7 @@ TEST_CASE("a copy from pinned memory reads it when its turn comes") {
 }
 
 TEST_CASE("a copy to pinned memory happens in stream order, not at the call") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> destination = pinned<int>(1000);
     std::fill(destination.data(), destination.data() + 1000, 1);
@@ -121,8 +118,7 @@ TEST_CASE("a copy to pinned memory happens in stream order, not at the call") {
 }
 
 TEST_CASE("a pageable source may be changed as soon as the copy returns") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     const std::size_t n = GENERATE(10u, 20'000u);
     std::vector<int> source = counting(n);
@@ -136,8 +132,7 @@ TEST_CASE("a pageable source may be changed as soon as the copy returns") {
 }
 
 TEST_CASE("a pageable array that nothing writes is copied from without waiting, again and again") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = empty<int>(s, 100), host = pageable<int>(100);
     const Flag returned;
@@ -160,8 +155,7 @@ TEST_CASE("a pageable array that nothing writes is copied from without waiting, 
 }
 
 TEST_CASE("a pageable array that a stream is still to write is copied from after that") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(cpu_device()), other(test_device());
     Array<int> host = pageable<int>(100), x = zeros<int>(other, 100);
     std::fill(host.data(), host.data() + 100, 1);

@@ -84,9 +84,7 @@ TEST_CASE("a tensor of memory that a batch uses ends after the batch's work") {
     const Stream s(cpu_device());
     Batch steps;
     for (int i = 0; i < 3; ++i) {
-        const Drained drained;
-        Gate gate;
-        gate.hold(s);
+        DrainedGate gate(s);
         {
             const ScopedBatch batch(steps, s);
             Array<int> x = from_dlpack<int>(s, foreign.tensor());
@@ -112,9 +110,7 @@ TEST_CASE("arrays by data come from tensors, and leave as tensors") {
         DataOrder order(cpu_device());
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         Array<int> y = zeros<int>(order, n);
-        const Drained drained;
-        Gate gate;
-        gate.hold(s);
+        DrainedGate gate(s);
         launch(s, Add{}, dim(n), x, 1);  // outside the order, and before the order uses x
         launch(order, AddTo{}, dim(n), std::as_const(x), y);
         launch(order, Add{}, dim(n), x, 5);
@@ -150,9 +146,7 @@ TEST_CASE("tensors outlive their streams") {
     Foreign foreign;
     std::optional<Stream> s(cpu_device()), consumer(cpu_device());
     const Stream other(cpu_device());
-    const Drained drained;
-    Gate gate;
-    gate.hold(*s);
+    DrainedGate gate(*s);
     Array<int> x = from_dlpack<int>(*s, foreign.tensor());
     launch(*s, Add{}, dim(n), x, 1);
     DlpackPtr tensor = to_dlpack(*consumer, x);

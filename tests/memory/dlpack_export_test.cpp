@@ -147,9 +147,7 @@ TEST_CASE("a tensor for a consumer without a stream is made when the work is don
     const Stream s(test_device());
     Array<int> x(s, n);
     const Flag done;
-    const Drained drained;
-    Gate gate;
-    gate.hold(s);
+    DrainedGate gate(s);
     fill(s, x, 7);
     launch_host(s, [done] { done.set(); }, writes(x));
     std::thread opener([&] { gate.open(); });
@@ -162,9 +160,7 @@ TEST_CASE("a consumer's stream is ordered after the work on the memory") {
     const Stream s(test_device()), consumer(test_device());
     Array<int> x(s, n);
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
-    gate.hold(s);
+    DrainedGate gate(s);
     fill(s, x, 7);
     seen.note(s, "work");
     x.used_on(s);
@@ -180,8 +176,7 @@ TEST_CASE("memory whose tensor ends is freed after the consumer's pending work")
     const Stream s(test_device()), consumer(test_device());
     Array<int> x(s, n);
     int* const data = x.data();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     DlpackPtr managed = to_dlpack(consumer, x);
     gate.hold(consumer);
     launch_host(consumer, [] {});
@@ -254,8 +249,7 @@ TEST_CASE("a host function makes no tensor of memory in use") {
     const Stream s(test_device()), other(test_device());
     Array<int> x(s, n);
     std::optional<Error> error;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     other.wait_stream(s);
     gate.hold(other);
     fill(other, x, 1);

@@ -42,9 +42,7 @@ TEST_CASE("an unversioned tensor is taken the same way") {
 TEST_CASE("a deleter is called once the work on its memory is done, by another thread") {
     Foreign foreign;
     const Stream s(cpu_device());
-    const Drained drained;
-    Gate gate;
-    gate.hold(s);
+    DrainedGate gate(s);
     {
         Array<int> x = from_dlpack<int>(s, foreign.tensor());
         launch(s, Set{}, dim(n), x, 7);
@@ -60,9 +58,7 @@ TEST_CASE("a deleter is called once the work on its memory is done, by another t
 TEST_CASE("the importing stream counts as a user from the beginning") {
     Foreign foreign;
     const Stream s(cpu_device());
-    const Drained drained;
-    Gate gate;
-    gate.hold(s);
+    DrainedGate gate(s);
     from_dlpack<int>(s, foreign.tensor()).reset();
     CHECK(foreign.ended() == 0);  // the producer's work may be pending on this stream
     gate.open();

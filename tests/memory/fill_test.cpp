@@ -57,8 +57,7 @@ TEST_CASE("a fill converts its value to the element's type") {
 }
 
 TEST_CASE("the value of a fill is read at the call") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<Wide> x = empty<Wide>(s, 10);
     Wide value{{1, 2, 3, 4}};
@@ -91,8 +90,7 @@ TEST_CASE("fill_zero clears all bytes") {
 }
 
 TEST_CASE("a fill waits its turn on its stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = full<int>(s, 100, 1);
     s.synchronize();
@@ -105,8 +103,7 @@ TEST_CASE("a fill waits its turn on its stream") {
 }
 
 TEST_CASE("without a stream a fill runs on the current stream of the memory's device") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = full<int>(s, 100, 1);
     s.synchronize();

@@ -96,8 +96,7 @@ TEST_CASE("a clone comes after the work that fills its source") {
     const Drained drained;
     const Here here;
     Array<int> x = zeros<int>(100);
-    Gate gate;
-    gate.hold(here.stream);
+    Gate gate(here.stream);
     fill(x, 3);
     Array<int> y = clone(x);
     fill(x, 4);

@@ -62,8 +62,7 @@ TEST_CASE("raw memory that is deallocated on a busy stream is for that stream al
     const Stream a(test_device()), b(test_device());
     void* const data = allocate(a);
     a.synchronize();
-    Gate gate;
-    gate.hold(a);
+    Gate gate(a);
     fill(a, elements(data), 7);
     deallocate(a, data);
     CHECK_FALSE(is_reused(b, data));
@@ -93,8 +92,7 @@ TEST_CASE("raw memory is freed after uses that heddle enqueued on other streams"
     Array<int> x(b, n);
     b.wait_stream(a);
     b.synchronize();
-    Gate gate;
-    gate.hold(b);
+    Gate gate(b);
     copy(b, x, elements(data));
     deallocate(a, data);
     CHECK_FALSE(is_reused(a, data));

@@ -15,8 +15,7 @@ TEST_CASE("arrays that are temporaries may be arguments of calls") {
     Array<int> sum = zeros<int>(s, 100);
     Array<int> on_host = pinned<int>(100);
     s.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     // While the work is held, another stream allocates memory of the same size.
     const auto take_again = [&] { fill(other, empty<int>(other, 100), -1); };
     launch(s, AddTo{}, dim(100), made(s, 1), sum), take_again();

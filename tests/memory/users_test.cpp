@@ -117,8 +117,7 @@ TEST_CASE("to_host does not wait for a stream in the record of one that used the
     }
     const std::optional<Stream> stranger = stream_in(record);
     if (!stranger) HEDDLE_SKIP("the record did not become another stream");
-    const Gate gate;
-    gate.hold(*stranger);
+    const Gate gate(*stranger);
     const ScopedStream in(reader, {.wait_on_enter = false});
     CHECK(to_host(x) == Ints(4, 1));  // returns while the gate is closed
 }
@@ -142,8 +141,7 @@ TEST_CASE("a graph with memory of its own does not wait for a stream in the reco
     }
     const std::optional<Stream> stranger = stream_in(record);
     if (!stranger) HEDDLE_SKIP("the record did not become another stream");
-    const Gate gate;
-    gate.hold(*stranger);
+    const Gate gate(*stranger);
     graph.launch(s);
     CHECK(to_host(s, out) == Ints(1, 2));  // returns while the gate is closed
 }
@@ -168,8 +166,7 @@ TEST_CASE("to_host waits for what a capturing stream was given before its captur
     const Stream capturing(test_device()), reader(test_device());
     Array<int> x = zeros<int>(capturing, 10);
     capturing.synchronize();
-    Gate gate;
-    gate.hold(capturing);
+    Gate gate(capturing);
     launch(capturing, Add{}, dim(10), x, 3);
     const ScopedCapture scope(capturing);
     const OpensSoon opener(gate);
@@ -244,8 +241,7 @@ TEST_CASE("an array that ever new streams use keeps few of them in mind") {
 TEST_CASE("a base of fork_join comes after what a branch waited for, though that wait was elided") {
     const Drained drained;
     const Stream x(cpu_device());
-    Gate gate;
-    gate.hold(x);
+    Gate gate(x);
     launch_host(x, [] {});
     std::vector<Stream> bases;
     const Recorder seen;
@@ -502,8 +498,7 @@ TEST_CASE("a copy without a stream that a capture cannot order names the cure", 
     const Stream other(far);
     Array<int> there = full<int>(other, 10, 3);
     const Stream s(near);
-    Gate gate;
-    gate.hold(other);
+    Gate gate(other);
     const ScopedStream beside(other);
     const ScopedStream in(s, {.wait_on_enter = false});
     Array<int> x = zeros<int>(s, 10);

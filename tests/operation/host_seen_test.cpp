@@ -43,8 +43,7 @@ TEST_CASE("a host wait covers what was enqueued when it began") {
 
 TEST_CASE("a query is described if it answers complete") {
     const Stream s(test_device());
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     const Event event = s.record_event();
     Watch watch;
     CHECK_FALSE(s.is_complete());

@@ -83,8 +83,7 @@ TEST_CASE("a host function can say which memory it uses") {
 
 TEST_CASE("an array that a host function uses is freed after it") {
     const Stream s(test_device());
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     Array<int> x = pinned<int>(1000);
     x[0] = 42;
     int seen = 0;

@@ -48,8 +48,7 @@ TEST_CASE("records are counted when the user makes them, not inside of wait_stre
 }
 
 TEST_CASE("waits on events are counted") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
     launch_host(b, [] {});

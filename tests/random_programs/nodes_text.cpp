@@ -1,24 +1,23 @@
 // Converts random graphs of nodes to text, and shrinks them.
 #include "nodes_program.hpp"
 
+#include "words.hpp"
+
 #include <algorithm>
 
 namespace heddle_test::programs::nodes {
 
 namespace {
 
-const char* text_of(Kind kind) {
-    static constexpr const char* names[] = {"scale",  "mix",     "decide", "copy",        "copy_2d",
-                                            "fill",   "host",    "empty",  "record",      "wait",
-                                            "memory", "if_else", "loop",   "switch_case", "child"};
-    return names[static_cast<std::size_t>(kind)];
+std::string text_of(Kind kind) {
+    return word_of("scale mix decide copy copy_2d fill host empty record wait memory if_else loop "
+                   "switch_case child",
+                   kind);
 }
-const char* text_of(Do what) {
-    static constexpr const char* names[] = {
-        "change",      "update", "build",   "clone",     "capture",    "drop",
-        "instantiate", "upload", "launch",  "batch",     "work",       "aside",
-        "wait_here",   "look",   "replace", "new_event", "prioritise", "misuse"};
-    return names[static_cast<std::size_t>(what)];
+std::string text_of(Do what) {
+    return word_of("change update build clone capture drop instantiate upload launch batch work "
+                   "aside wait_here look replace new_event prioritise misuse",
+                   what);
 }
 
 std::string text_of(const Spec& s) {

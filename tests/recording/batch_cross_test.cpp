@@ -45,8 +45,7 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
             const Recorder seen;
-            const Drained drained;
-            Gate gate;
+            DrainedGate gate;
             const Stream first(kinds.here), other(kinds.there);
             gate.hold(other);
             seen.note(other, "other");
@@ -73,8 +72,7 @@ TEST_CASE("a stream that has joined a batch waits for the other kind of device",
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
             const Recorder seen;
-            const Drained drained;
-            Gate gate;
+            DrainedGate gate;
             const Stream first(kinds.here), joined(kinds.here), other(kinds.there);
             gate.hold(other);
             seen.note(other, "other");

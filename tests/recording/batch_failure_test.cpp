@@ -91,8 +91,7 @@ TEST_CASE("a failure in a batch poisons the streams that have waited for it") {
 TEST_CASE("a stream that failed in one graph of a batch stays failed in the next ones") {
     const Drained drained;
     Three it;
-    Gate gate;
-    gate.hold(it.s);
+    Gate gate(it.s);
     {
         ScopedBatch in(it.batch);
         it.p.wait_stream(it.s);
@@ -173,8 +172,7 @@ TEST_CASE("an array has the failure of what ended before its batch was sent") {
 TEST_CASE("a wait after a batch brings the failure of the stream that is waited for") {
     const Drained drained;
     Three it;
-    Gate gate;
-    gate.hold(it.s);
+    Gate gate(it.s);
     {
         ScopedBatch in(it.batch);
         it.p.wait_stream(it.s);
@@ -194,8 +192,7 @@ TEST_CASE("a wait after a batch brings the failure of the stream that is waited 
 TEST_CASE("a stream that failed in one batch is failed in the next one, before that is known") {
     const Drained drained;
     Three it;
-    Gate gate;
-    gate.hold(it.s);
+    Gate gate(it.s);
     for (int i = 0; i < 2; ++i) {
         ScopedBatch in(it.batch);
         it.p.wait_stream(it.s);

@@ -119,9 +119,7 @@ TEST_CASE(
     "a batch comes after what its stream was given before, and before what it is given next") {
     const Recorder seen;
     const Here here;
-    const Drained drained;
-    Gate gate;
-    gate.hold(here.stream);
+    DrainedGate gate(here.stream);
     seen.note(here.stream, "before");
     Batch step = recorded();
     step.run([&] {
@@ -152,8 +150,7 @@ TEST_CASE("fork_join in a batch runs its branches side by side, every time with 
 TEST_CASE("streams that took part come after the batch with what they are given later") {
     const Recorder seen;
     const Here here;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream other(test_device());
     gate.hold(here.stream);
     Batch step = recorded();
@@ -170,8 +167,7 @@ TEST_CASE("streams that took part come after the batch with what they are given 
 TEST_CASE("a stream with work of its own is not recorded: it does what it would have done") {
     const Recorder seen;
     const Here here;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream busy(test_device());
     gate.hold(busy);
     Batch step = recorded();
@@ -191,8 +187,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
 TEST_CASE("a wait for a stream outside sends what came before, and holds what comes after") {
     const Recorder seen;
     const Here here;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outside(test_device());
     gate.hold(outside);
     seen.note(outside, "outside");
@@ -265,8 +260,7 @@ TEST_CASE("an exception sends what was recorded before it") {
 
 TEST_CASE("arrays made and given up in a batch are there when its work runs") {
     const Here here;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Array<int> sum = zeros<int>(1000);
     gate.hold(here.stream);
     Batch step = recorded();
@@ -480,8 +474,7 @@ TEST_CASE("10,000 operations in a batch, with one that changes") {
 
 TEST_CASE("an event recorded in a batch and then elsewhere means the newest record") {
     const Here here;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream other(test_device());
     Event event(test_device());
     gate.hold(here.stream);
@@ -506,8 +499,7 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
     graph.launch();
     const Stream reader(test_device());
     reader.wait_stream(here.stream);
-    Gate gate;
-    gate.hold(reader);
+    Gate gate(reader);
     launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // must read 7, the old value
     Flag ran;
     Batch step = recorded();

@@ -292,8 +292,7 @@ TEST_CASE("a graph with memory of its own, launched on a stream of a batch, come
         const Array<int> scratch = zeros<int>(capturing, 10);
         launch(capturing, Store{}, dim(1), 7, x);
     });
-    Gate gate;
-    gate.hold(other);
+    Gate gate(other);
     {
         Batch step = recorded();
         const ScopedBatch batch(step, first);

@@ -132,8 +132,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
     HoldingBackend backend;
     backend.take(origin);
     backend.take(side);
-    Gate gate;
-    gate.hold(other);
+    Gate gate(other);
     launch_host(other, [] {});
     const Event event = other.record_event();
     const StopPoint stop;

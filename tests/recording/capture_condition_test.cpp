@@ -247,8 +247,7 @@ TEST_CASE("a graph with conditions is destroyed without waiting for other stream
     const Stream s(test_device()), held(test_device());
     Array<int> value = full<int>(s, 1, 1), x = zeros<int>(s, 10), y = zeros<int>(held, 10);
     held.synchronize();
-    Gate gate;
-    gate.hold(held);
+    Gate gate(held);
     launch(held, Add{}, dim(10), y, 1);
     {
         Graph graph =

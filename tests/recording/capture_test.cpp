@@ -274,8 +274,7 @@ TEST_CASE(
 TEST_CASE("a captured stream cannot wait for work outside; what is outside joins by waiting") {
     const Drained drained;
     const Stream s(test_device()), outside(test_device(), {.name = "outside"});
-    Gate gate;
-    gate.hold(outside);
+    Gate gate(outside);
     const Event old = outside.record_event();
     Graph graph = capture(s, [&] {
         launch_host(s, [] {});
@@ -383,8 +382,7 @@ TEST_CASE("timing events are nodes: every launch records them") {
 
 TEST_CASE("external events order graphs on two streams") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Event made(test_device());
     Graph producer = capture(a, [&] {

@@ -46,8 +46,7 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     Noted noted;
     const Drained drained;
     Batch kept({.remembered = 1, .on_cpu = true});
-    Gate gate;
-    gate.hold(noted.s);
+    Gate gate(noted.s);
     for (int i = 0; i < 100; ++i) {
         // The kept batch changes the arguments of its graph each time. The other batch is
         // destroyed, with its tape, before that batch's work can run.

@@ -32,8 +32,7 @@ TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
 
 TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Array<int> x = zeros<int>(cuda, 100), staging = pinned<int>(100);
     std::fill(staging.data(), staging.data() + 100, 0);
@@ -53,8 +52,7 @@ TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
 TEST_CASE("events of each kind of device are waited on from the other", "[cross]") {
     SKIP_WITHOUT_CUDA();
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0")), last(cpu_device());
     gate.hold(cpu);
     seen.note(cpu, "cpu");
@@ -118,8 +116,7 @@ TEST_CASE("a failure crosses between the kinds", "[cross]") {
 
 TEST_CASE("a CUDA stream that waits for a CPU stream holds up no other CUDA stream", "[cross]") {
     SKIP_WITHOUT_CUDA();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream cpu(cpu_device());
     gate.hold(cpu);
     launch_host(cpu, [] {});

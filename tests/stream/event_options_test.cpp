@@ -30,8 +30,7 @@ TEST_CASE("time between two timing events is not negative, and grows with what i
 }
 
 TEST_CASE("elapsed time waits for both events") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     std::atomic<bool> ran{false};
     const Event start = s.record_event({.timing = true});
@@ -121,8 +120,7 @@ TEST_CASE("waiting for an event on the stream that recorded it changes nothing")
 }
 
 TEST_CASE("host threads may wait for one event together") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     std::atomic<bool> ran{false};
     std::atomic<int> early{0};
     const Stream s(test_device());

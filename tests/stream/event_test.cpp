@@ -30,8 +30,7 @@ TEST_CASE("an event remembers its options") {
 }
 
 TEST_CASE("an event is complete when what the stream was given before it has run") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     Event event(test_device());
     gate.hold(s);
@@ -45,8 +44,7 @@ TEST_CASE("an event is complete when what the stream was given before it has run
 }
 
 TEST_CASE("what a stream is given after an event does not hold the event up") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     launch_host(s, [] {});
     const Event event = s.record_event();
@@ -74,8 +72,7 @@ TEST_CASE("a stream that waits for an event runs after what was before it, and n
 
 TEST_CASE("what a stream was given before it waits for an event does not wait") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
     const Event event = a.record_event();
@@ -90,8 +87,7 @@ TEST_CASE("what a stream was given before it waits for an event does not wait") 
 TEST_CASE("a wait means the record that was newest when it was asked for: recording again does not "
           "shorten it") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     Event event(test_device());
     gate.hold(a);
@@ -107,8 +103,7 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
 
 TEST_CASE("a wait means the record that was newest when it was asked for: recording again does not "
           "lengthen it") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     Event event(test_device());
     launch_host(c, [] {});
@@ -186,8 +181,7 @@ TEST_CASE("a stream may wait for many events") {
 
 TEST_CASE("an event may be destroyed with its record and waits on it pending") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
     seen.note(a, "a");
@@ -204,8 +198,7 @@ TEST_CASE("an event may be destroyed with its record and waits on it pending") {
 }
 
 TEST_CASE("an event out of the pool does not remember what it was before") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     for (int i = 0; i < 10; ++i) {
@@ -218,8 +211,7 @@ TEST_CASE("an event out of the pool does not remember what it was before") {
 }
 
 TEST_CASE("an event moves with its record") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     Event a = s.record_event();
@@ -246,8 +238,7 @@ TEST_CASE("using a moved-from event is a usage error") {
 }
 
 TEST_CASE("without a stream an event is recorded on the current stream of its device") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     Event event(test_device());
@@ -266,8 +257,7 @@ TEST_CASE("without a stream an event is recorded on the current stream of its de
 
 TEST_CASE("the free functions on events do what the members do") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
     seen.note(a, "a");

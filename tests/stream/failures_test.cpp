@@ -95,8 +95,7 @@ TEST_CASE("a stream that is cleared while another thread brings failures either 
 
 TEST_CASE("a failure that another stream waited for stays that stream's when it is cleared where "
           "it happened") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
     launch_host(a, [] { throw Boom("late"); });
@@ -162,8 +161,7 @@ TEST_CASE("clear_errors makes all streams of a device usable and returns what it
 
 TEST_CASE("clear_errors waits for failures that are under way") {
     let_all_be_told();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
     launch_host(a, [] { throw Boom("late"); });
@@ -344,8 +342,7 @@ TEST_CASE("streams that failed leave no record behind") {
 
 TEST_CASE("on_completion is called in stream order, with null where all went well") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     seen.note(s, "before");
@@ -380,8 +377,7 @@ TEST_CASE("on_completion runs on a poisoned stream and gets what synchronize() w
 }
 
 TEST_CASE("on_completion gets a failure that happens after it was asked for") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     std::string got;
     gate.hold(s);
@@ -441,8 +437,7 @@ TEST_CASE("a captured on_completion is called by every launch") {
 }
 
 TEST_CASE("a captured on_completion gets a failure from before its launch") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     std::string got;
     Graph graph = capture(s, [&] {

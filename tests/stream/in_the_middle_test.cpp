@@ -52,8 +52,7 @@ TEST_CASE("a wait that another thread is in the middle of covers what the stream
     backend.in_wait = [&] { stop.stop(); };
     std::thread second([&] { a.wait_stream(b); });
     stop.reached.wait();
-    Gate gate;
-    gate.hold(b);
+    Gate gate(b);
     seen.note(b, "b");
     SECTION("another one meanwhile") {
         a.wait_stream(b);

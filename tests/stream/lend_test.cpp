@@ -37,8 +37,7 @@ TEST_CASE("a wait after a loan is made once, and then elided as before the loan"
 
 TEST_CASE("who waits after a loan waits for the work enqueued in it") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream();
     a.wait_stream(b);
     CHECK(lend(b, [&] {
@@ -56,8 +55,7 @@ TEST_CASE("who waits after a loan waits for the work enqueued in it") {
 
 TEST_CASE("a wait inside a loan is never elided, and covers no later work of the loan") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream(), c = cpu_stream();
     launch_host(b, [] {});
     a.wait_stream(b);
@@ -98,8 +96,7 @@ TEST_CASE("an event recorded inside a loan orders its waiter, whatever that has 
 TEST_CASE("memory freed inside a loan goes to no stream that had waited before") {
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("memory with pending work is not kept by sanitizers");
     constexpr std::size_t n = 66'666;  // other tests allocate no arrays of this size class
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s = cpu_stream(), t = cpu_stream();
     gate.hold(s);
     t.wait_stream(s);

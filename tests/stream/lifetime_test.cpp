@@ -39,8 +39,7 @@ int hardware_queues() {
 
 TEST_CASE("destroying a stream does not block and loses no work") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     {
         const Stream s(test_device());
         gate.hold(s);
@@ -54,8 +53,7 @@ TEST_CASE("destroying a stream does not block and loses no work") {
 
 TEST_CASE("work that waits for a destroyed stream still comes after its work") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream waiter(test_device());
     {
         const Stream s(test_device());
@@ -69,8 +67,7 @@ TEST_CASE("work that waits for a destroyed stream still comes after its work") {
 
 TEST_CASE("a stream that waits may be destroyed before what it waits for") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream other(test_device());
     gate.hold(other);
     seen.note(other, "other");
@@ -85,8 +82,7 @@ TEST_CASE("a stream that waits may be destroyed before what it waits for") {
 }
 
 TEST_CASE("new streams do not run behind the work of destroyed ones") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     for (int i = 0; i < 20; ++i) {
         {
             const Stream s(test_device());
@@ -102,8 +98,7 @@ TEST_CASE("new streams do not run behind the work of destroyed ones") {
 
 TEST_CASE("an array that is freed while its own stream still has work on it keeps its memory until "
           "then") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream held(test_device()), other(test_device());
     Array<int> result = zeros<int>(held, n);
     {
@@ -307,8 +302,7 @@ TEST_CASE("assigning to an array frees what it had in stream order") {
     Array<int> result = zeros<int>(s, n);
     Array<int> x = full<int>(s, n, 5);
     s.synchronize();
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     launch(s, AddTo{}, dim(n), x, result);
     x = full<int>(other, n, 6);
     overwrite_what_is_free(other);

@@ -10,8 +10,7 @@ using namespace heddle_test;
 TEST_CASE("streams of two devices wait for each other", "[multi]") {
     SKIP_WITHOUT_TWO();
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]), c(test_devices()[0]);
     gate.hold(a);
     seen.note(a, "a");
@@ -100,8 +99,7 @@ TEST_CASE("an explicit stream decides the device, not the current one", "[multi]
 
 TEST_CASE("synchronising one device does not wait for the other", "[multi]") {
     SKIP_WITHOUT_TWO();
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
     std::atomic<bool> ran{false};
     gate.hold(a);

@@ -8,8 +8,7 @@ using namespace heddle_test;
 
 TEST_CASE("wait_stream orders what comes after what the other was given before") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
     seen.note(b, "b");
@@ -19,8 +18,7 @@ TEST_CASE("wait_stream orders what comes after what the other was given before")
 }
 
 TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
     a.wait_stream(b);
@@ -33,8 +31,7 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
 
 TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
     launch_host(b, [] {});
@@ -56,8 +53,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
 
 TEST_CASE("order goes through chains of waits") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
     seen.note(a, "a");
@@ -84,8 +80,7 @@ TEST_CASE("streams may wait for each other in turn") {
 
 TEST_CASE("the free functions wait as the member does") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
     seen.note(a, "a");
@@ -181,8 +176,7 @@ TEST_CASE("a scope entered again from the same stream with nothing new waits for
 
 TEST_CASE("an elided wait is one that held: the order is there") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
     seen.note(b, "b");
@@ -222,8 +216,7 @@ TEST_CASE("what a destroyed stream waited for, a new one did not") {
 
 TEST_CASE("a stream that waits on more streams than it remembers still waits on each") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device());
     std::vector<Stream> others;
     for (int i = 0; i < 40; ++i)
@@ -248,8 +241,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
 TEST_CASE(
     "a wait on an event that was recorded before later work does not make a later wait redundant") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
     const Event early = b.record_event();

@@ -54,8 +54,7 @@ TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
 
 TEST_CASE("on a CPU device work that was enqueued before the failure happened is dropped too") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(cpu_device());
     Array<int> x = full<int>(s, 10, 1), y = full<int>(s, 10, 2);
     s.synchronize();
@@ -82,8 +81,7 @@ TEST_CASE("work before the failure has run") {
 }
 
 TEST_CASE("the first error wins") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     launch_host(s, [] { throw Boom("first"); });
@@ -149,8 +147,7 @@ TEST_CASE("a stream that waits for a poisoned one is poisoned with the same fail
 
 TEST_CASE("a stream that waited before the failure happened is poisoned by it too") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
     launch_host(a, [] { throw Boom("late"); });
@@ -167,8 +164,7 @@ TEST_CASE("a stream that waited before the failure happened is poisoned by it to
 }
 
 TEST_CASE("a wait on what was done before the failure does not bring it in") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(a, [] {});
     const Event good = a.record_event();
@@ -209,8 +205,7 @@ TEST_CASE("clear_error gives the failure back and makes the stream usable") {
 }
 
 TEST_CASE("clear_error waits for the stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     std::atomic<bool> ran{false};
     gate.hold(s);

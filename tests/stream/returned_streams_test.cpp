@@ -132,8 +132,7 @@ TEST_CASE("a wide fork leaves no more streams than the next one may need, and tr
 }
 
 TEST_CASE("a returned stream that is still busy survives trim_pool") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream base(cpu_device());
     {
         const ScopedStream in(base);

@@ -66,8 +66,7 @@ TEST_CASE("scopes nest") {
 
 TEST_CASE("entering a stream orders it after the stream it replaces") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
     gate.hold(outer);
@@ -81,8 +80,7 @@ TEST_CASE("entering a stream orders it after the stream it replaces") {
 
 TEST_CASE("entering without waiting orders nothing") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
     gate.hold(outer);
@@ -95,8 +93,7 @@ TEST_CASE("entering without waiting orders nothing") {
 }
 
 TEST_CASE("entering orders the new stream, and not the one it replaces") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     gate.hold(inner);
     const ScopedStream in_outer{outer};
@@ -111,8 +108,7 @@ TEST_CASE("entering orders the new stream, and not the one it replaces") {
 
 TEST_CASE("leaving with wait_on_exit orders the restored stream after the one left") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
     {
@@ -126,8 +122,7 @@ TEST_CASE("leaving with wait_on_exit orders the restored stream after the one le
 
 TEST_CASE("leaving by an exception restores and waits all the same") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
     try {
@@ -145,8 +140,7 @@ TEST_CASE("leaving by an exception restores and waits all the same") {
 }
 
 TEST_CASE("implicit operations run on the scope's stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     const ScopedStream in{s};
@@ -338,8 +332,7 @@ TEST_CASE("a device scope waits for nothing and changes no stream") {
 }
 
 TEST_CASE("calls with a named stream run there whatever is current, and wait for nothing") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream named(test_device()), current(test_device());
     Array<int> x = zeros<int>(named, 100), y = zeros<int>(named, 100);
     gate.hold(current);

@@ -34,8 +34,7 @@ TEST_CASE("set_stream inside a stream scope is undone with it") {
 
 TEST_CASE("set_stream waits on the stream it replaces") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     const ScopedStream in{a};
     gate.hold(a);
@@ -46,8 +45,7 @@ TEST_CASE("set_stream waits on the stream it replaces") {
 }
 
 TEST_CASE("set_stream without waiting orders nothing") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     const ScopedStream in{a};
     gate.hold(a);

@@ -165,8 +165,7 @@ TEST_CASE("the error of a dead reference says so") {
 
 TEST_CASE("a stream runs what it is given in order") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
     Strings expected;
@@ -183,8 +182,7 @@ TEST_CASE("a stream runs what it is given in order") {
 
 TEST_CASE("a stream runs host functions, kernels, copies and fills in the order given") {
     const Stream s(test_device());
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     Array<int> x = empty<int>(s, 1000), y = empty<int>(s, 1000);
     gate.hold(s);
     fill(s, x, 1);
@@ -200,8 +198,7 @@ TEST_CASE("a stream runs host functions, kernels, copies and fills in the order 
 
 TEST_CASE("streams that do not wait for each other proceed on their own") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream held(test_device()), free(test_device());
     gate.hold(held);
     seen.note(held, "held");
@@ -223,8 +220,7 @@ TEST_CASE("a stream with nothing to do is complete") {
 }
 
 TEST_CASE("a stream is incomplete until all it was given has run") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     const Stream s(test_device());
     launch_host(s, [] {});
     gate.hold(s);
@@ -360,8 +356,7 @@ TEST_CASE("a thread's own stream stays the same, and is another in another threa
 
 TEST_CASE("work of a thread's own stream outlives the thread") {
     const Recorder seen;
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     std::thread([&] {
         const StreamRef mine = Stream::per_thread(test_device());
         gate.hold(mine);

@@ -119,8 +119,7 @@ TEST_CASE("threads make and destroy streams, events and arrays at the same time"
 }
 
 TEST_CASE("many threads may wait for one stream") {
-    const Drained drained;
-    Gate gate;
+    DrainedGate gate;
     std::atomic<bool> ran{false};
     std::atomic<int> early{0};
     const Stream s(test_device());

@@ -1,6 +1,7 @@
 #include "timeline/page/escape.hpp"
 
 #include "catch.hpp"
+#include "core/base/utf8.hpp"
 
 using namespace heddle::detail;
 

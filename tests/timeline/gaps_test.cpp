@@ -266,7 +266,7 @@ TEST_CASE("an operation enqueued by a host function was launched late because of
         if (gap.op == kernel && gap.reason == GapReason::launched_late) late = &gap;
     REQUIRE(late != nullptr);
     CHECK(late->cause == function);
-    CHECK(what_the_host_did(trace, *late) ==
+    CHECK(HostActivity(trace).during(*late) ==
           "host function read: not begun for 10 ns, its own code 40 ns (before (place unknown)), "
           "1 call 2 ns (the longest: launch at (place unknown))");
 }

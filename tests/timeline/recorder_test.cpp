@@ -519,8 +519,7 @@ TEST_CASE("a copy to pageable memory tells that the host waits in it") {
 TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
     const Drained drained;
     const Stream s(test_device());
-    Gate gate;
-    gate.hold(s);
+    Gate gate(s);
     launch_host(s, [] {});
     const Event event = s.record_event();
     TimelineRecorder recorder({});

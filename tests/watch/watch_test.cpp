@@ -193,10 +193,7 @@ TEST_CASE("child: a request while the watching thread is on its way", "[.child]"
     CHECK(reported.await("'asked for' runs"));
 }
 TEST_CASE("a request goes to the watch of that moment, not to one that has ended", "[watch]") {
-    const ChildResult child =
-        run_test_case("child: a request while the watching thread is on its way");
-    INFO(child.output);
-    CHECK(child.status == 0);
+    check_test_case("child: a request while the watching thread is on its way");
 }
 
 TEST_CASE("child: a watch that ends with a request", "[.child]") {
@@ -216,9 +213,7 @@ TEST_CASE("child: a watch that ends with a request", "[.child]") {
     CHECK(eventually([&] { return clock.rests > before; }));
 }
 TEST_CASE("a request that the end of a watch overtakes keeps no processor busy", "[watch]") {
-    const ChildResult child = run_test_case("child: a watch that ends with a request");
-    INFO(child.output);
-    CHECK(child.status == 0);
+    check_test_case("child: a watch that ends with a request");
 }
 
 TEST_CASE("a program's own handler of the signal stays", "[watch]") {
@@ -280,13 +275,11 @@ TEST_CASE("the child of a fork is watched, too, from its first stream on", "[wat
     const Stream s(cpu_device());
     s.synchronize();
     const Reported reported(short_limit);
-    const ChildResult child = run_forked([&] {
+    check_forked([&] {
         const Stream own = named("child's");
         Held held(own, SourceLocation{"child.cpp", 3});
         return reported.await("at child.cpp:3 has not returned") ? 0 : 1;
     });
-    CHECK(child.signal == 0);
-    CHECK(child.status == 0);
     CHECK(reported.all().empty());  // the parent process makes progress
 }
 
@@ -312,7 +305,7 @@ TEST_CASE("the child of a fork leaves its parent's file of reports alone", "[wat
     CHECK(has_report(file));
     const std::string before = text_of(file);
     for (const bool is_watched_anew : {false, true}) {
-        const ChildResult child = run_forked([&] {
+        check_forked([&] {
             if (is_watched_anew)
                 watch({.limit = std::chrono::milliseconds(0), .file = file.string()});
             const Stream own(cpu_device());
@@ -322,8 +315,6 @@ TEST_CASE("the child of a fork leaves its parent's file of reports alone", "[wat
             std::filesystem::remove(own_file);
             return is_there ? 0 : 1;
         });
-        CHECK(child.signal == 0);
-        CHECK(child.status == 0);
         CHECK(text_of(file) == before);
     }
     end_watch();

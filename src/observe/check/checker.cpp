@@ -75,8 +75,6 @@ void set_race_function(RaceFunction function) {
     hook.function = std::move(function);
 }
 
-bool is_check_off() noexcept { return off_depth > 0; }
-
 Checker::Checker(const check::Options& options)
     : options_(options), number_(++checks), process_(forks()) {
     add_observer(*this, {.host_functions = true});

@@ -98,7 +98,4 @@ private:
 /// Sets the function that receives the races of all checks. Thread-safe.
 void set_race_function(RaceFunction function);
 
-/// Returns whether the calling thread is inside a check::ScopedOff.
-bool is_check_off() noexcept;
-
 }  // namespace heddle::detail

@@ -45,10 +45,6 @@ public:
     void released(std::uint64_t key, std::uint64_t function);
     /// Records that the host received the notification with this key; see check::acquired().
     void acquired(std::uint64_t key, SiteId site);
-    /// Records that the host has waited for the stream in a way that heddle cannot observe.
-    void synchronized_stream(std::uint64_t stream, SiteId site);
-    /// Records that the host has waited for the device in a way that heddle cannot observe.
-    void synchronized_device(std::uint32_t device, SiteId site);
     /// Ends the input. Appends the findings that were held for later operations.
     void finish();
 

@@ -197,18 +197,6 @@ void CheckEngine::acquired(std::uint64_t key, SiteId site) {
     else raise_floor(released_.forgotten(), site);
 }
 
-void CheckEngine::synchronized_stream(std::uint64_t stream, SiteId site) {
-    const StreamTrack* const track = streams_.find(stream);
-    if (track == nullptr) return;
-    Clock reaches = track->clock;
-    reaches.join(Epoch(track->slot, track->last), floor_);
-    raise_floor(reaches, site);
-}
-
-void CheckEngine::synchronized_device(std::uint32_t device, SiteId site) {
-    raise_floor(device_clock(device), site);
-}
-
 void CheckEngine::raise_floor(const Clock& reaches, SiteId site) {
     reaches.raise(floor_, [&](Slot slot) {
         if (host_wait_sites_.size() <= slot) host_wait_sites_.resize(slot + 1);

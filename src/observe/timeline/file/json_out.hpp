@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "timeline/page/escape.hpp"
+#include "core/base/utf8.hpp"
 
 namespace heddle::detail {
 

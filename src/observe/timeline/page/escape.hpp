@@ -1,4 +1,4 @@
-// Converts names from programs to XML and JSON. Such names may contain any bytes.
+// Converts names from programs to XML. Such names may contain any bytes.
 #pragma once
 
 #include <string>
@@ -11,10 +11,6 @@ namespace heddle::detail {
 void append_xml(std::string& out, std::string_view text);
 /// Returns the text that append_xml() appends.
 std::string xml_text(std::string_view text);
-
-/// Appends a JSON string, including quotes, that is safe inside a <script> of an HTML page. Bytes
-/// that are not UTF-8 become U+FFFD.
-void append_json(std::string& out, std::string_view text);
 
 /// Returns the text if it has at most this many characters. Otherwise cuts it and ends it with an
 /// ellipsis.

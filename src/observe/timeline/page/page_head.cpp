@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "timeline/page/escape.hpp"
+#include "core/base/utf8.hpp"
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
 #include "timeline/solve/headline.hpp"

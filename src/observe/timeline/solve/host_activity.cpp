@@ -252,8 +252,4 @@ std::string HostActivity::during(const Gap& gap) const {
     return text + words(op.thread, begin, gap.end);
 }
 
-std::string what_the_host_did(const Trace& trace, const Gap& gap) {
-    return HostActivity(trace).during(gap);
-}
-
 }  // namespace heddle::detail

@@ -75,7 +75,4 @@ private:
     std::vector<std::vector<Range>> ranges_;  ///< by thread: its ranges, ordered by begin
 };
 
-/// Returns HostActivity::during(gap). For more than one gap, make a HostActivity once instead.
-std::string what_the_host_did(const Trace& trace, const Gap& gap);
-
 }  // namespace heddle::detail
