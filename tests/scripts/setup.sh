@@ -65,7 +65,7 @@ machine() {
 cmake_at() { program "$1" "echo 'cmake version $2'"; }
 cmake_at pypi 3.31.6
 
-# sets WHAT... : runs heddle_setup. The output's last line is the choice.
+# sets PACKAGE... : runs heddle_setup. The output's last line is the choice.
 sets() {
     local wanted=("$@")
     heddle=in_setup run "${wanted[@]}"
@@ -147,7 +147,8 @@ export CXX
 program programs/ccache 'exec "$@"'
 chooses "CXX with arguments" "ccache clang++-15" "$pypi" ""
 export CXX=c++
-refuses "CXX is too old" "CXX names a compiler that cannot be used: c++ is g++ 11.4, and 12 or newer"
+refuses "CXX is too old" \
+    "CXX names a compiler that cannot be used: c++ is g++ 11.4, and 12 or newer"
 export CXX=nothing
 refuses "CXX is nothing" "nothing is not a C++ compiler that works"
 unset CXX
