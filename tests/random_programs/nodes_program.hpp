@@ -99,7 +99,7 @@ struct Step {
 
 struct Program {
     std::uint64_t seed = 0;
-    Device device;
+    Device device = current_device();
     int streams = 2;
     int events = 0;
     int slots = 3;

@@ -41,7 +41,7 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
     : ScopeBase(where), join_(options.join) {
     StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "capture", where);
-    if (is_capturing(ref))
+    if (ref.is_capturing())
         detail::usage_error(
             {"capture", where, stream},
             "the stream is already in a capture: end that capture first, or capture on another "
