@@ -65,10 +65,9 @@ machine() {
 cmake_at() { program "$1" "echo 'cmake version $2'"; }
 cmake_at pypi 3.31.6
 
-# sets PACKAGE... : runs heddle_setup. The output's last line is the choice.
+# sets PROGRAM...: runs heddle_setup. The output's last line is the choice.
 sets() {
-    local wanted=("$@")
-    heddle=in_setup run "${wanted[@]}"
+    heddle=in_setup run "$@"
     choice=${out##*$'\n'}
     installed=
     if [ -e log ]; then installed=$(sort log); fi
@@ -94,7 +93,7 @@ refuses() {
     same "$name: installed" "$installed" ""
     for part in "$@"; do contains "$name: message" "$err" "$part"; done
 }
-pypi=repository/build/tools/cmake==3.31.6/bin/cmake
+from_pypi=repository/build/tools/cmake==3.31.6/bin/cmake
 
 machine
 gcc_at programs/c++ 12 2
@@ -127,9 +126,9 @@ would() { (cd repository && . scripts/setup && heddle_would_install compiler cma
 same "would install" "$(would)" \
     "would install from PyPI, in build/tools: cmake==3.31.6
 would install by apt-get: g++-12"
-chooses "Ubuntu 22.04" g++-12 "$pypi" "g++-12"
+chooses "Ubuntu 22.04" g++-12 "$from_pypi" "g++-12"
 rm log
-chooses "Ubuntu 22.04, again" g++-12 "$pypi" ""
+chooses "Ubuntu 22.04, again" g++-12 "$from_pypi" ""
 package libfmt-dev 8.1.1
 sets compiler fmt
 same "g++-12 alone finds headers" "$installed" ""
@@ -137,15 +136,15 @@ same "would install nothing" "$(would)" "would install nothing: all packages are
 jammy
 gcc_at programs/c++ 11 4
 cmake_at programs/cmake 3.22.1
-chooses "Ubuntu 22.04 with its defaults" g++-12 "$pypi" "g++-12"
+chooses "Ubuntu 22.04 with its defaults" g++-12 "$from_pypi" "g++-12"
 jammy
 gcc_at programs/c++ 11 4
 clang_at programs/clang++-15 15 11 0
-chooses "an installed clang" clang++-15 "$pypi" ""
+chooses "an installed clang" clang++-15 "$from_pypi" ""
 CXX="ccache clang++-15"
 export CXX
 program programs/ccache 'exec "$@"'
-chooses "CXX with arguments" "ccache clang++-15" "$pypi" ""
+chooses "CXX with arguments" "ccache clang++-15" "$from_pypi" ""
 export CXX=c++
 refuses "CXX is too old" \
     "CXX names a compiler that cannot be used: c++ is g++ 11.4, and 12 or newer"
@@ -170,7 +169,7 @@ refuses "Debian 11" "c++ is g++ 10.2, and 12 or newer is needed" "heddle needs g
 export CXX=clang++
 refuses "Debian 11, CXX" "clang 19.0 with libstdc++ 10, and libstdc++ 11 or newer is needed"
 export CXXFLAGS=-stdlib=libc++
-chooses "libc++" clang++ "$pypi" ""
+chooses "libc++" clang++ "$from_pypi" ""
 clang_at programs/clang++ 18 10 180000
 refuses "an old libc++" "clang 18.0 with libc++ 18, and libc++ 19 or newer is needed"
 clang_at programs/clang++ 13 12 0
@@ -188,4 +187,4 @@ contains "no PyPI: message" "$err" "CMake 3.25 or newer is needed (this is cmake
 machine
 rm programs/apt-get programs/apt-cache
 gcc_at programs/g++ 13 1
-chooses "no apt-get" g++ "$pypi" ""
+chooses "no apt-get" g++ "$from_pypi" ""
