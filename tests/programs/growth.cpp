@@ -115,7 +115,7 @@ void batch(std::size_t i) {
     static auto* const batches = new Batch({.on_cpu = true});
     static auto* const memory = new Array<int>(zeros<int>(first(), 64));
     const ScopedStream in(first(), {.wait_on_enter = false});
-    (*batches)([&] {
+    batches->run([&] {
         // Each pair of bits of a number selects an operation. The number differs each time.
         for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
             if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/base/utf8.hpp"
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
