@@ -35,7 +35,7 @@ struct OpStats {
 
     bool operator==(const OpStats&) const = default;
 };
-OpStats operator-(OpStats a, const OpStats& b);
+OpStats operator-(OpStats a, const OpStats& b);  ///< subtracts each count
 
 /// Counts the operations that all threads enqueue from its construction on:
 ///
