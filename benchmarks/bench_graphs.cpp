@@ -181,7 +181,7 @@ void batches(bench::Report& report, Device device) {
                                    (to_the_end ? ", run to the end" : ", host time"),
                                device.name(),
                                {repeat([&] {
-                                    step(launches);
+                                    step.run(launches);
                                     if (to_the_end) settle();
                                 }),
                                 settle},
