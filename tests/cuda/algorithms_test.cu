@@ -103,7 +103,7 @@ TEST_CASE("algorithms on a GPU can be captured and in a batch", "[cuda]") {
             graph.launch(s);
             CHECK(value_of(s, sum) == 5000L * i);
             fill(s, x, -i);
-            step(work);
+            step.run(work);
             CHECK(value_of(s, sum) == -5000L * i);
             CHECK(to_host(s, sums).back() == -5000L * i);
         }
