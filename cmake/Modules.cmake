@@ -19,7 +19,7 @@ if(NOT HEDDLE_MODULES)
 endif()
 file(GLOB_RECURSE heddle_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")
 list(FILTER heddle_headers EXCLUDE
-     REGEX "/((cuda|fmt|bounds_nvcc|launch_nvcc(_checked)?)\\.hpp|with/[a-z_]*\\.hpp)$")
+     REGEX "/((cuda|fmt|bounds_nvcc|launch_nvcc(_checked)?|cub_[a-z]*)\\.hpp|with/[a-z_]*\\.hpp)$")
 set(heddle_modules "module heddle {\n")
 set(heddle_number 0)
 foreach(header IN LISTS heddle_headers)
