@@ -19,7 +19,7 @@ namespace {
 
 std::vector<Device> devices_for(std::uint64_t seed) {
     std::vector<Device> devices = test_devices();
-    devices.resize(std::min<std::size_t>(devices.size(), 1 + seed % 3));
+    while (devices.size() > 1 + seed % 3) devices.pop_back();
     return devices;
 }
 std::string title(std::uint64_t seed, Mode mode) {
