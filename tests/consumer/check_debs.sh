@@ -35,6 +35,6 @@ if command -v pkg-config >/dev/null; then
     pc=$(dirname "$(find "$root/usr/lib" -name heddle.pc)")
     flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs heddle)
     # shellcheck disable=SC2086
-    "${CXX:-c++}" -O1 -o "$directory/by_pkg_config" "$project/../main.cpp" $flags
+    "${CXX:-c++}" -O1 -o "$directory/by_pkg_config" "$project"/../*.cpp $flags
     LD_LIBRARY_PATH=$(dirname "$pc") "$directory/by_pkg_config"
 fi
