@@ -148,7 +148,7 @@ private:
                                  const DigestOptions& pipeline) {
         const auto seconds = [](double value) { return json::number(value, 6); };
         return json::object({
-            {"path", json::path(path)},
+            {"path", json::string(path)},
             {"digest", json::string("sha256:" + to_hex(result.digest))},
             {"bytes", json::number(result.bytes)},
             {"seconds", seconds(result.seconds)},

@@ -9,11 +9,9 @@
 
 namespace heddle::json {
 
-/// Returns a JSON string, including quotes. Bytes that are not UTF-8 become U+FFFD.
+/// Returns a JSON string, including quotes. Bytes that are not UTF-8, as in some paths, become
+/// \udc80 to \udcff. Python's "surrogateescape" does the same.
 std::string string(std::string_view text);
-/// Same as string(), but bytes that are not UTF-8 become \udc80 to \udcff, so that the path can be
-/// restored. Python's "surrogateescape" does the same.
-std::string path(std::string_view text);
 
 /// Returns the shortest text that reads back as `value`, or "null" if JSON has no such number.
 std::string number(double value);

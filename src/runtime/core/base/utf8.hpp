@@ -47,50 +47,29 @@ inline std::size_t character_length(std::string_view text) {
     return form->length;
 }
 
-/// Calls `f` with each valid character, and `bad` with each byte that belongs to no valid one.
-template <class F, class Bad>
-void for_each_character(std::string_view text, const F& f, const Bad& bad) {
-    while (!text.empty()) {
-        const std::size_t length = character_length(text);
-        if (length == 0) bad(text.substr(0, 1));
-        else f(text.substr(0, length));
-        text.remove_prefix(std::max<std::size_t>(length, 1));
-    }
-}
-
 inline constexpr std::string_view replacement_character = "\xef\xbf\xbd";  // U+FFFD
 
 /// Calls `f` with each valid character, and with U+FFFD for each byte that belongs to no valid one.
 template <class F> void for_each_character(std::string_view text, const F& f) {
-    for_each_character(text, f, [&f](std::string_view) { f(replacement_character); });
+    while (!text.empty()) {
+        const std::size_t length = character_length(text);
+        f(length == 0 ? replacement_character : text.substr(0, length));
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
 }
 
-/// Selects how a JSON string represents bytes that are not UTF-8.
-enum class BadBytes {
-    replaced,  ///< each becomes U+FFFD
-    escaped,   ///< they become \udc80 to \udcff; Python's "surrogateescape" restores them
-};
-
-/// Appends a JSON string, including quotes, that is safe inside a <script> of an HTML page.
-inline void append_json(std::string& out, std::string_view text,
-                        BadBytes rule = BadBytes::replaced) {
-    const auto escape = [&out](std::string_view high, unsigned byte) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        (((out += "\\u") += high) += digits[byte / 16]) += digits[byte % 16];
-    };
+/// Appends a JSON string, including quotes, that is safe inside a <script> of an HTML page. Bytes
+/// that are not UTF-8 become U+FFFD.
+inline void append_json(std::string& out, std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
     out += '"';
-    for_each_character(
-        text,
-        [&](std::string_view character) {
-            const unsigned byte = byte_at(character, 0);
-            if (byte == '"' || byte == '\\') (out += '\\') += character;
-            else if (byte < 0x20 || byte == '<' || byte == 0x7f) escape("00", byte);
-            else out += character;
-        },
-        [&](std::string_view bad) {
-            if (rule == BadBytes::replaced) out += replacement_character;
-            else escape("dc", byte_at(bad, 0));
-        });
+    for_each_character(text, [&out, digits](std::string_view character) {
+        const unsigned byte = byte_at(character, 0);
+        if (byte == '"' || byte == '\\') (out += '\\') += character;
+        else if (byte < 0x20 || byte == '<' || byte == 0x7f)
+            ((out += "\\u00") += digits[byte / 16]) += digits[byte % 16];
+        else out += character;
+    });
     out += '"';
 }
 
