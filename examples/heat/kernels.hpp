@@ -17,7 +17,7 @@ using heddle::View;
 inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
 inline constexpr std::size_t band_rows = 8;
 inline constexpr std::size_t alignment = 64;   // rows begin at multiples of this number of floats
-inline constexpr std::size_t sum_lanes = 32;   // number of threads that add up the tiles of a band
+inline constexpr std::size_t sum_parts = 32;   // number of threads that add up the tiles of a band
 inline constexpr unsigned inside_block = 128;  // number of threads in a block
 inline constexpr unsigned edges_block =
     64;  // threads in a block for the first and last band, in two rows
@@ -110,26 +110,26 @@ template <std::size_t width, bool with_norm> struct Relax {
 };
 
 /// Adds the tiles of a band in two stages, always in the same order. This kernel is the first
-/// stage, with the indices lane and band. A lane adds several sums at the same time, so that
+/// stage, with the indices part and band. A part adds several sums at the same time, so that
 /// several reads are in flight.
 struct AddTiles {
     std::size_t tiles;
-    HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,
-                              View<double> lanes) const {
+    HEDDLE_FN void operator()(std::size_t part, std::size_t band, View<const float> of_tiles,
+                              View<double> parts) const {
         constexpr std::size_t chains = 8;
         const float* const row = of_tiles.data() + band * tiles;
         double sum[chains] = {};
-        for (std::size_t x = lane; x < tiles; x += chains * sum_lanes)
+        for (std::size_t x = part; x < tiles; x += chains * sum_parts)
             for (std::size_t c = 0; c < chains; ++c)
-                if (x + c * sum_lanes < tiles) sum[c] += row[x + c * sum_lanes];
-        lanes[band * sum_lanes + lane] =
+                if (x + c * sum_parts < tiles) sum[c] += row[x + c * sum_parts];
+        parts[band * sum_parts + part] =
             ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
     }
 };
-struct AddLanes {
-    HEDDLE_FN void operator()(std::size_t band, View<const double> lanes, View<double> sums) const {
+struct AddParts {
+    HEDDLE_FN void operator()(std::size_t band, View<const double> parts, View<double> sums) const {
         double sum = 0;
-        for (std::size_t lane = 0; lane < sum_lanes; ++lane) sum += lanes[band * sum_lanes + lane];
+        for (std::size_t part = 0; part < sum_parts; ++part) sum += parts[band * sum_parts + part];
         sums[band] = sum;
     }
 };

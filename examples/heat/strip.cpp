@@ -76,9 +76,9 @@ Strip::Strip(hd::Device on, const Problem& problem, std::size_t first, std::size
     for (hd::Array<float>& half : grid) half = hd::empty<float>(inside, shape.size());
     for (hd::Array<float>& turn : tiles)
         turn = hd::empty<float>(inside, bands * shape.tiles(width()));
-    lanes = hd::empty<double>(inside, bands * sum_lanes);
+    parts = hd::empty<double>(inside, bands * sum_parts);
     inside.synchronize();
-    hd::preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{},
+    hd::preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddParts{},
                 Hold{});
 }
 
@@ -122,9 +122,9 @@ void Strip::relax(hd::StreamRef stream, int parity, const Bands& part, hd::View<
 }
 
 void Strip::add(hd::StreamRef stream, int turn, hd::View<double> to) {
-    hd::launch(stream, AddTiles{shape.tiles(width())}, hd::dim(sum_lanes, shape.bands()),
-               tiles[turn], lanes);
-    hd::launch(stream, AddLanes{}, hd::dim(shape.bands()), lanes, to);
+    hd::launch(stream, AddTiles{shape.tiles(width())}, hd::dim(sum_parts, shape.bands()),
+               tiles[turn], parts);
+    hd::launch(stream, AddParts{}, hd::dim(shape.bands()), parts, to);
 }
 
 }  // namespace heat

@@ -58,7 +58,7 @@ struct Strip {
     Stream inside, edges, sums;
     Array<float> grid[2];
     Array<float> tiles[turns];  ///< sums of squared changes
-    Array<double> lanes;        ///< sums of the tiles
+    Array<double> parts;        ///< sums of the tiles
     Event inside_done[2], edges_done[2], summed[turns];
 };
 

@@ -69,7 +69,7 @@ constexpr Way ways[] = {
      [](StreamRef s, const Array<int>& x) {
          DataOrder order(s.device());
          Array<int> to = pinned<int>(x.size());
-         order.task({reads(x), writes(to)}, [&](StreamRef lane) { copy(lane, to, x); });
+         order.task({reads(x), writes(to)}, [&](StreamRef on) { copy(on, to, x); });
          order.join();
          s.synchronize();
          return elements_of(std::as_const(to).view());

@@ -12,15 +12,15 @@ namespace detail {
 
 /// The number of independent results that a chunk keeps, so that the compiler can vectorise. Fixed
 /// for a type, because floating-point results depend on it.
-template <class T> inline constexpr std::size_t lanes = sizeof(T) <= 4 ? 16 : 8;
+template <class T> inline constexpr std::size_t accumulators = sizeof(T) <= 4 ? 16 : 8;
 
-template <class T, class Get, class Op, std::size_t... lane>
-T fold_lanes(const Get& get, std::size_t begin, std::size_t end, const Op& op,
-             std::index_sequence<lane...>) {
-    constexpr std::size_t count = sizeof...(lane);
-    T all[] = {get(begin + lane)...};
+template <class T, class Get, class Op, std::size_t... i>
+T fold_accumulators(const Get& get, std::size_t begin, std::size_t end, const Op& op,
+                    std::index_sequence<i...>) {
+    constexpr std::size_t count = sizeof...(i);
+    T all[] = {get(begin + i)...};
     for (begin += count; end - begin >= count; begin += count)
-        ((all[lane] = static_cast<T>(op(all[lane], get(begin + lane)))), ...);
+        ((all[i] = static_cast<T>(op(all[i], get(begin + i)))), ...);
     for (std::size_t i = 0; begin + i < end; ++i)
         all[i] = static_cast<T>(op(all[i], get(begin + i)));
     for (std::size_t width = count / 2; width > 0; width /= 2)
@@ -31,9 +31,9 @@ T fold_lanes(const Get& get, std::size_t begin, std::size_t end, const Op& op,
 /// commutative.
 template <class T, class Get, class Op>
 T fold(const Get& get, std::size_t begin, std::size_t end, const Op& op) {
-    constexpr std::size_t count = lanes<T>;
+    constexpr std::size_t count = accumulators<T>;
     if (end - begin >= count)
-        return detail::fold_lanes<T>(get, begin, end, op, std::make_index_sequence<count>());
+        return detail::fold_accumulators<T>(get, begin, end, op, std::make_index_sequence<count>());
     T result = get(begin);
     while (++begin < end) result = static_cast<T>(op(result, get(begin)));
     return result;

@@ -120,10 +120,12 @@ void launch_host_by_data(DataOrder& by, const WorkType& type, void* self,
 
 namespace {
 
-std::size_t lane_for_copy(const DataLanes& lanes, const Place& to, const Place& from) noexcept {
-    if (is_on_cuda(to) == is_on_cuda(from) || lanes.to_device() == 0) return OrderState::any_lane;
-    if (is_on_cuda(to)) return lanes.to_device();
-    return to.kind == MemoryKind::pageable ? lanes.to_read() : lanes.to_host();
+std::size_t stream_for_copy(const DataStreams& streams, const Place& to,
+                            const Place& from) noexcept {
+    if (is_on_cuda(to) == is_on_cuda(from) || streams.to_device() == 0)
+        return OrderState::any_stream;
+    if (is_on_cuda(to)) return streams.to_device();
+    return to.kind == MemoryKind::pageable ? streams.to_read() : streams.to_host();
 }
 
 void copy_ordered(OrderState& order, const char* call, const Piece& to, const Piece& from,
@@ -140,7 +142,8 @@ void copy_ordered(OrderState& order, const char* call, const Piece& to, const Pi
     }
     if (!to_host) order.use(to, true);
     if (!from_host) order.use(from, false);
-    StreamRecord& stream = order.start(where, lane_for_copy(order.lanes(), to.place, from.place));
+    StreamRecord& stream =
+        order.start(where, stream_for_copy(order.streams(), to.place, from.place));
     copy_settled(stream, to, from, where);
     order.end();
 }

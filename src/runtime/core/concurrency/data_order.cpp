@@ -63,8 +63,8 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
                         : "outside heddle");
 }
 
-bool is_lane(const void* lanes, std::uint64_t key) {
-    return static_cast<const DataLanes*>(lanes)->find(key) != nullptr;
+bool is_own_stream(const void* streams, std::uint64_t key) {
+    return static_cast<const DataStreams*>(streams)->find(key) != nullptr;
 }
 
 StreamUse use_of_stream(StreamRecord& stream) noexcept {
@@ -83,17 +83,18 @@ Device checked(Device device, const SourceLocation& where) {
 
 OrderState::OrderState(Device device, const DataOrderOptions& options, const SourceLocation& where)
     : device_(checked(device, where)),
-      lanes_(device, stream_count(device, options, where), options, where), past_(lanes_.count()) {
-    newest_uses_.resize(lanes_.count());
+      streams_(device, stream_count(device, options, where), options, where),
+      past_(streams_.count()) {
+    newest_uses_.resize(streams_.count());
     uses_.reserve(16);
-    needed_.reserve(lanes_.count());
+    needed_.reserve(streams_.count());
     StreamRecord& current = record_of(current_stream(device));
     check_not_recorded(current, "DataOrder", where);
-    for (std::size_t i = 0; i < lanes_.count(); ++i) {
-        order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
+    for (std::size_t i = 0; i < streams_.count(); ++i) {
+        order_after_use(*streams_[i].stream, use_of_stream(current), where, WaitReason::fork);
         // Without this report, observers would count these streams as streams outside the
         // DataOrder, until tell_ended() reports them.
-        if (is_observed()) notify_order_of(*lanes_[i].stream, *lanes_[0].stream, where);
+        if (is_observed()) notify_order_of(*streams_[i].stream, *streams_[0].stream, where);
     }
 }
 
@@ -157,41 +158,43 @@ void OrderState::begin_past(std::size_t index) {
     BlockPast& past = past_[index];
     const Users users(*block);
     for (const StreamUse& use : users.all()) {
-        const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
-        if (lane == nullptr || lane->newest_task == 0) continue;
+        const DataStream* const data_stream =
+            streams_.find(use.stream->key.load(std::memory_order_relaxed));
+        if (data_stream == nullptr || data_stream->newest_task == 0) continue;
         // If several of these streams use the array, a task has used an array that another task
         // made. Whether it wrote the array is unknown.
         past.readers_may_write = past.writer != 0 || past.readers_may_write;
-        past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
+        past_.note(index, past.writer == 0, streams_.index_of(*data_stream),
+                   data_stream->newest_task);
     }
 }
 
-void OrderState::need(std::uint32_t lane, std::uint64_t position) {
+void OrderState::need(std::uint32_t number, std::uint64_t position) {
     for (Needed& one : needed_) {
-        if (one.lane != lane) continue;
+        if (one.number != number) continue;
         one.position = std::max(one.position, position);
         return;
     }
-    needed_.push_back({lane, position});
+    needed_.push_back({number, position});
 }
 
 void OrderState::collect_needed() {
     needed_.clear();
     for (const Use use : uses_) {
         const BlockPast& past = past_[use.past];
-        if (past.writer != 0) need(past.writer_lane, past.writer);
+        if (past.writer != 0) need(past.writer_stream, past.writer);
         if (!use.writes && !past.readers_may_write) continue;
-        for (std::uint64_t lanes = past.readers; lanes != 0; lanes &= lanes - 1) {
-            const auto lane = static_cast<std::uint32_t>(__builtin_ctzll(lanes));
-            need(lane, past_.reader(use.past, lane));
+        for (std::uint64_t streams = past.readers; streams != 0; streams &= streams - 1) {
+            const auto number = static_cast<std::uint32_t>(__builtin_ctzll(streams));
+            need(number, past_.reader(use.past, number));
         }
     }
 }
 
-std::uint64_t OrderState::waits_on(std::size_t lane) const noexcept {
+std::uint64_t OrderState::waits_on(std::size_t number) const noexcept {
     std::uint64_t waits = 0;
     for (const Needed& one : needed_)
-        waits += one.lane != lane && !lanes_.is_after(lane, one.lane, one.position);
+        waits += one.number != number && !streams_.is_after(number, one.number, one.position);
     return waits;
 }
 
@@ -202,74 +205,74 @@ std::uint64_t OrderState::waits_on(std::size_t lane) const noexcept {
 // they can start first: on the least loaded stream. In this comparison, a wait counts as several
 // operations.
 std::size_t OrderState::choose() const noexcept {
-    if (lanes_.work() == 1) return 0;
+    if (streams_.work() == 1) return 0;
     const bool is_short = calls_.is_short(call_);
-    if (is_short && lanes_[lane_].ends_short) return lane_;
-    std::size_t best = any_lane;
+    if (is_short && streams_[current_].ends_short) return current_;
+    std::size_t best = any_stream;
     std::uint64_t best_cost = 0;
-    const auto offer = [&](std::size_t lane, std::uint64_t cost) {
-        if (best != any_lane && cost >= best_cost) return;
-        best = lane;
+    const auto offer = [&](std::size_t number, std::uint64_t cost) {
+        if (best != any_stream && cost >= best_cost) return;
+        best = number;
         best_cost = cost;
     };
     for (const Needed& one : needed_)
-        if (one.lane < lanes_.work() && lanes_[one.lane].newest == one.position)
-            offer(one.lane, waits_on(one.lane));
-    if (best != any_lane) return best;
-    for (std::size_t lane = 0; is_short && lane < lanes_.work(); ++lane)
-        if (lanes_[lane].ends_short) return lane;
-    for (std::size_t lane = 0; lane < lanes_.work(); ++lane)
-        offer(lane, lanes_[lane].load + wait_cost * waits_on(lane));
+        if (one.number < streams_.work() && streams_[one.number].newest == one.position)
+            offer(one.number, waits_on(one.number));
+    if (best != any_stream) return best;
+    for (std::size_t number = 0; is_short && number < streams_.work(); ++number)
+        if (streams_[number].ends_short) return number;
+    for (std::size_t number = 0; number < streams_.work(); ++number)
+        offer(number, streams_[number].load + wait_cost * waits_on(number));
     return best;
 }
 
 // Records only if other work may have to wait for the stream's newest operation. No work will have
 // to if the next operation replaces the newest one in the past of each array that the newest one
 // used. The uses of arrays that a task made are unknown, so a record is made after such a task.
-void OrderState::record_newest(std::size_t lane, const SourceLocation& where) {
-    const std::uint64_t newest = lanes_[lane].newest;
-    const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
+void OrderState::record_newest(std::size_t number, const SourceLocation& where) {
+    const std::uint64_t newest = streams_[number].newest;
+    const bool has_made = newest != 0 && streams_[number].newest_maker == newest;
     const bool is_wanted =
-        has_made || std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
+        has_made || std::ranges::any_of(newest_uses_[number], [&](const Use& before) {
             const BlockPast& past = past_[before.past];
-            if (!past.is_shared && !lanes_.records_all()) return false;
-            const bool wrote = past.writer == newest && past.writer_lane == lane;
+            if (!past.is_shared && !streams_.records_all()) return false;
+            const bool wrote = past.writer == newest && past.writer_stream == number;
             const bool read =
-                (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
+                (past.readers >> number & 1) != 0 && past_.reader(before.past, number) == newest;
             const bool is_replaced = past.used_by == this_call_ && (past.is_written || !wrote);
             return (wrote || read) && !is_replaced;
         });
     if (!is_wanted) return;
-    (void)lanes_[lane].record(where);
+    (void)streams_[number].record(where);
     ++stats_.records;
 }
 
-void OrderState::order(std::size_t lane, const SourceLocation& where) {
+void OrderState::order(std::size_t number, const SourceLocation& where) {
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
-        past.is_shared |= (past.writer != 0 && past.writer_lane != lane) ||
+        past.is_shared |= (past.writer != 0 && past.writer_stream != number) ||
                           ((use.writes || past.readers_may_write) &&
-                           (past.readers & ~(std::uint64_t{1} << lane)) != 0);
+                           (past.readers & ~(std::uint64_t{1} << number)) != 0);
     }
     for (const Needed& one : needed_) {
-        if (one.lane == lane) continue;
+        if (one.number == number) continue;
         // A wait also makes the stream inherit failures, so waits for failed streams are not
         // elided.
-        if ((lanes_.is_after(lane, one.lane, one.position) ||
-             lanes_.has_reached(one.lane, one.position)) &&
-            !has_failed(*lanes_[one.lane].stream)) {
+        if ((streams_.is_after(number, one.number, one.position) ||
+             streams_.has_reached(one.number, one.position)) &&
+            !has_failed(*streams_[one.number].stream)) {
             ++stats_.waits_elided;
             continue;
         }
-        stats_.records += lanes_.wait(lane, one.lane, one.position, where);
+        stats_.records += streams_.wait(number, one.number, one.position, where);
         ++stats_.waits_inserted;
     }
 }
 
-// Called for each operation, because streams that are not lanes of this object may have used the
+// Called for each operation, because streams outside this object may have used the
 // memory since the last operation.
-void OrderState::order_after_outside(std::size_t lane, const SourceLocation& where) {
-    const std::uint64_t bit = std::uint64_t{1} << lane;
+void OrderState::order_after_outside(std::size_t number, const SourceLocation& where) {
+    const std::uint64_t bit = std::uint64_t{1} << number;
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
         if (past.block == nullptr) continue;
@@ -281,31 +284,31 @@ void OrderState::order_after_outside(std::size_t lane, const SourceLocation& whe
             is_known =
                 key == user.key &&
                 (user.stream == nullptr ||
-                 ((user.lanes & bit) != 0 &&
+                 ((user.streams & bit) != 0 &&
                   user.stream->submissions.load(std::memory_order_acquire) == user.submissions &&
                   (user.stream->flags.load(std::memory_order_relaxed) & stream_flag::slow_order) ==
                       0));
         }
         if (!is_known) [[unlikely]]
-            look_at_outside(past, lane, where);
+            look_at_outside(past, number, where);
         if (is_observed()) [[unlikely]]
-            tell_ended(past, lane, where);
+            tell_ended(past, number, where);
     }
 }
 
-// The lanes have not waited for streams that have ended. Other streams may have replaced such
-// streams in the block's list of users.
-void OrderState::tell_ended(BlockPast& past, std::size_t lane,
+// The order's streams have not waited for streams that have ended. Other streams may have replaced
+// such streams in the block's list of users.
+void OrderState::tell_ended(BlockPast& past, std::size_t number,
                             const SourceLocation& where) noexcept {
-    const std::uint64_t bit = std::uint64_t{1} << lane;
+    const std::uint64_t bit = std::uint64_t{1} << number;
     if ((past.told & bit) != 0 || !has_ended_users(*past.block)) return;
-    notify_after_others(lanes_[lane].stream, *lanes_[0].stream, *past.block, where);
+    notify_after_others(streams_[number].stream, *streams_[0].stream, *past.block, where);
     past.told |= bit;
 }
 
-void OrderState::look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where) {
-    const std::uint64_t bit = std::uint64_t{1} << lane;
-    StreamRecord& waiter = *lanes_[lane].stream;
+void OrderState::look_at_outside(BlockPast& past, std::size_t number, const SourceLocation& where) {
+    const std::uint64_t bit = std::uint64_t{1} << number;
+    StreamRecord& waiter = *streams_[number].stream;
     const std::uint64_t before = waiter.submissions.load(std::memory_order_relaxed);
     for (int i = 0; i < Block::inline_users; ++i) {
         const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
@@ -315,7 +318,7 @@ void OrderState::look_at_outside(BlockPast& past, std::size_t lane, const Source
             user = {};  // checked again at each operation
             continue;
         }
-        if (key == 0 || lanes_.find(key) != nullptr) {
+        if (key == 0 || streams_.find(key) != nullptr) {
             user = {.key = key};
             continue;
         }
@@ -329,42 +332,42 @@ void OrderState::look_at_outside(BlockPast& past, std::size_t lane, const Source
         const std::uint64_t given = use.stream->submissions.load(std::memory_order_acquire);
         order_after_use(waiter, use, where, WaitReason::data);
         const bool same = user.key == key && user.submissions == given;
-        user = {key, use.stream, given, (same ? user.lanes : 0) | bit};
+        user = {key, use.stream, given, (same ? user.streams : 0) | bit};
     }
     if (past.block->more_users.load(std::memory_order_acquire) != nullptr) {
         past.told = 0;
         const Users users(*past.block);
         for (const StreamUse& use : users.all())
-            if (lanes_.find(use.stream->key.load(std::memory_order_relaxed)) == nullptr)
+            if (streams_.find(use.stream->key.load(std::memory_order_relaxed)) == nullptr)
                 order_after_use(waiter, use, where, WaitReason::data);
     }
-    take_over(waiter, failure_of(*past.block, &is_lane, &lanes_), where);
+    take_over(waiter, failure_of(*past.block, &is_own_stream, &streams_), where);
     stats_.waits_inserted += waiter.submissions.load(std::memory_order_relaxed) - before;
 }
 
-StreamRecord& OrderState::start(const SourceLocation& where, std::size_t lane) {
+StreamRecord& OrderState::start(const SourceLocation& where, std::size_t number) {
     collect_needed();
     call_ = calls_.find(where, bytes_);
-    lane_ = lane != any_lane ? lane : choose();
-    if (lanes_.count() != 1) {
+    current_ = number != any_stream ? number : choose();
+    if (streams_.count() != 1) {
         // Must precede this operation's waits, which would otherwise delay the record.
-        if (lanes_.records(lane_)) record_newest(lane_, where);
+        if (streams_.records(current_)) record_newest(current_, where);
         // Reserves room for end(), which must not fail: for all uses, and for the memory that an
         // allocation adds later.
-        newest_uses_[lane_].reserve(uses_.size() + 1);
+        newest_uses_[current_].reserve(uses_.size() + 1);
     }
-    order(lane_, where);
-    order_after_outside(lane_, where);
-    StreamRecord& stream = *lanes_[lane_].stream;
+    order(current_, where);
+    order_after_outside(current_, where);
+    StreamRecord& stream = *streams_[current_].stream;
     for (Block* const block : found_) note_use(block, stream);
     return stream;
 }
 
-void OrderState::give_load(std::size_t lane) noexcept {
-    const std::uint64_t load = ++lanes_[lane].load;
+void OrderState::give_load(std::size_t number) noexcept {
+    const std::uint64_t load = ++streams_[number].load;
     if (load <= most_behind) return;
-    for (std::size_t i = 0; i < lanes_.work(); ++i)
-        lanes_[i].load = std::max(lanes_[i].load, load - most_behind);
+    for (std::size_t i = 0; i < streams_.work(); ++i)
+        streams_[i].load = std::max(streams_[i].load, load - most_behind);
 }
 
 void OrderState::end_allocation() noexcept {
@@ -373,40 +376,40 @@ void OrderState::end_allocation() noexcept {
 }
 
 void OrderState::wait_for_present(const SourceLocation& where) {
-    Access::stream(*lanes_[lane_].stream).synchronize(where);
+    Access::stream(*streams_[current_].stream).synchronize(where);
 }
 
 void OrderState::end() noexcept {
-    const std::uint64_t position = lanes_.advance(lane_);
+    const std::uint64_t position = streams_.advance(current_);
     for (const Use use : uses_)
-        past_.note(use.past, use.writes, static_cast<std::uint32_t>(lane_), position);
-    if (lanes_.count() != 1) newest_uses_[lane_].assign(uses_.begin(), uses_.end());
-    give_load(lane_);
-    lanes_.note_call(lane_, calls_, call_);
+        past_.note(use.past, use.writes, static_cast<std::uint32_t>(current_), position);
+    if (streams_.count() != 1) newest_uses_[current_].assign(uses_.begin(), uses_.end());
+    give_load(current_);
+    streams_.note_call(current_, calls_, call_);
     ++stats_.operations;
 }
 
 void OrderState::end_task() noexcept {
     is_in_task_ = false;
     end();
-    DataLane& lane = lanes_[lane_];
-    lane.newest_task = lane.newest;
+    DataStream& data_stream = streams_[current_];
+    data_stream.newest_task = data_stream.newest;
     // Each new array takes the thread's next id. So if the next id is not task_id_ + 1, the task
     // may have made an array.
-    if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
+    if (next_id() != task_id_ + 1) data_stream.newest_maker = data_stream.newest;
     had_tasks_ = true;
 }
 
 void OrderState::wait_on_host(const char* call, const SourceLocation& where) {
     collect_needed();
-    for (const Needed& one : needed_) lanes_.wait_on_host(one.lane, one.position, call, where);
+    for (const Needed& one : needed_) streams_.wait_on_host(one.number, one.position, call, where);
     for (const Use use : uses_) {
         const Block* const block = past_[use.past].block;
         if (block == nullptr) continue;
         const Users users(*block);
         for (const StreamUse& user : users.all()) {
             if (user.stream->has(stream_flag::forked) ||
-                lanes_.find(user.stream->key.load(std::memory_order_relaxed)) != nullptr)
+                streams_.find(user.stream->key.load(std::memory_order_relaxed)) != nullptr)
                 continue;
             send_batch_of(*user.stream, where);
             HostWait wait("wait for the memory's users", user, where, WaitReason::data);
@@ -414,26 +417,27 @@ void OrderState::wait_on_host(const char* call, const SourceLocation& where) {
             wait.end();
         }
         if (is_observed() && has_ended_users(*block))
-            notify_after_others(nullptr, *lanes_[0].stream, *block, where);
+            notify_after_others(nullptr, *streams_[0].stream, *block, where);
         // Leaves out the DataOrder's own streams, because the waits above have thrown their
         // failures.
-        if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
+        if (const Failure failure = failure_of(*block, &is_own_stream, &streams_))
+            throw_failure(failure);
     }
 }
 
 void OrderState::join(const SourceLocation& where) {
     StreamRecord& current = record_of(current_stream(device_));
     check_not_recorded(current, "join", where);
-    for (std::size_t i = 0; i < lanes_.count(); ++i) {
-        if (lanes_[i].newest != 0)
-            order_beside_recorders(current, *lanes_[i].stream, where, WaitReason::join);
+    for (std::size_t i = 0; i < streams_.count(); ++i) {
+        if (streams_[i].newest != 0)
+            order_beside_recorders(current, *streams_[i].stream, where, WaitReason::join);
     }
 }
 
 void OrderState::synchronize(const SourceLocation& where) {
     std::exception_ptr first;
-    for (std::size_t i = 0; i < lanes_.count(); ++i) try {
-            Access::stream(*lanes_[i].stream).synchronize(where);
+    for (std::size_t i = 0; i < streams_.count(); ++i) try {
+            Access::stream(*streams_[i].stream).synchronize(where);
         } catch (...) {
             if (first == nullptr) first = std::current_exception();
         }
@@ -442,12 +446,12 @@ void OrderState::synchronize(const SourceLocation& where) {
 
 std::exception_ptr OrderState::clear_error(const SourceLocation& where) {
     std::exception_ptr first;
-    for (std::size_t i = 0; i < lanes_.count(); ++i) {
-        const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);
+    for (std::size_t i = 0; i < streams_.count(); ++i) {
+        const std::exception_ptr one = Access::stream(*streams_[i].stream).clear_error(where);
         if (first == nullptr) first = one;
     }
     // All work has completed, so no wait needs the records, which still contain the failure.
-    lanes_.forget_points();
+    streams_.forget_points();
     past_.forget_outside();  // outside streams may have uncleared failures
     return first;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
-#include "core/concurrency/data_lanes.hpp"
 #include "core/concurrency/data_past.hpp"
+#include "core/concurrency/data_streams.hpp"
 #include <heddle/concurrency/data_order.hpp>
 #include <heddle/launch/detail/work.hpp>
 #include <heddle/memory/detail/memory_argument.hpp>
@@ -56,9 +56,9 @@ public:
     /// adds the stream to the users of this array. The stream is added to the users of the
     /// operation's other arrays when the operation is admitted.
     void use_address(const void* address);
-    static constexpr std::size_t any_lane = ~std::size_t{0};
-    /// Chooses a stream, unless `lane` selects one, and orders the stream after conflicting work.
-    StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
+    static constexpr std::size_t any_stream = ~std::size_t{0};
+    /// Chooses a stream, unless `number` selects one, and orders the stream after conflicting work.
+    StreamRecord& start(const SourceLocation& where, std::size_t number = any_stream);
     /// Records the operation on the stream that start() returned, even if it was dropped. Later
     /// users of the operation's memory then wait for the stream, and inherit the stream's failure.
     void end() noexcept;
@@ -75,7 +75,7 @@ public:
     }
     /// Called instead of end().
     void end_task() noexcept;
-    const DataLanes& lanes() const noexcept { return lanes_; }
+    const DataStreams& streams() const noexcept { return streams_; }
 
     void join(const SourceLocation& where);
     void synchronize(const SourceLocation& where);
@@ -86,10 +86,10 @@ private:
         std::uint32_t past;
         bool writes;
     };
-    /// A lane with work that conflicts with the operation, and the position of its newest
+    /// A stream with work that conflicts with the operation, and the position of its newest
     /// conflicting work.
     struct Needed {
-        std::uint32_t lane;
+        std::uint32_t number;
         std::uint64_t position;
     };
     [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
@@ -102,22 +102,22 @@ private:
     void look_at_special(std::size_t index, bool writes);
     void begin_past(std::size_t index);
     void collect_needed();
-    void need(std::uint32_t lane, std::uint64_t position);
+    void need(std::uint32_t number, std::uint64_t position);
     std::size_t choose() const noexcept;
-    std::uint64_t waits_on(std::size_t lane) const noexcept;
-    void record_newest(std::size_t lane, const SourceLocation& where);
-    void order(std::size_t lane, const SourceLocation& where);
-    void order_after_outside(std::size_t lane, const SourceLocation& where);
-    void look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where);
-    void tell_ended(BlockPast& past, std::size_t lane, const SourceLocation& where) noexcept;
-    void give_load(std::size_t lane) noexcept;
+    std::uint64_t waits_on(std::size_t number) const noexcept;
+    void record_newest(std::size_t number, const SourceLocation& where);
+    void order(std::size_t number, const SourceLocation& where);
+    void order_after_outside(std::size_t number, const SourceLocation& where);
+    void look_at_outside(BlockPast& past, std::size_t number, const SourceLocation& where);
+    void tell_ended(BlockPast& past, std::size_t number, const SourceLocation& where) noexcept;
+    void give_load(std::size_t number) noexcept;
 
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
     bool had_tasks_ = false;
     std::uint64_t task_id_ = 0;  ///< an id taken when the newest task began
-    std::size_t lane_ = 0;       ///< the lane of the current operation
+    std::size_t current_ = 0;    ///< the stream of the current operation
     std::size_t bytes_ = 0;      ///< number of bytes that the operation uses
     std::uint64_t this_call_ = 0;
     ShortCalls::Index call_ = 0;  ///< the call that enqueues the operation
@@ -125,8 +125,8 @@ private:
     std::vector<Use> uses_;
     std::vector<Block*> found_;  ///< the blocks that were found by address
     std::vector<Needed> needed_;
-    std::vector<std::vector<Use>> newest_uses_;  ///< by lane: uses of its newest operation
-    DataLanes lanes_;
+    std::vector<std::vector<Use>> newest_uses_;  ///< by stream: uses of its newest operation
+    DataStreams streams_;
     DataPast past_;
     DataOrderStats stats_;
 };

@@ -4,7 +4,7 @@
 
 namespace heddle::detail {
 
-DataPast::DataPast(std::size_t lanes) : lanes_(lanes), slots_(64) {}
+DataPast::DataPast(std::size_t streams) : streams_(streams), slots_(64) {}
 
 std::size_t DataPast::add(Block* block, std::size_t place, std::uint64_t serial) {
     if (2 * (pasts_.size() + 1) > slots_.size()) {
@@ -12,7 +12,7 @@ std::size_t DataPast::add(Block* block, std::size_t place, std::uint64_t serial)
         place = place_of(block);
         while (slots_[place].index != none) place = (place + 1) & (slots_.size() - 1);
     }
-    readers_.resize((pasts_.size() + 1) * lanes_);
+    readers_.resize((pasts_.size() + 1) * streams_);
     pasts_.emplace_back(block, serial);
     slots_[place] = {block, static_cast<std::uint32_t>(pasts_.size() - 1)};
     return pasts_.size() - 1;

@@ -12,18 +12,18 @@
 namespace heddle::detail {
 
 /// A stream outside the DataOrder that uses a block, and how much of this stream's work the
-/// lanes are ordered after.
+/// streams are ordered after.
 struct OutsideUser {
     std::uint64_t key = 0;  ///< StreamState::key
     /// Null if there is no user, or if the user is one of the DataOrder's own streams or has
     /// ended.
     StreamState* stream = nullptr;
-    std::uint64_t submissions = 0;  ///< number of its submissions ordered before work on `lanes`
-    std::uint64_t lanes = 0;        ///< a bit for each lane
+    std::uint64_t submissions = 0;  ///< number of its submissions ordered before work on `streams`
+    std::uint64_t streams = 0;      ///< a bit for each stream
 };
 
-/// The past of one block: the accesses to it. Each access is a lane and a position in that lane
-/// (data_lanes.hpp); position 0 means that there is none.
+/// The past of one block: the accesses to it. Each access is a stream and a position in that stream
+/// (data_streams.hpp); position 0 means that there is none.
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 
@@ -32,10 +32,10 @@ struct BlockPast {
     Block* block = nullptr;      ///< null for memory that heddle does not own, and for a group
     std::uint64_t serial = 0;    ///< Block::serial of the allocation
     std::uint32_t group = none;  ///< index of the past that all imports of this memory share
-    std::uint32_t writer_lane = 0;
+    std::uint32_t writer_stream = 0;
     std::uint64_t writer = 0;
-    std::uint64_t readers = 0;  ///< one bit for each lane with a reader since the writer
-    /// Whether work on one lane has conflicted with work on another lane, which makes further
+    std::uint64_t readers = 0;  ///< one bit for each stream with a reader since the writer
+    /// Whether work on one stream has conflicted with work on another stream, which makes further
     /// conflicts likely.
     bool is_shared = false;
     bool is_special = true;  ///< whether the past is new or in a group
@@ -45,7 +45,7 @@ struct BlockPast {
     /// Whether the readers may have written. Can be true only before the first recorded writer.
     bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
-    /// One bit for each lane whose order after ended streams was reported to observers.
+    /// One bit for each stream whose order after ended streams was reported to observers.
     std::uint64_t told = 0;
     /// The newest call that uses the block, as numbered by OrderState, and whether that call writes
     /// it.
@@ -57,7 +57,7 @@ struct BlockPast {
 /// at most as many pasts as arrays existed at one time.
 class DataPast {
 public:
-    explicit DataPast(std::size_t lanes);
+    explicit DataPast(std::size_t streams);
 
     /// Returns the index of the block's past. The past of a new allocation is empty. Indices remain
     /// valid. Throws std::bad_alloc.
@@ -77,13 +77,13 @@ public:
     std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
-    /// Returns the position of the newest reader in a lane, if BlockPast::readers has the lane's
-    /// bit.
-    std::uint64_t& reader(std::size_t index, std::size_t lane) noexcept {
-        return readers_[index * lanes_ + lane];
+    /// Returns the position of the newest reader in a stream, if BlockPast::readers has the
+    /// stream's bit.
+    std::uint64_t& reader(std::size_t index, std::size_t number) noexcept {
+        return readers_[index * streams_ + number];
     }
-    std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
-        return readers_[index * lanes_ + lane];
+    std::uint64_t reader(std::size_t index, std::size_t number) const noexcept {
+        return readers_[index * streams_ + number];
     }
     /// Removes all outside users, so that the work of streams outside the DataOrder is queried
     /// again.
@@ -92,16 +92,17 @@ public:
             for (OutsideUser& user : past.outside) user = {};
     }
     /// Records an operation that has been enqueued.
-    void note(std::size_t index, bool writes, std::uint32_t lane, std::uint64_t position) noexcept {
+    void note(std::size_t index, bool writes, std::uint32_t number,
+              std::uint64_t position) noexcept {
         BlockPast& past = pasts_[index];
         if (writes) {
-            past.writer_lane = lane;
+            past.writer_stream = number;
             past.writer = position;
             past.readers = 0;
             past.readers_may_write = false;
         } else {
-            past.readers |= std::uint64_t{1} << lane;
-            reader(index, lane) = position;
+            past.readers |= std::uint64_t{1} << number;
+            reader(index, number) = position;
         }
     }
 
@@ -120,7 +121,7 @@ private:
     void begin_anew(std::size_t index, std::uint64_t serial) noexcept;
     void grow();
 
-    std::size_t lanes_;
+    std::size_t streams_;
     std::vector<Slot> slots_;  ///< open addressing, at most half full
     std::vector<BlockPast> pasts_;
     std::vector<std::uint64_t> readers_;

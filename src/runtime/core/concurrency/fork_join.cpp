@@ -31,37 +31,37 @@ public:
                        const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
-            Lane& lane = lanes_[key(device, base.priority)];
-            ReturnedStreams& idle = lane.idle;
+            Group& group = groups_[key(device, base.priority)];
+            ReturnedStreams& idle = group.idle;
             // Reserves room for all streams that may be returned, so that returning a stream never
             // allocates.
-            idle.reserve(idle.size() + lane.out + 1);
+            idle.reserve(idle.size() + group.out + 1);
             if (StreamRecord* const found = take_joined(idle, base, forked_at))
-                return taken(lane, *found);
+                return taken(group, *found);
             const auto has_failed = [](const StreamRecord& one) {  // since it was returned
                 return one.has(stream_flag::slow_order);
             };
             StreamRecord* const found = idle.take(
                 has_failed, close_stream, [&](StreamRecord& one) { return is_idle(one, where); });
-            if (found != nullptr) return taken(lane, *found);
+            if (found != nullptr) return taken(group, *found);
             // A busy stream of another base is not reused, because the new branch would inherit its
             // failures. CUDA devices are an exception: streams cost more there, and those that can
             // fail are not cached.
             constexpr std::size_t plenty = 64;
             while (device.is_cuda() && idle.size() >= plenty) {
                 StreamRecord& busy = idle.remove(0);
-                if (!has_failed(busy)) return taken(lane, busy);
+                if (!has_failed(busy)) return taken(group, busy);
                 close_stream(busy);
             }
-            ++lane.out;  // before the stream is made, so that room for its return stays reserved
+            ++group.out;  // before the stream is made, so that room for its return stays reserved
         }
         StreamRecord* made = nullptr;
         try {
             made = &open_stream(device, base.priority, "branch", where, Naming::with_id);
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            if (const auto lane = lanes_.find(key(device, base.priority)); lane != lanes_.end())
-                --lane->second.out;
+            if (const auto group = groups_.find(key(device, base.priority)); group != groups_.end())
+                --group->second.out;
             throw;
         }
         made->set(stream_flag::internal);
@@ -75,12 +75,12 @@ public:
         const bool is_spoilt = stream.has(stream_flag::slow_order);
         {
             const std::lock_guard lock(mutex_);
-            const auto found = lanes_.find(key(stream.device, base.priority));
-            if (found != lanes_.end()) {  // else it was taken before a fork() of the process
-                Lane& lane = found->second;
-                if (lane.out != 0) --lane.out;
-                if (!is_spoilt && lane.idle.size() < std::min(most_idle, lane.idle.capacity())) {
-                    lane.idle.give({&stream, base.id.load(), base.submissions.load()});
+            const auto found = groups_.find(key(stream.device, base.priority));
+            if (found != groups_.end()) {  // else it was taken before a fork() of the process
+                Group& group = found->second;
+                if (group.out != 0) --group.out;
+                if (!is_spoilt && group.idle.size() < std::min(most_idle, group.idle.capacity())) {
+                    group.idle.give({&stream, base.id.load(), base.submissions.load()});
                     return;
                 }
             }
@@ -91,7 +91,7 @@ public:
     /// Closes the cached streams of the device, except those with pending work.
     void trim(Device device) noexcept {
         const std::lock_guard lock(mutex_);
-        for (auto& [of, lane] : lanes_) {
+        for (auto& [of, group] : groups_) {
             if (of[0] != device.index() || of[1] != static_cast<int>(device.kind())) continue;
             const auto is_over = [](StreamRecord& one) noexcept {
                 try {
@@ -100,28 +100,28 @@ public:
                     return false;  // the device is lost
                 }
             };
-            for (std::size_t i = 0; i < lane.idle.size();)
-                if (is_over(*lane.idle[i].stream)) close_stream(lane.idle.remove(i));
+            for (std::size_t i = 0; i < group.idle.size();)
+                if (is_over(*group.idle[i].stream)) close_stream(group.idle.remove(i));
                 else ++i;
         }
     }
-    void forget() noexcept { lanes_.clear(); }
+    void forget() noexcept { groups_.clear(); }
     std::mutex& mutex() noexcept { return mutex_; }
 
 private:
     /// The maximum number of cached streams. Forks with more branches cost more, because the
     /// streams of the additional branches are not cached.
     static constexpr std::size_t most_idle = 1024;
-    struct Lane {
+    struct Group {
         ReturnedStreams idle;
         std::size_t out = 0;  ///< number of streams taken and not yet returned
     };
     static std::array<int, 3> key(Device device, int priority) noexcept {
         return {device.index(), static_cast<int>(device.kind()), priority};
     }
-    static StreamRecord& taken(Lane& lane, StreamRecord& stream) noexcept {
+    static StreamRecord& taken(Group& group, StreamRecord& stream) noexcept {
         stream.note_back();
-        ++lane.out;
+        ++group.out;
         return stream;
     }
     /// Removes and returns a stream whose work is entirely ordered before the fork. Searches only
@@ -142,7 +142,7 @@ private:
         return nullptr;
     }
     std::mutex mutex_;
-    std::map<std::array<int, 3>, Lane> lanes_;
+    std::map<std::array<int, 3>, Group> groups_;
 };
 
 constinit MadeOnce<Branches> all_branches;

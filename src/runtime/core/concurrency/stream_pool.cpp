@@ -20,7 +20,7 @@ namespace detail {
 
 struct HEDDLE_HIDDEN StreamPoolState {
     /// The streams of one priority, which was clamped to the device's range.
-    struct Lane {
+    struct Group {
         /// Returned streams. Those with work that a batch has not submitted yet count as in use.
         detail::ReturnedStreams returned;
         std::vector<StreamRecord*> shared;
@@ -30,16 +30,16 @@ struct HEDDLE_HIDDEN StreamPoolState {
     Device device;
     StreamPoolOptions options;
     std::mutex mutex;
-    std::map<int, Lane> lanes;
+    std::map<int, Group> groups;
     int made = 0;
     int exclusive = 0;
     int held = 0;  ///< number of users' Lease objects
 
     StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
     ~StreamPoolState() {
-        for (auto& [priority, lane] : lanes) {
-            while (lane.returned.size() != 0) detail::close_stream(lane.returned.remove(0));
-            for (StreamRecord* stream : lane.shared) detail::close_stream(*stream);
+        for (auto& [priority, group] : groups) {
+            while (group.returned.size() != 0) detail::close_stream(group.returned.remove(0));
+            for (StreamRecord* stream : group.shared) detail::close_stream(*stream);
         }
     }
 
@@ -53,7 +53,7 @@ struct HEDDLE_HIDDEN StreamPoolState {
             detail::open_stream(device, priority, "pool stream", where, detail::Naming::with_id);
         try {
             // Reserves room for the stream's return, so that returning it never allocates.
-            lanes[stream.priority].returned.reserve(static_cast<std::size_t>(made) + 1);
+            groups[stream.priority].returned.reserve(static_cast<std::size_t>(made) + 1);
         } catch (...) {
             detail::close_stream(stream);
             throw;
@@ -90,16 +90,16 @@ struct HEDDLE_HIDDEN StreamPoolState {
 
     StreamRecord& take(int priority, const SourceLocation& where) {
         const std::lock_guard lock(mutex);
-        Lane& lane = lanes[priority];
+        Group& group = groups[priority];
         StreamRecord* stream = nullptr;
         const auto drops = [this](StreamRecord& one) { drop(one); };
         // A stream that takes part in a capture must not be queried.
         const auto is_free = [](StreamRecord& one) {
             return !detail::is_recorded(one) && is_idle(one);
         };
-        stream = lane.returned.take(is_spoilt, drops, is_free);
+        stream = group.returned.take(is_spoilt, drops, is_free);
         if (stream == nullptr && exclusive >= options.max_streams)
-            stream = lane.returned.take_any(is_spoilt, drops, is_free);
+            stream = group.returned.take_any(is_spoilt, drops, is_free);
         if (stream == nullptr && exclusive < options.max_streams) {
             stream = &make(priority, where);
             ++exclusive;
@@ -107,7 +107,7 @@ struct HEDDLE_HIDDEN StreamPoolState {
         // Takes a busy stream. The new lease's work is ordered after the earlier work, even if that
         // is in the calling thread's own batch.
         if (stream == nullptr)
-            stream = lane.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
+            stream = group.returned.take_any(is_spoilt, drops, detail::stay_in_own_batch);
         if (stream == nullptr) throw_all_leased(where);
         stream->note_back();
         ++held;
@@ -129,9 +129,9 @@ struct HEDDLE_HIDDEN StreamPoolState {
     /// Returns the number of returned streams that are still in open batches.
     int count_unsent() const {
         std::ptrdiff_t count = 0;
-        for (const auto& [priority, lane] : lanes)
-            for (std::size_t i = 0; i < lane.returned.size(); ++i)
-                count += detail::is_recorded(*lane.returned[i].stream) ? 1 : 0;
+        for (const auto& [priority, group] : groups)
+            for (std::size_t i = 0; i < group.returned.size(); ++i)
+                count += detail::is_recorded(*group.returned[i].stream) ? 1 : 0;
         return static_cast<int>(count);
     }
 
@@ -144,7 +144,7 @@ struct HEDDLE_HIDDEN StreamPoolState {
             drop(stream);
             return;
         }
-        lanes.find(stream.priority)->second.returned.give({.stream = &stream});
+        groups.find(stream.priority)->second.returned.give({.stream = &stream});
     }
 };
 
@@ -171,16 +171,16 @@ StreamPool::Lease StreamPool::lease(int priority, Where where) try {
 
 StreamRef StreamPool::shared(int priority, Where where) try {
     const std::lock_guard lock(state_->mutex);
-    detail::StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
+    detail::StreamPoolState::Group& group = state_->groups[state_->clamp(priority)];
     const auto usable = std::ranges::count_if(
-        lane.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
+        group.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
     if (usable < state_->options.shared) {
-        lane.shared.reserve(std::bit_ceil(lane.shared.size() + 1));
-        lane.shared.push_back(&state_->make(priority, where));
-        return detail::Access::stream(*lane.shared.back());
+        group.shared.reserve(std::bit_ceil(group.shared.size() + 1));
+        group.shared.push_back(&state_->make(priority, where));
+        return detail::Access::stream(*group.shared.back());
     }
     for (;;) {
-        StreamRecord& next = *lane.shared[lane.next_shared++ % lane.shared.size()];
+        StreamRecord& next = *group.shared[group.next_shared++ % group.shared.size()];
         if (!state_->is_captured_elsewhere(next)) return detail::Access::stream(next);
     }
 } catch (...) {

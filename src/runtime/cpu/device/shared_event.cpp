@@ -27,15 +27,15 @@ Failure failure_elsewhere(const char* message) {
     return make_failure({.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
-/// Identifies a record by its number and its lane.
+/// Identifies a record by its number and its slot.
 struct RecordPlace {
     std::uint64_t number = 0;  ///< counted from 1; 0 if there is no record
-    std::uint32_t lane = 0;
+    std::uint32_t slot = 0;
 };
 
 /// The records of one stream, which are reached in the order of their numbers. Once the newest one
-/// is reached, any stream of any process may claim the lane.
-struct alignas(64) Lane {
+/// is reached, any stream of any process may claim the slot.
+struct alignas(64) Slot {
     std::atomic<std::uint64_t> recorded;  ///< the newest record
     /// The newest record that has been reached.
     std::atomic<std::uint64_t> reached;
@@ -62,21 +62,21 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 /// The shared page. It begins as zeros and cannot grow, so it is large. Parts that were never
 /// written use no memory.
 struct SharedEvent::Page {
-    static constexpr int lane_bits = 10;
+    static constexpr int slot_bits = 10;
 
     std::atomic<std::uint64_t> given;  ///< number of the last record made
-    /// The newest record: its number in the upper bits, its lane in the lower bits.
+    /// The newest record: its number in the upper bits, its slot in the lower bits.
     std::atomic<std::uint64_t> newest;
-    /// Counts changes of any lane. Waiting threads sleep on it (a futex).
+    /// Counts changes of any slot. Waiting threads sleep on it (a futex).
     std::atomic<std::uint32_t> changes;
-    std::array<Lane, (1 << lane_bits) - 1> lanes;
+    std::array<Slot, (1 << slot_bits) - 1> slots;
 
     RecordPlace newest_place() const noexcept {
         const std::uint64_t both = newest.load();
-        return {both >> lane_bits, static_cast<std::uint32_t>(both & ((1 << lane_bits) - 1))};
+        return {both >> slot_bits, static_cast<std::uint32_t>(both & ((1 << slot_bits) - 1))};
     }
     void publish(const RecordPlace& place) noexcept {
-        const std::uint64_t both = place.number << lane_bits | place.lane;
+        const std::uint64_t both = place.number << slot_bits | place.slot;
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
     }
@@ -90,46 +90,46 @@ struct SharedEvent::Page {
         syscall(SYS_futex, &changes, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
     }
     void reach(const RecordPlace& place, bool has_failed) noexcept {
-        Lane& lane = lanes[place.lane];
+        Slot& slot = slots[place.slot];
         if (has_failed) {
-            const std::uint64_t last = lane.last_failed.load();
-            if (last == 0 || last != lane.reached.load()) {
-                lane.failed_before.store(last);
-                lane.first_failed.store(place.number);
+            const std::uint64_t last = slot.last_failed.load();
+            if (last == 0 || last != slot.reached.load()) {
+                slot.failed_before.store(last);
+                slot.first_failed.store(place.number);
             }
-            lane.last_failed.store(place.number);
+            slot.last_failed.store(place.number);
         }
-        std::uint64_t reached = lane.reached.load();
+        std::uint64_t reached = slot.reached.load();
         while (reached < place.number &&
-               !lane.reached.compare_exchange_weak(reached, place.number)) {}
+               !slot.reached.compare_exchange_weak(reached, place.number)) {}
         wake();
     }
     Process process_of(const RecordPlace& place) const noexcept {
-        return lanes[place.lane].process();
+        return slots[place.slot].process();
     }
     bool is_reached(const RecordPlace& place) const noexcept {
-        return lanes[place.lane].reached.load() >= place.number;
+        return slots[place.slot].reached.load() >= place.number;
     }
     /// Returns whether the record has been reached, or never will be.
     bool is_over(const RecordPlace& place) const {
         if (place.number == 0) return true;
-        const Lane& lane = lanes[place.lane];
-        const bool gone = !is_reached(place) && is_gone(lane.process());
+        const Slot& slot = slots[place.slot];
+        const bool gone = !is_reached(place) && is_gone(slot.process());
         // Called again, because the process may have written reached records before it ended.
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.
     Failure failure_of(const RecordPlace& place) const {
         if (place.number == 0) return nullptr;
-        const Lane& lane = lanes[place.lane];
+        const Slot& slot = slots[place.slot];
         if (!is_reached(place))
             return failure_elsewhere("the process that recorded this event ended before the work "
                                      "that precedes the event was complete");
         // Only the newest run of consecutive failures is stored exactly. A query about an older
         // record may report a failure that did not happen, but never misses one.
-        const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
-        const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
-                            place.number <= lane.failed_before.load();
+        const std::uint64_t last = slot.last_failed.load();  // read in the reverse order of reach()
+        const bool failed = (slot.first_failed.load() <= place.number && place.number <= last) ||
+                            place.number <= slot.failed_before.load();
         return failed ? failure_elsewhere(
                             "work before this event failed in the process that recorded it")
                       : nullptr;
@@ -156,7 +156,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         std::uint64_t stream_id;
         RecordPlace place;  ///< the stream's newest record
     };
-    /// A claimed place, and the number of the record that was the lane's newest before.
+    /// A claimed place, and the number of the record that was the slot's newest before.
     struct Claim {
         RecordPlace place;
         std::uint64_t before = 0;
@@ -252,8 +252,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         }
     }
 
-    /// Claims a lane for this stream's next record, and makes that record the lane's newest. Throws
-    /// Unsupported if no lane is free.
+    /// Claims a slot for this stream's next record, and makes that record the slot's newest. Throws
+    /// Unsupported if no slot is free.
     Claim claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
         if (recorder.id != getpid()) {
@@ -264,9 +264,9 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         RecordPlace& place = made.place;
         for (Recording& one : recordings) {
             if (one.stream_id != stream_id) continue;
-            place.lane = one.place.lane;
+            place.slot = one.place.slot;
             made.before = one.place.number;
-            if (page().lanes[place.lane].claim(made.before, place.number, recorder)) {
+            if (page().slots[place.slot].claim(made.before, place.number, recorder)) {
                 one.place = place;
                 return made;
             }
@@ -274,11 +274,11 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         std::erase_if(recordings,
                       [&](const Recording& one) { return page().is_reached(one.place); });
         recordings.reserve(recordings.size() + 1);
-        for (place.lane = 0; place.lane < page().lanes.size(); ++place.lane) {
-            Lane& lane = page().lanes[place.lane];
-            made.before = lane.recorded.load();
-            if (lane.reached.load() != made.before ||
-                !lane.claim(made.before, place.number, recorder))
+        for (place.slot = 0; place.slot < page().slots.size(); ++place.slot) {
+            Slot& slot = page().slots[place.slot];
+            made.before = slot.recorded.load();
+            if (slot.reached.load() != made.before ||
+                !slot.claim(made.before, place.number, recorder))
                 continue;
             recordings.push_back({stream_id, place});
             return made;
@@ -286,14 +286,14 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         unsupported_error({"record_event", {}},
                           "records of this event are already pending on {} streams: wait for one "
                           "of the records, or use another event",
-                          page().lanes.size());
+                          page().slots.size());
     }
 
-    /// Withdraws a claim whose record has not been made. The claim must be the newest of its lane.
+    /// Withdraws a claim whose record has not been made. The claim must be the newest of its slot.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
         std::uint64_t newest = claim.place.number;
-        page().lanes[claim.place.lane].recorded.compare_exchange_strong(newest, claim.before);
+        page().slots[claim.place.slot].recorded.compare_exchange_strong(newest, claim.before);
         for (Recording& one : recordings)
             if (one.place.number == claim.place.number) one.place.number = claim.before;
     }
@@ -361,7 +361,7 @@ bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
             const Process process = watch->page().process_of(one.place);
             SharedWait wait{one.done.get(), process.id, Watch::is_surely_gone(process), 0};
             for (const Watch::Recording& mine : watch->recordings)
-                if (process.id == getpid() && mine.place.lane == one.place.lane)
+                if (process.id == getpid() && mine.place.slot == one.place.slot)
                     wait.stream_id = mine.stream_id;
             to.push_back(wait);
         }

@@ -46,7 +46,7 @@ struct Plan {
         std::uint32_t first_successor = 0;
         std::uint32_t successors = 0;
         std::uint32_t told_as = 0;  ///< the node's index for observers
-        std::uint32_t lane = 0;     ///< tasks with the same lane are on one path (order.hpp)
+        std::uint32_t chain = 0;    ///< tasks of one chain are on one path (order.hpp)
         SourceLocation where;
         /// The node's name, for failures. Null if it has none.
         std::shared_ptr<const std::string> name;
@@ -58,7 +58,7 @@ struct Plan {
     std::vector<std::uint32_t> successors;
     std::vector<std::uint32_t> roots;
     std::vector<std::uint32_t> events;  ///< tasks that record or wait for an event
-    std::uint32_t lanes = 0;            ///< 0 without ThreadSanitizer
+    std::uint32_t chains = 0;           ///< 0 without ThreadSanitizer
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
     /// The number of runs that use the plan. shared_ptr::use_count() is not enough, because reading
@@ -72,7 +72,7 @@ struct Plan {
     ~Plan() { tsan::acquire(order()); }
     Plan(const Plan& other)
         : closures(other.closures), tasks(other.tasks), successors(other.successors),
-          roots(other.roots), events(other.events), lanes(other.lanes), branches(other.branches),
+          roots(other.roots), events(other.events), chains(other.chains), branches(other.branches),
           has_priorities(other.has_priorities) {}
 };
 

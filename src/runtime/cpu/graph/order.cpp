@@ -10,7 +10,7 @@ void RunOrder::begin(Fiber& before) noexcept {
 }
 
 Fiber* RunOrder::enter(std::uint32_t task) {
-    Fiber*& fiber = lanes_[plan_.tasks[task].lane];
+    Fiber*& fiber = chains_[plan_.tasks[task].chain];
     if (fiber == nullptr) fiber = fibers_.take();
     fiber->acquire(this);
     fiber->acquire(&keys_[task]);
@@ -19,7 +19,7 @@ Fiber* RunOrder::enter(std::uint32_t task) {
 
 void RunOrder::leave(std::uint32_t index, const Completion& done, const Completion* over) noexcept {
     const Plan::Task& task = plan_.tasks[index];
-    Fiber*& fiber = lanes_[task.lane];
+    Fiber*& fiber = chains_[task.chain];
     if (fiber == nullptr) return;
     for (std::uint32_t i = 0; i < task.successors; ++i)
         fiber->release(&keys_[plan_.successors[task.first_successor + i]]);
@@ -29,28 +29,28 @@ void RunOrder::leave(std::uint32_t index, const Completion& done, const Completi
         for (const Completion* const end : ends_) fiber->release(end->order());
         fiber->release(plan_.order());
     }
-    if (task.lane >= most) fibers_.give(std::exchange(fiber, nullptr));
+    if (task.chain >= most) fibers_.give(std::exchange(fiber, nullptr));
 }
 
 void RunOrder::end() noexcept {
-    for (Fiber*& fiber : lanes_)
+    for (Fiber*& fiber : chains_)
         if (fiber != nullptr) fibers_.give(std::exchange(fiber, nullptr));
 }
 
-void choose_lanes(Plan& plan, const GraphData& graph) {
+void choose_chains(Plan& plan, const GraphData& graph) {
     std::vector<bool> is_continued(plan.tasks.size());
-    plan.lanes = 0;
+    plan.chains = 0;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
         Plan::Task& task = plan.tasks[i];
-        task.lane = plan.lanes;
+        task.chain = plan.chains;
         if (i < graph.nodes.size())
             for (const std::uint32_t first : graph.dependencies[i])
                 if (first < i && !is_continued[first]) {
                     is_continued[first] = true;
-                    task.lane = plan.tasks[first].lane;
+                    task.chain = plan.tasks[first].chain;
                     break;
                 }
-        if (task.lane == plan.lanes) ++plan.lanes;
+        if (task.chain == plan.chains) ++plan.chains;
     }
 }
 

@@ -117,7 +117,7 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as) {
         if (plan.tasks[i].waits_for == 0) plan.roots.push_back(static_cast<std::uint32_t>(i));
     }
     gather_closures(plan);
-    if (tsan::is_here()) choose_lanes(plan, graph);
+    if (tsan::is_here()) choose_chains(plan, graph);
     std::uint32_t at = 0;
     for (Plan::Task& task : plan.tasks) {
         task.first_successor = at;

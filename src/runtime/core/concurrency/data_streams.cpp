@@ -1,4 +1,4 @@
-#include "core/concurrency/data_lanes.hpp"
+#include "core/concurrency/data_streams.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -35,12 +35,12 @@ void block_until_reached(StreamRecord& stream, std::uint64_t position) {
 
 }  // namespace
 
-DataLane::Point* DataLane::record_behind(std::uint64_t position) noexcept {
+DataStream::Point* DataStream::record_behind(std::uint64_t position) noexcept {
     const auto found = std::ranges::lower_bound(points_, position, {}, &Point::position);
     return found != points_.end() ? &*found : nullptr;
 }
 
-DataLane::Point& DataLane::record(const SourceLocation& where) {
+DataStream::Point& DataStream::record(const SourceLocation& where) {
     if (!points_.empty() && points_.back().position == newest) return points_.back();
     if (points_.size() < most_points) {
         points_.push_back({0, Event(stream->device, {}, where), std::vector<std::uint64_t>(clock)});
@@ -61,21 +61,21 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
 }
 
 // Reading a GPU stream's progress is expensive, so no call counts as short on CUDA devices.
-DataLanes::DataLanes(Device device, std::size_t work, const DataOrderOptions& options,
-                     const SourceLocation& where)
+DataStreams::DataStreams(Device device, std::size_t work, const DataOrderOptions& options,
+                         const SourceLocation& where)
     : work_(work),
       waits_(options.waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact
                                                                        : options.waits),
       finds_short_(device.is_cpu() && work > 1 && options.spread == DataSpread::automatic) {
     const std::size_t copying = device.is_cuda() ? 3 : 0;
-    lanes_.reserve(work + copying);
+    streams_.reserve(work + copying);
     try {
         for (std::size_t i = 0; i < work + copying; ++i) {
-            DataLane& lane = lanes_.emplace_back(work + copying);
-            lane.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data", where,
-                                       Naming::with_id);
+            DataStream& data_stream = streams_.emplace_back(work + copying);
+            data_stream.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data",
+                                              where, Naming::with_id);
             // If this stream fails, the stream that it is joined into reports the failure.
-            lane.stream->set(stream_flag::internal);
+            data_stream.stream->set(stream_flag::internal);
         }
     } catch (...) {
         close_all();
@@ -83,21 +83,21 @@ DataLanes::DataLanes(Device device, std::size_t work, const DataOrderOptions& op
     }
 }
 
-DataLanes::~DataLanes() { close_all(); }
+DataStreams::~DataStreams() { close_all(); }
 
-void DataLanes::close_all() noexcept {
-    for (const DataLane& lane : lanes_)
-        if (lane.stream != nullptr) close_stream(*lane.stream);
+void DataStreams::close_all() noexcept {
+    for (const DataStream& data_stream : streams_)
+        if (data_stream.stream != nullptr) close_stream(*data_stream.stream);
 }
 
-const DataLane* DataLanes::find(std::uint64_t key) const noexcept {
-    for (const DataLane& lane : lanes_)
-        if (lane.stream->key.load(std::memory_order_relaxed) == key) return &lane;
+const DataStream* DataStreams::find(std::uint64_t key) const noexcept {
+    for (const DataStream& data_stream : streams_)
+        if (data_stream.stream->key.load(std::memory_order_relaxed) == key) return &data_stream;
     return nullptr;
 }
 
-bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
-    DataLane& asked = lanes_[lane];
+bool DataStreams::has_reached(std::size_t number, std::uint64_t position) noexcept {
+    DataStream& asked = streams_[number];
     if (is_observed()) return false;
     asked.reached = std::max(asked.reached, asked.stream->backend->reached(*asked.stream));
     return asked.reached >= position;
@@ -107,10 +107,10 @@ bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
 // delay them, and exact waits are worth the cost. The duration is measured while many operations
 // are pending. Waits and other programs may delay the worker, so a short measured time is better
 // evidence than a long one.
-void DataLanes::look(std::size_t lane) noexcept {
+void DataStreams::look(std::size_t number) noexcept {
     constexpr std::uint64_t few = 8;
     constexpr std::int64_t long_ns = 700;
-    DataLane& asked = lanes_[lane];
+    DataStream& asked = streams_[number];
     asked.looked_at = asked.newest;
     asked.reached = std::max(asked.reached, asked.stream->backend->reached(*asked.stream));
     const std::int64_t now = decision_ns(), ns = now - asked.timed_from;
@@ -125,21 +125,21 @@ void DataLanes::look(std::size_t lane) noexcept {
     asked.timed_from = has_many ? now : 0;
 }
 
-void DataLanes::judge(DataLane& lane, ShortCalls& calls) noexcept {
-    Backend& backend = *lane.stream->backend;
+void DataStreams::judge(DataStream& data_stream, ShortCalls& calls) noexcept {
+    Backend& backend = *data_stream.stream->backend;
     const std::int64_t now = decision_ns();
-    lane.reached = std::max(lane.reached, backend.reached(*lane.stream));
-    lane.before.judge(calls, lane.reached, now);
-    lane.filling.end(backend.position(*lane.stream));
-    std::swap(lane.before, lane.filling);
-    lane.filling.start(now);
+    data_stream.reached = std::max(data_stream.reached, backend.reached(*data_stream.stream));
+    data_stream.before.judge(calls, data_stream.reached, now);
+    data_stream.filling.end(backend.position(*data_stream.stream));
+    std::swap(data_stream.before, data_stream.filling);
+    data_stream.filling.start(now);
 }
 
-bool DataLanes::wait(std::size_t lane, std::size_t other, std::uint64_t position,
-                     const SourceLocation& where) {
-    DataLane& waiter = lanes_[lane];
-    DataLane& awaited = lanes_[other];
-    DataLane::Point* point = awaited.record_behind(position);
+bool DataStreams::wait(std::size_t number, std::size_t other, std::uint64_t position,
+                       const SourceLocation& where) {
+    DataStream& waiter = streams_[number];
+    DataStream& awaited = streams_[other];
+    DataStream::Point* point = awaited.record_behind(position);
     if (point == nullptr && waits_ != DataWaits::exact) {
         order_after_stream(*waiter.stream, *awaited.stream, where, WaitReason::data);
         take_over(waiter.clock, awaited.clock);
@@ -154,14 +154,14 @@ bool DataLanes::wait(std::size_t lane, std::size_t other, std::uint64_t position
     return records;
 }
 
-void DataLanes::wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
-                             const SourceLocation& where) {
+void DataStreams::wait_on_host(std::size_t number, std::uint64_t position, const char* call,
+                               const SourceLocation& where) {
     if (has_watch()) ThreadActivity::name_call(call, where);
-    DataLane& awaited = lanes_[lane];
+    DataStream& awaited = streams_[number];
     StreamRecord& stream = *awaited.stream;
     Backend& backend = *stream.backend;
     if (position < awaited.newest) {  // otherwise, waits for the whole stream
-        if (DataLane::Point* const point = awaited.record_behind(position))
+        if (DataStream::Point* const point = awaited.record_behind(position))
             return point->event.synchronize(where);
         if (position <= backend.position(stream)) {
             if (backend.reached(stream) < position) {
@@ -179,8 +179,8 @@ void DataLanes::wait_on_host(std::size_t lane, std::uint64_t position, const cha
     Access::stream(stream).synchronize(where);
 }
 
-std::uint64_t DataLanes::advance(std::size_t lane) noexcept {
-    DataLane& to = lanes_[lane];
+std::uint64_t DataStreams::advance(std::size_t number) noexcept {
+    DataStream& to = streams_[number];
     to.newest = std::max(to.newest + 1, to.stream->backend->position(*to.stream));
     return to.newest;
 }

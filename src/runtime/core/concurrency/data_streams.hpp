@@ -14,27 +14,27 @@
 
 namespace heddle::detail {
 
-/// A lane: one stream of a DataOrder. A position is an operation's number on the stream;
-/// dropped operations count as well. Positions grow, and may skip numbers.
-class DataLane {
+/// One stream of a DataOrder. Its number is its index in DataStreams. A position is an operation's
+/// number on the stream; dropped operations count as well. Positions grow, and may skip numbers.
+class DataStream {
 public:
-    explicit DataLane(std::size_t lanes) : clock(lanes) {}
-    DataLane(DataLane&&) noexcept = default;
-    DataLane& operator=(DataLane&&) noexcept = default;
-    ~DataLane() = default;
+    explicit DataStream(std::size_t streams) : clock(streams) {}
+    DataStream(DataStream&&) noexcept = default;
+    DataStream& operator=(DataStream&&) noexcept = default;
+    ~DataStream() = default;
 
     StreamRecord* stream = nullptr;  ///< null if it could not be opened
     std::uint64_t newest = 0;        ///< position of the newest operation
     std::uint64_t newest_task = 0;   ///< position of the newest task
     std::uint64_t newest_maker = 0;  ///< position of the newest task that may have made an array
-    std::uint64_t load = 0;          ///< the lane's work, relative to the other lanes
+    std::uint64_t load = 0;          ///< the stream's work, relative to the other streams
     std::uint64_t reached = 0;       ///< a position that the stream is known to have reached
     std::uint64_t looked_at = 0;     ///< value of `newest` at the last look()
     bool is_slow = true;             ///< whether its operations are known or assumed to be long
     std::int64_t each_ns = std::int64_t{1} << 40;  ///< estimated time of one operation
     std::uint64_t counted_from = 0;                ///< start of the measurement: a position
     std::int64_t timed_from = 0;                   ///< start of the measurement: a time in ns
-    /// For each lane: the position that this lane is ordered after.
+    /// For each stream: the position that this stream is ordered after.
     std::vector<std::uint64_t> clock;
     bool ends_short = true;      ///< whether its newest operation is short
     CallWindow filling, before;  ///< its newest calls, and the calls before them
@@ -46,12 +46,12 @@ public:
     struct Point {
         std::uint64_t position;
         Event event;
-        std::vector<std::uint64_t> clock;  ///< the lane's clock at this position
+        std::vector<std::uint64_t> clock;  ///< the stream's clock at this position
     };
     Point* record_behind(std::uint64_t position) noexcept;
     /// Records an event after the newest operation. Replaces the oldest Point if there are many.
     Point& record(const SourceLocation& where);
-    /// Removes all Points. All of the lane's work must have completed.
+    /// Removes all Points. All of the stream's work must have completed.
     void forget_points() noexcept {
         points_.clear();
         reached = newest;
@@ -63,81 +63,81 @@ private:
 };
 
 /// All streams of one DataOrder. Not thread-safe.
-class DataLanes {
+class DataStreams {
 public:
     /// Opens `work` streams and, on CUDA devices, the streams for copies.
-    DataLanes(Device device, std::size_t work, const DataOrderOptions& options,
-              const SourceLocation& where);
-    ~DataLanes();
-    DataLanes(const DataLanes&) = delete;
-    DataLanes& operator=(const DataLanes&) = delete;
+    DataStreams(Device device, std::size_t work, const DataOrderOptions& options,
+                const SourceLocation& where);
+    ~DataStreams();
+    DataStreams(const DataStreams&) = delete;
+    DataStreams& operator=(const DataStreams&) = delete;
 
     /// Returns the number of streams.
-    std::size_t count() const noexcept { return lanes_.size(); }
+    std::size_t count() const noexcept { return streams_.size(); }
     /// Returns the number of streams that are not reserved for copies.
     std::size_t work() const noexcept { return work_; }
-    DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
-    const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
-    /// Returns whether an event is recorded after each operation that another lane may have to wait
-    /// for, even if such a wait is unlikely.
+    DataStream& operator[](std::size_t i) noexcept { return streams_[i]; }
+    const DataStream& operator[](std::size_t i) const noexcept { return streams_[i]; }
+    /// Returns whether an event is recorded after each operation that another stream may have to
+    /// wait for, even if such a wait is unlikely.
     bool records_all() const noexcept { return waits_ == DataWaits::exact; }
-    /// Returns whether operations of this lane need a record: an event recorded after the newest
-    /// operation, before another one is enqueued. The caller skips the record if no other lane can
-    /// have to wait for the operation.
-    bool records(std::size_t lane) noexcept {
+    /// Returns whether operations of this stream need a record: an event recorded after the newest
+    /// operation, before another one is enqueued. The caller skips the record if no other stream
+    /// can have to wait for the operation.
+    bool records(std::size_t number) noexcept {
         if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
-        if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
-        return lanes_[lane].is_slow;
+        if (streams_[number].newest - streams_[number].looked_at >= look_after) look(number);
+        return streams_[number].is_slow;
     }
-    /// Returns the lane for copies from the host.
+    /// Returns the stream for copies from the host.
     std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
-    /// Returns the lane for copies to the host.
+    /// Returns the stream for copies to the host.
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
-    /// Returns the lane for copies that the host waits for.
+    /// Returns the stream for copies that the host waits for.
     std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
 
-    /// Returns the index of a lane.
-    std::uint32_t index_of(const DataLane& lane) const noexcept {
-        return static_cast<std::uint32_t>(&lane - lanes_.data());
+    /// Returns the number of a stream.
+    std::uint32_t index_of(const DataStream& data_stream) const noexcept {
+        return static_cast<std::uint32_t>(&data_stream - streams_.data());
     }
-    /// Returns the lane that owns this stream, or null.
-    const DataLane* find(std::uint64_t key) const noexcept;
-    /// Returns whether work on a lane is already ordered after a position in another one.
-    bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
-        return lanes_[lane].clock[other] >= position ||
-               (lanes_[other].reached >= position && !is_observed());
+    /// Returns the stream with this key, or null.
+    const DataStream* find(std::uint64_t key) const noexcept;
+    /// Returns whether work on a stream is already ordered after a position in another one.
+    bool is_after(std::size_t number, std::size_t other, std::uint64_t position) const noexcept {
+        return streams_[number].clock[other] >= position ||
+               (streams_[other].reached >= position && !is_observed());
     }
-    /// Returns whether a position has been reached already, so that no lane has to wait for it.
+    /// Returns whether a position has been reached already, so that no stream has to wait for it.
     /// Returns false while there are observers, because such an order is not reported to them.
-    bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
-    /// Orders a lane after a position in another lane. Returns whether it had to record an event
+    bool has_reached(std::size_t number, std::uint64_t position) noexcept;
+    /// Orders a stream after a position of another one. Returns whether it had to record an event
     /// for this.
-    bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
+    bool wait(std::size_t number, std::size_t other, std::uint64_t position,
               const SourceLocation& where);
     /// Blocks until a position is reached. Throws the stream's failure, if it has one.
-    void wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
+    void wait_on_host(std::size_t number, std::uint64_t position, const char* call,
                       const SourceLocation& where);
-    /// Returns the position of an operation that was just enqueued on a lane, or that the lane
+    /// Returns the position of an operation that was just enqueued on a stream, or that the stream
     /// dropped.
-    std::uint64_t advance(std::size_t lane) noexcept;
+    std::uint64_t advance(std::size_t number) noexcept;
     /// Removes all Points, so that later work does not wait for them. Called by clear_error(). All
     /// work must have completed.
     void forget_points() noexcept {
-        for (DataLane& lane : lanes_) lane.forget_points();
+        for (DataStream& data_stream : streams_) data_stream.forget_points();
     }
     /// Adds the call of the newest operation to the calls that are checked for being short.
-    void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
+    void note_call(std::size_t number, ShortCalls& calls, ShortCalls::Index call) noexcept {
         if (!finds_short_) return;
-        DataLane& to = lanes_[lane];
+        DataStream& to = streams_[number];
         to.ends_short = calls.is_short(call);
         if (to.filling.add(call, to.ends_short)) judge(to, calls);
     }
 
 private:
     void close_all() noexcept;
-    static void judge(DataLane& lane, ShortCalls& calls) noexcept;
+    static void judge(DataStream& data_stream, ShortCalls& calls) noexcept;
 
-    std::vector<DataLane> lanes_;
+    std::vector<DataStream> streams_;
     std::size_t work_;
     DataWaits waits_;
     bool finds_short_;  ///< whether to detect short calls; needs readable progress
@@ -145,7 +145,7 @@ private:
     // look() reads a cache line that is written by the thread running the stream's work. Each read
     // slows that thread.
     static constexpr std::uint64_t look_after = 16;
-    void look(std::size_t lane) noexcept;
+    void look(std::size_t number) noexcept;
 };
 
 /// Returns whether the stream is known to have failed. Its work is then dropped, and streams that
