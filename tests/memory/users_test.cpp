@@ -518,7 +518,7 @@ TEST_CASE("a launch on an array's thousandth stream looks at as many users as on
     synchronize_device(cpu_device());
     const detail::Block& block = *detail::Access::block(x);
     const auto read_for = [&](const Stream& s) {
-        return detail::places_read_for(block, detail::Access::state(s).key.load());
+        return detail::slots_read_for(block, detail::Access::state(s).key.load());
     };
     std::size_t total = 0, most = 0;
     for (std::size_t i = 0; i < streams; ++i) {

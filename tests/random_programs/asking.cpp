@@ -9,15 +9,15 @@ namespace {
 bool always(const BufferInfo&, bool) { return true; }
 /// Returns whether the host can access the memory.
 bool on_host_only(const BufferInfo& x, bool is_cuda) {
-    return x.place != Place::device || !is_cuda;
+    return x.space != Space::device || !is_cuda;
 }
 /// Returns whether kernels of the device can access the memory.
 bool on_device_only(const BufferInfo& x, bool is_cuda) {
-    return x.place != Place::pageable || !is_cuda;
+    return x.space != Space::pageable || !is_cuda;
 }
-bool pageable_only(const BufferInfo& x, bool) { return x.place == Place::pageable; }
+bool pageable_only(const BufferInfo& x, bool) { return x.space == Space::pageable; }
 /// A copy of pageable memory always waits for the memory's users, even if it names a stream.
-bool not_pageable(const BufferInfo& x, bool) { return x.place != Place::pageable; }
+bool not_pageable(const BufferInfo& x, bool) { return x.space != Space::pageable; }
 bool pinned_or_on_cpu(const BufferInfo& x, bool is_cuda) {
     return not_pageable(x, is_cuda) && on_host_only(x, is_cuda);
 }

@@ -50,7 +50,7 @@ public:
             out_.buffers.push_back(first_values(p, static_cast<int>(i)));
         out_.unknown.resize(p.buffers.size());
         for (std::size_t i = 0; i < p.buffers.size(); ++i)
-            if (p.buffers[i].place == Place::device)
+            if (p.buffers[i].space == Space::device)
                 use(static_cast<int>(i), at(current_, p.buffers[i].device), true);
     }
 
@@ -234,7 +234,7 @@ private:
     void read_for_host(int buffer, int device, const Heard& heard) {
         const Failed failure = heard.must != 0 ? heard.must : heard.may;
         if (failure == 0) return;
-        const bool on_cpu = is_cuda_ && at(program_.buffers, buffer).place != Place::device;
+        const bool on_cpu = is_cuda_ && at(program_.buffers, buffer).space != Space::device;
         at(users_, buffer)
             .push_back(
                 {.device = on_cpu ? no_device : device, .may_be_none = true, .left = failure});

@@ -65,19 +65,19 @@ private:
             program_.current.push_back(static_cast<int>(program_.streams.size()));
             for (int i = 0; i < count; ++i)
                 program_.streams.push_back({d, StreamRole::base, chance(20) ? -any(6) : 0});
-            for (int i = 2 + any(2); i > 0; --i) add_buffer({Place::device, d, size()});
-            BufferInfo constant{Place::device, d, size()};
+            for (int i = 2 + any(2); i > 0; --i) add_buffer({Space::device, d, size()});
+            BufferInfo constant{Space::device, d, size()};
             constant.constant = true;
             add_buffer(constant);
-            BufferInfo flag{Place::device, d, 1};
+            BufferInfo flag{Space::device, d, 1};
             flag.flag = true;
             add_buffer(flag);
             for (int i = 1 + any(2); i > 0; --i) program_.events.push_back(d);
         }
-        for (int i = 1 + any(2); i > 0; --i) add_buffer({Place::pinned, 0, size()});
+        for (int i = 1 + any(2); i > 0; --i) add_buffer({Space::pinned, 0, size()});
         for (int i = any(3); i > 0; --i) {
             pageable_.push_back(static_cast<int>(program_.buffers.size()));
-            program_.buffers.push_back({Place::pageable, 0, size()});
+            program_.buffers.push_back({Space::pageable, 0, size()});
         }
         for (std::size_t s = 0; s < program_.streams.size(); ++s)
             live_.push_back(static_cast<int>(s));
@@ -124,19 +124,19 @@ private:
 
     /// Returns whether a stream can copy a buffer. CPU streams cannot access the memory of GPUs.
     bool may_copy(int s, int b) const {
-        return device(stream(s).device).is_cuda() || buffer(b).place != Place::device ||
+        return device(stream(s).device).is_cuda() || buffer(b).space != Space::device ||
                device(buffer(b).device).is_cpu();
     }
     /// Returns whether kernels on a stream can access a buffer.
     bool reaches(int s, int b) const {
         const Device on = device(stream(s).device);
-        if (buffer(b).place == Place::pinned) return true;
-        if (buffer(b).place == Place::pageable) return on.is_cpu();
+        if (buffer(b).space == Space::pinned) return true;
+        if (buffer(b).space == Space::pageable) return on.is_cpu();
         return on.is_cpu() ? device(buffer(b).device).is_cpu()
                            : buffer(b).device == stream(s).device;
     }
     bool is_host_memory(int b) const {
-        return buffer(b).place == Place::pinned || device(buffer(b).device).is_cpu();
+        return buffer(b).space == Space::pinned || device(buffer(b).device).is_cpu();
     }
     template <class P> int pick(const std::vector<int>& among, P&& fits) {
         std::vector<int> good;
@@ -277,11 +277,11 @@ private:
         if ((w.what == What::fill || w.what == What::copy) &&
             !(keep_trace(out, s, w.to, w.from) && order(s, w.from, w.to, out)))
             return;
-        const bool one_device = w.from < 0 || (buffer(w.from).place == Place::device &&
-                                               buffer(w.to).place == Place::device &&
+        const bool one_device = w.from < 0 || (buffer(w.from).space == Space::device &&
+                                               buffer(w.to).space == Space::device &&
                                                buffer(w.from).device == buffer(w.to).device);
         const bool at_home =
-            buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
+            buffer(w.to).space == Space::device && buffer(w.to).device == stream(s).device;
         if (is_function(w) || (one_device && at_home)) w.implicit = is_implicit(s);
         if (w.what == What::scale && !w.captures && !w.implicit && !buffer(w.to).local &&
             chance(20))
@@ -392,7 +392,7 @@ private:
         s.from = b;
         do s.a = static_cast<Word>(any(ways_to_ask().size()));
         while (!ways_to_ask()[s.a].fits(buffer(b), is_cuda));
-        const int home = buffer(b).place == Place::device ? buffer(b).device : 0;
+        const int home = buffer(b).space == Space::device ? buffer(b).device : 0;
         s.stream = pick(live_, [&](int t) { return stream(t).device == home; });
         if (ways_to_ask()[s.a].hears != Hears::users) {
             if (!order(s.stream, b, -1, out)) return;
@@ -544,7 +544,7 @@ private:
         Statement s = make(What::local);
         s.stream = any_stream();
         s.to = static_cast<int>(program_.buffers.size());
-        BufferInfo info{Place::device, stream(s.stream).device, size()};
+        BufferInfo info{Space::device, stream(s.stream).device, size()};
         info.local = true;
         program_.buffers.push_back(info);
         s.implicit = is_implicit(s.stream);
@@ -595,7 +595,7 @@ private:
 
     void add_copy_across(Block& out) {
         Statement s = make(What::copy_across);
-        const auto has_device = [&](int b) { return buffer(b).place == Place::device; };
+        const auto has_device = [&](int b) { return buffer(b).space == Space::device; };
         s.to = pick(writable_, has_device);
         s.from = pick(readable_, [&](int b) {
             return has_device(b) && buffer(b).device != buffer(s.to).device;
@@ -780,17 +780,17 @@ private:
             s.to = one_of(writable_);
             if (chance(50)) std::swap(s.from, s.to);
             if (!may_copy(s.stream, s.from) || !may_copy(s.stream, s.to)) return;
-            if (buffer(s.to).place != Place::pageable && !keep_trace(out, s.stream, s.to, -1))
+            if (buffer(s.to).space != Space::pageable && !keep_trace(out, s.stream, s.to, -1))
                 return;
-            if (!order(s.stream, buffer(s.from).place == Place::pageable ? -1 : s.from,
-                       buffer(s.to).place == Place::pageable ? -1 : s.to, out))
+            if (!order(s.stream, buffer(s.from).space == Space::pageable ? -1 : s.from,
+                       buffer(s.to).space == Space::pageable ? -1 : s.to, out))
                 return;
             model_->copy_here(s.id, s.stream, s.from, s.to);
             break;
         default:
             s.what = What::make_anew;
             s.to = pick(writable_, [&](int b) {
-                return buffer(b).place == Place::device &&
+                return buffer(b).space == Space::device &&
                        std::find(kept_.begin(), kept_.end(), b) == kept_.end();
             });
             if (s.to < 0) return;

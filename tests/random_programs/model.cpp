@@ -112,7 +112,7 @@ void Model::copy_across(int statement, int stream, int other, int from, int to) 
 
 // Models that the host accesses the pageable array after it has waited for the array's users.
 void Model::copy_here(int statement, int stream, int from, int to) {
-    const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
+    const bool up = program_.buffers[static_cast<std::size_t>(from)].space == Space::pageable;
     look(up ? from : to);
     access(statement, stream, up ? -1 : from, up ? to : -1);
     if (up && strictness_ == Strictness::promised) return;

@@ -16,10 +16,10 @@ using namespace heddle;
 /// Elements are ints, and so are conditions. Arithmetic uses unsigned numbers, which wrap around.
 using Word = std::uint32_t;
 
-enum class Place : std::uint8_t { device, pinned, pageable };
+enum class Space : std::uint8_t { device, pinned, pageable };
 
 struct BufferInfo {
-    Place place = Place::device;
+    Space space = Space::device;
     int device = 0;  ///< index in Program::devices; unused for pinned memory
     std::size_t size = 0;
     bool constant = false;  ///< never written, so that other threads may read it at any time

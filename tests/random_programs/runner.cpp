@@ -126,9 +126,9 @@ private:
         const BufferInfo& info = program_.buffers[static_cast<std::size_t>(b)];
         if (info.local) return;
         const std::vector<int> values = first_values(program_, b);
-        if (info.place != Place::device) {
+        if (info.space != Space::device) {
             array(b) =
-                info.place == Place::pinned ? pinned<int>(info.size) : pageable<int>(info.size);
+                info.space == Space::pinned ? pinned<int>(info.size) : pageable<int>(info.size);
             if (b % 2 == 0) std::copy(values.begin(), values.end(), array(b).begin());
             else
                 for (std::size_t i = 0; i < values.size(); ++i) array(b)[i] = values[i];
@@ -624,7 +624,7 @@ private:
             // Reads on the array's device, whose current stream inherits failures.
             const OnCpu on_cpu(device(0));
             const BufferInfo& from = program_.buffers[static_cast<std::size_t>(s.from)];
-            const Stream reader(device(from.place == Place::device ? from.device : 0));
+            const Stream reader(device(from.space == Space::device ? from.device : 0));
             const ScopedStream in(reader, {.wait_on_enter = false});
             look(s);
         };

@@ -241,7 +241,7 @@ public:
             const BufferInfo& info = p.buffers[i];
             if (info.local) continue;
             line("Array x" + std::to_string(i) + "(" +
-                 (info.place == Place::pinned
+                 (info.space == Space::pinned
                       ? "pinned"
                       : p.devices[static_cast<std::size_t>(info.device)].name()) +
                  ", " + std::to_string(info.size) + (info.constant ? ", constant" : "") + ");");

@@ -45,16 +45,16 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
         throw_dead_block(*part.owner, call, where);
     const Piece piece = located({{part.data, part.size * element}, part.owner}, call, where);
     part.owner = piece.owner;
-    const Place& place = piece.place;
-    if (place.kind != MemoryKind::device)
+    const MemorySpace& space = piece.space;
+    if (space.kind != MemoryKind::device)
         usage_error(
             site, "{} is in host memory: copy its elements to an array on {}, and pass that array",
             what, device);
-    if (place.device != device)
+    if (space.device != device)
         usage_error(site,
                     "{} is in memory of {}, but the rank's device is {}: pass an array on the "
                     "rank's device",
-                    what, place.device, device);
+                    what, space.device, device);
 }
 
 void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {

@@ -88,7 +88,7 @@ class NoCuda final : public Backend {
     bool free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {
         return true;
     }
-    bool classify(const void*, Place&) noexcept override { return false; }
+    bool classify(const void*, MemorySpace&) noexcept override { return false; }
     void after_fork() noexcept override {}
 };
 

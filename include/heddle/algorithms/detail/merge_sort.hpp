@@ -24,8 +24,8 @@ std::size_t merged_from_first(const K* keys, Chunk a, Chunk b, std::size_t count
     return low;
 }
 
-/// A merge of the sorted runs `a` and `b`, whose result has the places [at, end). Equal keys of `a`
-/// precede those of `b`.
+/// A merge of the sorted runs `a` and `b`, whose result has the positions [at, end). Equal keys of
+/// `a` precede those of `b`.
 template <class K, class V, class Less> struct Merge {
     const Records<K, V>& from;
     const Records<K, V>& to;

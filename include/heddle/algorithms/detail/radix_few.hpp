@@ -65,8 +65,8 @@ template <class Radix> struct SortFew : KernelOf<> {
         for (unsigned pass = 0; pass < passes; ++pass) {
             const Records<K, V> from = memory.get(is_temporary), to = memory.get(!is_temporary);
             if (count[pass][digit_of(Radix()(from.keys[0]), pass)] == size) continue;
-            std::uint32_t place = 0;
-            for (std::uint32_t& one : count[pass]) place += std::exchange(one, place);
+            std::uint32_t position = 0;
+            for (std::uint32_t& one : count[pass]) position += std::exchange(one, position);
             for (std::size_t i = 0; i < size; ++i)
                 to.set(count[pass][digit_of(Radix()(from.keys[i]), pass)]++, from, i);
             is_temporary = !is_temporary;

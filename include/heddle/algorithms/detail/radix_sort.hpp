@@ -34,7 +34,7 @@ template <class Bits> struct RadixState {
         for (std::size_t i = 0; i < differ.size(); ++i) all = static_cast<Bits>(all | data[i]);
         return all;
     }
-    /// Sets next[digit] to the place of the first record of `chunk` with this digit.
+    /// Sets next[digit] to the position of the first record of `chunk` with this digit.
     void find_places(std::size_t chunk, std::size_t* next) const noexcept {
         std::size_t total[radix_digits] = {}, before[radix_digits];
         for (std::size_t i = 0; i < differ.size(); ++i) {
@@ -42,10 +42,10 @@ template <class Bits> struct RadixState {
             const std::uint32_t* const count = counts.data() + i * radix_digits;
             for (std::size_t digit = 0; digit < radix_digits; ++digit) total[digit] += count[digit];
         }
-        std::size_t place = 0;
+        std::size_t position = 0;
         for (std::size_t digit = 0; digit < radix_digits; ++digit) {
-            next[digit] = place + before[digit];
-            place += total[digit];
+            next[digit] = position + before[digit];
+            position += total[digit];
         }
     }
 };
@@ -94,7 +94,7 @@ template <class Radix> struct CountDigits : KernelOf<> {
     }
 };
 
-/// Moves the records of each chunk to their places after a pass.
+/// Moves the records of each chunk to their positions after a pass.
 template <class Radix> struct MoveByDigit : KernelOf<> {
     using Bits = typename Radix::Bits;
     unsigned pass;

@@ -38,14 +38,14 @@ inline FormatArgument format_argument(const StreamState& stream) noexcept { retu
 /// A text with one {} for each argument. The compiler checks that the numbers are equal.
 template <class... Arguments> struct FormatText {
     consteval FormatText(const char* literal) : text(literal) {
-        std::size_t places = 0;
+        std::size_t fields = 0;
         for (std::size_t i = 0; i < text.size(); ++i) {
             const bool doubled = i + 1 < text.size() && text[i] == text[i + 1];
             if (text[i] != '{' && text[i] != '}') continue;
             if (doubled) ++i;  // "{{" stands for a brace
-            else if (text[i] == '{') ++places;
+            else if (text[i] == '{') ++fields;
         }
-        if (places != sizeof...(Arguments)) throw "a text has one {} for each argument";
+        if (fields != sizeof...(Arguments)) throw "a text has one {} for each argument";
     }
     std::string_view text;
 };

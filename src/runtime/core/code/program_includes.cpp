@@ -112,14 +112,15 @@ std::optional<std::string> included_files(const std::string& source,
     while (!search.open.empty()) {
         const auto [include, from] = std::move(search.open.front());
         search.open.pop_front();
-        std::vector<fs::path> places{from / include.name};
-        for (const std::string& folder : folders) places.push_back(fs::path(folder) / include.name);
-        for (const fs::path& place : places) {
-            const std::string path = place.lexically_normal().string();
+        std::vector<fs::path> candidates{from / include.name};
+        for (const std::string& folder : folders)
+            candidates.push_back(fs::path(folder) / include.name);
+        for (const fs::path& candidate : candidates) {
+            const std::string path = candidate.lexically_normal().string();
             std::string text;
-            if (!given.insert(path).second || !read_file(place, text)) continue;
+            if (!given.insert(path).second || !read_file(candidate, text)) continue;
             files[path] = hex_of(hash_text(text));
-            if (!search.add(text, place.parent_path())) return std::nullopt;
+            if (!search.add(text, candidate.parent_path())) return std::nullopt;
         }
     }
     std::string all;

@@ -120,8 +120,8 @@ void launch_host_by_data(DataOrder& by, const WorkType& type, void* self,
 
 namespace {
 
-std::size_t stream_for_copy(const DataStreams& streams, const Place& to,
-                            const Place& from) noexcept {
+std::size_t stream_for_copy(const DataStreams& streams, const MemorySpace& to,
+                            const MemorySpace& from) noexcept {
     if (is_on_cuda(to) == is_on_cuda(from) || streams.to_device() == 0)
         return OrderState::any_stream;
     if (is_on_cuda(to)) return streams.to_device();
@@ -130,8 +130,8 @@ std::size_t stream_for_copy(const DataStreams& streams, const Place& to,
 
 void copy_ordered(OrderState& order, const char* call, const Piece& to, const Piece& from,
                   const SourceLocation& where) {
-    const bool to_host = to.place.kind == MemoryKind::pageable;
-    const bool from_host = from.place.kind == MemoryKind::pageable;
+    const bool to_host = to.space.kind == MemoryKind::pageable;
+    const bool from_host = from.space.kind == MemoryKind::pageable;
     // The host itself accesses pageable memory during the call, so conflicting work must have
     // completed.
     if (to_host || from_host) {
@@ -143,7 +143,7 @@ void copy_ordered(OrderState& order, const char* call, const Piece& to, const Pi
     if (!to_host) order.use(to, true);
     if (!from_host) order.use(from, false);
     StreamRecord& stream =
-        order.start(where, stream_for_copy(order.streams(), to.place, from.place));
+        order.start(where, stream_for_copy(order.streams(), to.space, from.space));
     copy_settled(stream, to, from, where);
     order.end();
 }
@@ -194,7 +194,7 @@ void read_by_data(DataOrder& by, const Region& to, const Region& given,
     order.begin("to_host", where);
     if (!check_regions(to, given, where)) return;
     const Piece from = located(given, "to_host", where);
-    if (is_on_cuda(from.place)) {
+    if (is_on_cuda(from.space)) {
         copy_ordered(order, "to_host", located(to, "to_host", where), from, where);
         return order.wait_for_present(where);
     }

@@ -63,9 +63,9 @@ public:
     /// valid. Throws std::bad_alloc.
     std::size_t find(Block* block) {
         const std::uint64_t serial = allocation_of(block);
-        for (std::size_t place = place_of(block);; place = (place + 1) & (slots_.size() - 1)) {
-            const Slot& slot = slots_[place];
-            if (slot.index == none) return add(block, place, serial);
+        for (std::size_t at = slot_of(block);; at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[at];
+            if (slot.index == none) return add(block, at, serial);
             if (slot.block != block) continue;
             if (pasts_[slot.index].serial != serial) [[unlikely]]
                 begin_anew(slot.index, serial);
@@ -112,12 +112,12 @@ private:
         Block* block = nullptr;
         std::uint32_t index = none;
     };
-    std::size_t place_of(const Block* block) const noexcept {
+    std::size_t slot_of(const Block* block) const noexcept {
         return static_cast<std::size_t>(
                    (reinterpret_cast<std::uintptr_t>(block) >> 7) * 0x9e3779b97f4a7c15u >> 32) &
                (slots_.size() - 1);
     }
-    std::size_t add(Block* block, std::size_t place, std::uint64_t serial);
+    std::size_t add(Block* block, std::size_t at, std::uint64_t serial);
     void begin_anew(std::size_t index, std::uint64_t serial) noexcept;
     void grow();
 

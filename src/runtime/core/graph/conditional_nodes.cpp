@@ -43,7 +43,7 @@ void check_value(const NodeData& node, const SourceLocation& where) {
                     "{} has a value whose array was destroyed: keep the array at least as long as "
                     "the graph",
                     label_of(node));
-    if (value.place.kind == MemoryKind::pageable)
+    if (value.space.kind == MemoryKind::pageable)
         usage_error(site_of(node, where),
                     "{} has a value in pageable memory, which graphs cannot use: use an array of "
                     "the device, or pinned()",
@@ -74,8 +74,8 @@ std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& g
     auto conditional = std::make_shared<Conditional>();
     conditional->kind = kind;
     conditional->value = value;
-    Device device = value.place.device;
-    if (value.place.kind == MemoryKind::pinned)
+    Device device = value.space.device;
+    if (value.space.kind == MemoryKind::pinned)
         for (const auto& body : bodies)
             if (body != nullptr) {
                 device = body->device;

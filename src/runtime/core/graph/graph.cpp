@@ -167,9 +167,9 @@ std::uint32_t NodeNames::find(const std::vector<std::shared_ptr<NodeData>>& node
     if (!known_) {
         all_.clear();
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const auto [place, is_new] =
+            const auto [found, is_new] =
                 all_.try_emplace(nodes[i]->display_name(), static_cast<std::uint32_t>(i));
-            if (!is_new) place->second = several;
+            if (!is_new) found->second = several;
         }
         known_ = true;
     }

@@ -30,7 +30,7 @@ template <class F> void change(NodeData& node, F&& change) {
 
 void refuse_pageable(const NodeData& node, const Piece& memory, const char* call,
                      const SourceLocation& where) {
-    if (memory.place.kind != MemoryKind::pageable) return;
+    if (memory.space.kind != MemoryKind::pageable) return;
     usage_error({call, where},
                 "{} uses pageable memory, which needs the host during the copy, so a graph cannot "
                 "contain it: use pinned()",
@@ -41,11 +41,11 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
 void check_device(const NodeData& node, const Piece& memory, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, memory, call, where);
-    if (memory.place.kind == MemoryKind::device && memory.place.device != node.device)
+    if (memory.space.kind == MemoryKind::device && memory.space.device != node.device)
         usage_error({call, where},
                     "{} runs on {}, but its memory is on {}: pass memory of the node's device, or "
                     "make a new node",
-                    label_of(node), node.device, memory.place.device);
+                    label_of(node), node.device, memory.space.device);
 }
 
 /// Returns a Work that only lists the used blocks.
@@ -265,10 +265,10 @@ void set_grid(NodeData& node, const LaunchGrid& grid) try {
 
 Device device_of(const Region& to, const Region* from, const SourceLocation& where) try {
     const char* const call = from != nullptr ? "copy_node" : "fill_node";
-    const Place there = located(to, call, where).place;
+    const MemorySpace there = located(to, call, where).space;
     if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
     if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
-    const Place here = located(*from, call, where).place;
+    const MemorySpace here = located(*from, call, where).space;
     if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
     if (there.kind == MemoryKind::device) return there.device;
     return here.kind == MemoryKind::device ? here.device : current_device();
@@ -280,7 +280,7 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
               const SourceLocation& where) try {
     const Piece to = located(given_to, "copy_node", where),
                 from = located(given_from, "copy_node", where);
-    const Place &there = to.place, &here = from.place;
+    const MemorySpace &there = to.space, &here = from.space;
     if (!check_regions(given_to, given_from, where)) {
         Work nothing;
         return change(node, [&] {

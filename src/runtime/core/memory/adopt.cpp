@@ -50,22 +50,22 @@ void check_address(const ForeignMemory& memory, std::size_t bytes, const ErrorSi
 
 void check_place(const ForeignMemory& memory, std::size_t bytes, const ErrorSite& site) {
     if (bytes == 0) return;
-    Place place;
-    const bool is_known = cuda_backend().classify(memory.data, place);
+    MemorySpace space;
+    const bool is_known = cuda_backend().classify(memory.data, space);
     if (memory.kind == MemoryKind::device && memory.device.is_cuda()) {
-        if (!is_known || !is_on_cuda(place))
+        if (!is_known || !is_on_cuda(space))
             usage_error(site,
                         "the memory is in host memory, but the device is {}: pass a CPU device or "
                         "a MemoryKind",
                         memory.device);
-        if (place.device != memory.device)
+        if (space.device != memory.device)
             usage_error(site, "the memory is on {}, but the device is {}: pass the memory's device",
-                        place.device, memory.device);
+                        space.device, memory.device);
         return;
     }
-    if (is_known && is_on_cuda(place))
+    if (is_known && is_on_cuda(space))
         usage_error(site, "the memory is on {}, not on the host: pass {} as the device",
-                    place.device, place.device);
+                    space.device, space.device);
     if (memory.kind == MemoryKind::pinned && cuda_backend().device_count() > 0 && !is_known)
         usage_error(site, "the memory is not pinned according to CUDA: pass MemoryKind::pageable, "
                           "or pin the memory with Loan::register_host()");

@@ -40,16 +40,16 @@ Block* owner_of(const Region& region, const char* call, const SourceLocation& wh
 }
 }  // namespace
 
-Place place_of(const Block* owner, const void* data) {
+MemorySpace space_of(const Block* owner, const void* data) {
     if (owner != nullptr) return {owner->device, owner->kind};
-    Place place;
-    if (cuda_backend().device_count() > 0 && cuda_backend().classify(data, place)) return place;
+    MemorySpace space;
+    if (cuda_backend().device_count() > 0 && cuda_backend().classify(data, space)) return space;
     return {Access::device(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
 Piece located(const Region& region, const char* call, const SourceLocation& where) {
     Block* const owner = owner_of(region, call, where);
-    return {region, place_of(owner, region.data), owner};
+    return {region, space_of(owner, region.data), owner};
 }
 
 namespace {
@@ -107,14 +107,14 @@ void tell_host_side(const OpAccess& access, const SourceLocation& where) noexcep
                      access.total(), where);
 }
 
-const char* direction(const Place& to, const Place& from) {
+const char* direction(const MemorySpace& to, const MemorySpace& from) {
     if (is_on_cuda(to))
         return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer")
                                 : "host to device";
     return is_on_cuda(from) ? "device to host" : "host to host";
 }
 
-void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
+void check_can_copy(StreamRecord& stream, const MemorySpace& to, const MemorySpace& from,
                     const SourceLocation& where) {
     if (stream.device.is_cuda() || (!is_on_cuda(to) && !is_on_cuda(from))) return;
     check_not_lost(stream, "copy", where);
@@ -126,11 +126,11 @@ void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
 
 enum class PageableUsers : bool { wait_for, are_done };
 
-void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
-                 const SourceLocation& where, PageableUsers users = PageableUsers::wait_for) {
-    const bool to_host = to.place.kind == MemoryKind::pageable;
-    const bool from_host = from.place.kind == MemoryKind::pageable;
-    check_can_copy(stream, to.place, from.place, where);
+void copy_between(StreamRecord& stream, const Piece& to, const Piece& from,
+                  const SourceLocation& where, PageableUsers users = PageableUsers::wait_for) {
+    const bool to_host = to.space.kind == MemoryKind::pageable;
+    const bool from_host = from.space.kind == MemoryKind::pageable;
+    check_can_copy(stream, to.space, from.space, where);
     // A pageable side is free again when the call returns. Any other side is in use until the copy
     // completes.
     const ArrayUse uses[] = {{to_host ? nullptr : to.owner, true},
@@ -149,7 +149,7 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
         stream.backend->copy(stream, to, from, where);
     };
     submit(
-        stream, Operation{OpKind::copy, "copy", direction(to.place, from.place), where}, uses,
+        stream, Operation{OpKind::copy, "copy", direction(to.space, from.space), where}, uses,
         [&] { return record_copy(stream, to, from, where); }, enqueue,
         [&](OpInfo& op, auto&& tell) {
             const OpAccess accesses[] = {access_of(to, to.owner, AccessMode::write),
@@ -169,7 +169,7 @@ void copy_placed(StreamRecord& stream, const Piece& to, const Piece& from,
 
 void copy_settled(StreamRecord& stream, const Piece& to, const Piece& from,
                   const SourceLocation& where) {
-    copy_placed(stream, to, from, where, PageableUsers::are_done);
+    copy_between(stream, to, from, where, PageableUsers::are_done);
 }
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
@@ -178,7 +178,7 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
     check_usable(record_of(stream), "copy", where);
     if (!check_regions(to, from, where)) return;
     const Piece there = located(to, "copy", where), here = located(from, "copy", where);
-    copy_placed(record_of(stream), there, here, where);
+    copy_between(record_of(stream), there, here, where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -211,26 +211,26 @@ void copy_regions(const Region& given_to, const Region& given_from,
     const CallMark mark("copy", where);
     if (!check_regions(given_to, given_from, where)) return;
     const Piece to = located(given_to, "copy", where), from = located(given_from, "copy", where);
-    const Device device = is_on_cuda(to.place)                  ? to.place.device
-                          : is_on_cuda(from.place)              ? from.place.device
-                          : to.place.kind == MemoryKind::device ? to.place.device
-                                                                : from.place.device;
+    const Device device = is_on_cuda(to.space)                  ? to.space.device
+                          : is_on_cuda(from.space)              ? from.space.device
+                          : to.space.kind == MemoryKind::device ? to.space.device
+                                                                : from.space.device;
     const StreamRef stream = current_stream(device);
     // The device of the other side has a current stream, too. The copy is ordered after the work
     // already enqueued on that stream, and before its later work.
-    const bool at_destination = to.place.kind == MemoryKind::device && to.place.device == device;
+    const bool at_destination = to.space.kind == MemoryKind::device && to.space.device == device;
     const Piece& far = at_destination ? from : to;
     // Pinned memory belongs to no device. So the current CPU stream matters only if CPU streams
     // have used the memory.
-    const bool both = far.place.device != device &&
-                      (far.place.kind == MemoryKind::device ||
-                       (far.place.kind == MemoryKind::pinned && used_on_cpu(far.owner)));
-    const StreamRef other = both ? current_stream(far.place.device) : stream;
+    const bool both = far.space.device != device &&
+                      (far.space.kind == MemoryKind::device ||
+                       (far.space.kind == MemoryKind::pinned && used_on_cpu(far.owner)));
+    const StreamRef other = both ? current_stream(far.space.device) : stream;
     // The program did not request these waits, so they do not make a stream join a capture. If only
     // one stream is captured, the other is ordered by the launches of the graph.
     if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
     if (both) order_after_stream(record_of(stream), record_of(other), where, WaitReason::peer);
-    copy_placed(record_of(stream), to, from, where);
+    copy_between(record_of(stream), to, from, where);
     if (both && (!is_captured(record_of(stream)) || is_captured(record_of(other))))
         order_after_stream(record_of(other), record_of(stream), where, WaitReason::peer);
 } catch (...) {

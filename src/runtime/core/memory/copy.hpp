@@ -6,10 +6,10 @@
 
 namespace heddle::detail {
 
-/// Returns the place of memory. For an array, the array determines it; otherwise, the CUDA backend
+/// Returns the space of memory. For an array, the array determines it; otherwise, the CUDA backend
 /// is asked. Memory unknown to both is pageable host memory.
-Place place_of(const Block* owner, const void* data);
-/// Returns the region with its place and its array. If the region does not name its array, the
+MemorySpace space_of(const Block* owner, const void* data);
+/// Returns the region with its space and its array. If the region does not name its array, the
 /// array is found by address. An empty or null region has no array. Throws UsageError if the region
 /// begins in an array and ends beyond it.
 Piece located(const Region& region, const char* call, const SourceLocation& where);

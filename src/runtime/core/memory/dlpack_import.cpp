@@ -46,7 +46,8 @@ void check_managed(const dlpack::Versioned& managed, const Call& call) {
 
 /// Sets the device and the kind of the memory. Host memory is memory of `device` if that is a CPU,
 /// else pageable.
-void place(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device, const Call& call) {
+void set_space(ForeignMemory& memory, const dlpack::Tensor& tensor, Device device,
+               const Call& call) {
     switch (tensor.kind) {
     case dlpack::cpu:
         if (device.is_cpu()) memory.device = device;
@@ -194,7 +195,7 @@ template <class M>
 void take(DlpackImport& to, StreamRef stream, M* tensor, const Call& call, bool& is_taken) {
     const dlpack::Tensor& from = dlpack::managed(*tensor).tensor;
     ForeignMemory memory;
-    place(memory, from, stream.device(), call);
+    set_space(memory, from, stream.device(), call);
     if (from.data == nullptr)
         usage_error(call, "the tensor has elements, but its address is null: pass a valid tensor");
     memory.data = to.data = static_cast<std::byte*>(from.data) + from.byte_offset;

@@ -16,11 +16,11 @@ void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size
              const SourceLocation& where) {
     // A stream of any device can fill host memory. To fill device memory, the stream's kernels must
     // be able to access it.
-    if (to.owner != nullptr && is_on_cuda(to.place)) check_reach(to.owner, stream, where);
-    else if (is_on_cuda(to.place) && !stream.device.is_cuda())
+    if (to.owner != nullptr && is_on_cuda(to.space)) check_reach(to.owner, stream, where);
+    else if (is_on_cuda(to.space) && !stream.device.is_cuda())
         usage_error({"fill", where, stream},
                     "work on {} cannot access memory of {}: pass a stream of {}, or no stream",
-                    stream.device, to.place.device, to.place.device);
+                    stream.device, to.space.device, to.space.device);
     const ArrayUse uses[] = {{to.owner, true}};
     submit(
         stream, Operation{OpKind::fill, "fill", "fill", where}, uses,
@@ -59,7 +59,7 @@ void fill_region(const Region& to, const void* value, std::size_t size,
     const CallMark mark("fill", where);
     if (!check_fill(to, where)) return;
     const Piece piece = located(to, "fill", where);
-    fill_on(record_of(current_stream(piece.place.device)), piece, value, size, where);
+    fill_on(record_of(current_stream(piece.space.device)), piece, value, size, where);
 } catch (...) {
     detail::rethrow_as_error("fill", where);
 }

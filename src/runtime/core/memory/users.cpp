@@ -23,15 +23,15 @@ struct UserTable {
     std::size_t used = 0;
     std::unique_ptr<UserTable> older;
 
-    std::size_t place_of(std::uint64_t key) const noexcept {
+    std::size_t slot_of(std::uint64_t key) const noexcept {
         return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 32) & (keys.size() - 1);
     }
     struct Search {
         bool found;
-        std::size_t read;  ///< how many places were read
+        std::size_t read;  ///< how many slots were read
     };
     Search find(std::uint64_t key) const noexcept {
-        for (std::size_t i = place_of(key), read = 1;; i = (i + 1) & (keys.size() - 1), ++read) {
+        for (std::size_t i = slot_of(key), read = 1;; i = (i + 1) & (keys.size() - 1), ++read) {
             const std::uint64_t seen = keys[i].load(std::memory_order_relaxed);
             if (seen == key) return {true, read};
             if (seen == 0) return {false, read};
@@ -39,7 +39,7 @@ struct UserTable {
     }
     bool has(std::uint64_t key) const noexcept { return find(key).found; }
     void put(std::uint64_t key) noexcept {
-        std::size_t i = place_of(key);
+        std::size_t i = slot_of(key);
         while (keys[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & (keys.size() - 1);
         keys[i].store(key, std::memory_order_release);
         ++used;
@@ -95,21 +95,19 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
     const auto key_at = [&](int i) { return block.users[i].load(std::memory_order_relaxed); };
-    int place = 0;  // the key's own place; otherwise the first free one
-    while (place < Block::inline_users && key_at(place) != key) ++place;
-    const bool is_known = place < Block::inline_users;
-    if (!is_known) place = 0;
-    while (!is_known && place < Block::inline_users && key_at(place) != 0 &&
-           !is_over(key_at(place)))
-        ++place;
-    if (place == Block::inline_users) return add_to_table(block, key);
-    const unsigned bit = 1u << place, all = block.writers.load(std::memory_order_relaxed);
-    const unsigned others = is_known             ? all
-                            : key_at(place) == 0 ? all & ~bit
-                                                 : (all & ~bit) | lost_users;
+    int at = 0;  // the key's own at; otherwise the first free one
+    while (at < Block::inline_users && key_at(at) != key) ++at;
+    const bool is_known = at < Block::inline_users;
+    if (!is_known) at = 0;
+    while (!is_known && at < Block::inline_users && key_at(at) != 0 && !is_over(key_at(at))) ++at;
+    if (at == Block::inline_users) return add_to_table(block, key);
+    const unsigned bit = 1u << at, all = block.writers.load(std::memory_order_relaxed);
+    const unsigned others = is_known          ? all
+                            : key_at(at) == 0 ? all & ~bit
+                                              : (all & ~bit) | lost_users;
     block.writers.store(static_cast<std::uint8_t>(writes ? others | bit : others),
                         std::memory_order_relaxed);
-    block.users[place].store(key, std::memory_order_release);
+    block.users[at].store(key, std::memory_order_release);
 } catch (...) {
     rethrow_as_error("", {});  // the name of the calling function is not available here
 }
@@ -206,7 +204,7 @@ std::span<const StreamUse> final_users(Block& block,
     return {to, count};
 }
 
-std::size_t places_read_for(const Block& block, std::uint64_t key) noexcept {
+std::size_t slots_read_for(const Block& block, std::uint64_t key) noexcept {
     std::size_t read = 0;
     for (const auto& user : block.users) {
         ++read;

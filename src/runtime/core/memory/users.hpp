@@ -52,7 +52,7 @@ std::span<const StreamUse> final_users(Block& block,
 
 /// Returns how many places of the block note_use() reads for the stream. For tests: this limits how
 /// slow a launch is if an array already has a thousand users.
-std::size_t places_read_for(const Block& block, std::uint64_t key) noexcept;
+std::size_t slots_read_for(const Block& block, std::uint64_t key) noexcept;
 
 /// Removes all users of the block. No other thread may be accessing the block.
 void forget_users(Block& block) noexcept;

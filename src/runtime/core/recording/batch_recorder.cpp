@@ -97,8 +97,8 @@ bool BatchRecorder::takes_part(const Participant& one) const noexcept {
 }
 
 const Recorder::Participant* BatchRecorder::base_of(const Participant& one) const noexcept {
-    if (one.base_id == 0 || one.base_place >= participants.size()) return nullptr;
-    const Participant& base = participants[one.base_place];
+    if (one.base_id == 0 || one.base_participant >= participants.size()) return nullptr;
+    const Participant& base = participants[one.base_participant];
     return base.stream_id == one.base_id && takes_part(base) ? &base : nullptr;
 }
 
@@ -106,7 +106,7 @@ const Recorder::Participant* BatchRecorder::base_of(const Participant& one) cons
 /// flush if that was later. Such work exists if another thread read the stream's flags before the
 /// stream joined.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
-    return stream.place == 0 ||
+    return stream.participant == 0 ||
            participant(stream).given == stream.submissions.load(std::memory_order_acquire);
 }
 
@@ -154,7 +154,7 @@ bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
 
 void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where) {
     flush(where);
-    if (stream.recorder.load(std::memory_order_relaxed) == this && stream.place != 0)
+    if (stream.recorder.load(std::memory_order_relaxed) == this && stream.participant != 0)
         detach(participant(stream));
 }
 
@@ -162,7 +162,7 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 /// the leaving stream has recorded work, for three reasons: the stream must not end before that
 /// work, it must receive the work's failure, and waits for its device must cover the work.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
-    const bool is_origin = stream.place == 0;
+    const bool is_origin = stream.participant == 0;
     if (is_origin || !participant(stream).at.tail.empty()) {
         try {
             flush({});
@@ -190,11 +190,11 @@ void BatchRecorder::leave_joined(StreamRecord& stream, StreamRecord& base) noexc
 /// The first stream never leaves early, because the batch runs on it.
 void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
     Participant& one = participant(stream);
-    const auto own = static_cast<std::uint32_t>(stream.place);
+    const auto own = static_cast<std::uint32_t>(stream.participant);
     const bool has_unsent =
         !one.at.tail.empty() ||
         std::ranges::any_of(one.at.begins, [own](auto i) { return i != own; }) || one.at.allocated;
-    if (stream.place == 0 || has_unsent) one.leaves = true;
+    if (stream.participant == 0 || has_unsent) one.leaves = true;
     else detach(one);
 }
 

@@ -209,14 +209,14 @@ void CaptureRecorder::offer(Block& block) {
     Spare spare{&block, tape->users_of(block)};
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
-        if (one.place == everywhere) return;
-        merge(spare.after, participants[one.place].at.tail);
+        if (one.participant == everywhere) return;
+        merge(spare.after, participants[one.participant].at.tail);
     }
     spares_.push_back(std::move(spare));
 }
 
 void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
-    declared_.push_back({&block, block.serial.load(std::memory_order_relaxed), stream.place});
+    declared_.push_back({&block, block.serial.load(std::memory_order_relaxed), stream.participant});
 }
 
 /// Passes blocks that were declared in a condition's body to the outer capture. No node shows these

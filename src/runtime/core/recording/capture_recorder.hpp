@@ -70,7 +70,7 @@ private:
         Block* block;
         std::uint64_t serial;
         /// Index of the participant; `everywhere` for a use in a condition's body.
-        std::size_t place;
+        std::size_t participant;
     };
     static constexpr std::size_t everywhere = ~std::size_t{0};
     void tell_capture_around();

@@ -11,9 +11,9 @@ namespace {
 void look_at_tape(const Recorder& recorder, const StreamRecord& stream,
                   RecordingLook& to) noexcept {
     const Tape& tape = *recorder.tape;
-    if (!to.is_capture && stream.place != 0) return;
+    if (!to.is_capture && stream.participant != 0) return;
     for (std::size_t i = 0; i < tape.size(); ++i) {
-        if (to.is_capture && tape.participant(i) != stream.place) continue;
+        if (to.is_capture && tape.participant(i) != stream.participant) continue;
         if (to.operations++ != 0) continue;
         to.first = tape.op(i).type != nullptr ? tape.op(i).type->op : nullptr;
         to.first_where = tape.where(i);

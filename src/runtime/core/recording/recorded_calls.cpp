@@ -69,10 +69,10 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
     const Recorded r(stream);
     if (!r) return false;
     const bool host =
-        to.place.kind == MemoryKind::pageable || from.place.kind == MemoryKind::pageable;
-    const bool peers = to.place.device.is_cuda() && from.place.device.is_cuda() &&
-                       to.place.device != from.place.device;
-    const bool apart = peers && !is_pool_access_enabled(to.place.device, from.place.device);
+        to.space.kind == MemoryKind::pageable || from.space.kind == MemoryKind::pageable;
+    const bool peers = to.space.device.is_cuda() && from.space.device.is_cuda() &&
+                       to.space.device != from.space.device;
+    const bool apart = peers && !is_pool_access_enabled(to.space.device, from.space.device);
     if (!r->accept(stream,
                    host    ? Wants::pageable
                    : apart ? Wants::apart
@@ -91,7 +91,7 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
                  const SourceLocation& where) {
     using Wants = Recorder::Wants;
     const Recorded r(stream);
-    const bool host = to.place.kind == MemoryKind::pageable;
+    const bool host = to.space.kind == MemoryKind::pageable;
     if (!r || !r->accept(stream, host ? Wants::pageable : Wants::nothing, "fill", where))
         return false;
     r->add(stream, NodeKind::fill, where, [&](std::uint32_t) {
@@ -295,7 +295,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
 bool make_way(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
     if (!r) return true;  // the stream has left, and may already be in another batch
-    if (r->is_capture() || stream.place == 0) return false;
+    if (r->is_capture() || stream.participant == 0) return false;
     r->step_aside(stream, where);
     return true;
 }
@@ -323,7 +323,7 @@ void note_branch(StreamRecord& branch, StreamRecord& base) noexcept {
     if (!r || base.recorder.load(std::memory_order_acquire) != &*r) return;
     Recorder::Participant& one = r->participant(branch);
     one.base_id = base.id.load(std::memory_order_relaxed);
-    one.base_place = base.place;
+    one.base_participant = base.participant;
 }
 
 void leave_joined(StreamRecord& branch, StreamRecord& base) noexcept {

@@ -85,7 +85,7 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
     if (outer != nullptr) {
         one.outer = outer;
         one.outer_id = outer->id.load();
-        one.outer_place = stream.place;
+        one.outer_participant = stream.participant;
     }
     participants.push_back(std::move(one));
     Recorder* expected = outer;
@@ -93,10 +93,10 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
         participants.pop_back();
         return false;
     }
-    stream.place = participants.size() - 1;
+    stream.participant = participants.size() - 1;
     if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
-    if (!is_capture() && stream.place != 0) {
+    if (!is_capture() && stream.participant != 0) {
         // Sequentially consistent, as in Submission and open_loan(): of two threads, at least one
         // sees the flag that the other has set.
         const std::uint32_t before = stream.flags.fetch_or(stream_flag::joined);
@@ -127,9 +127,10 @@ void Recorder::detach(Participant& one) noexcept {
     if (stream == nullptr || stream->recorder.load(std::memory_order_relaxed) != this) return;
     if (one.outer != nullptr) {
         const std::lock_guard around(one.outer->lock);
-        if (one.outer->id == one.outer_id && one.outer_place < one.outer->participants.size() &&
-            one.outer->participants[one.outer_place].stream == stream) {
-            stream->place = one.outer_place;
+        if (one.outer->id == one.outer_id &&
+            one.outer_participant < one.outer->participants.size() &&
+            one.outer->participants[one.outer_participant].stream == stream) {
+            stream->participant = one.outer_participant;
             if (!one.outer->is_capture()) stream->clear(stream_flag::captured);
             stream->recorder.store(one.outer, std::memory_order_release);
             return;

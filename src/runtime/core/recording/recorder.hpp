@@ -84,11 +84,11 @@ public:
         /// none.
         Recorder* outer = nullptr;
         std::uint64_t outer_id = 0;
-        std::size_t outer_place = 0;
+        std::size_t outer_participant = 0;
         /// For a branch of a fork: the stream that will join it, as an id and an index in
         /// `participants`. The id is 0 if there is none.
         std::uint64_t base_id = 0;
-        std::size_t base_place = 0;
+        std::size_t base_participant = 0;
         /// Set while code outside heddle holds the stream's own handle. Captures the work of that
         /// code.
         std::unique_ptr<ForeignCapture> held;
@@ -135,7 +135,7 @@ public:
     std::vector<Mark> marks;
 
     Participant& participant(const StreamRecord& stream) noexcept {
-        return participants[stream.place];
+        return participants[stream.participant];
     }
     Mark* mark_of(const EventState& event) noexcept;
 
@@ -301,7 +301,7 @@ std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLoc
     const std::size_t begun = begins.size();
     try {
         const std::uint32_t op = tape->add(kind, stream.device, one.at.tail, where);
-        if (is_capture()) tape->set_participant(static_cast<std::uint32_t>(stream.place));
+        if (is_capture()) tape->set_participant(static_cast<std::uint32_t>(stream.participant));
         for (const std::uint32_t part : one.at.begins) begins.push_back({op, part});
         fill_in(op);
         one.at.tail.assign(1, op);

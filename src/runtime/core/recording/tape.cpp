@@ -112,8 +112,8 @@ namespace {
 /// Recorder::use() records the arrays.
 void put(Piece& to, const Piece& from) noexcept {
     static_cast<MemoryRange&>(to) = from;
-    to.place.device = from.place.device;
-    to.place.kind = from.place.kind;
+    to.space.device = from.space.device;
+    to.space.kind = from.space.kind;
 }
 }  // namespace
 
@@ -205,9 +205,10 @@ void Tape::set_primary(std::uint32_t primary) noexcept {
         first.device != op.device)
         return;
     const auto after = std::span(dependencies_).last(op.dependencies);
-    const auto place = static_cast<std::size_t>(std::ranges::find(after, primary) - after.begin());
-    if (place == after.size() || place >= 255) return;
-    op.early = static_cast<std::uint32_t>(place + 1) & 0xff;
+    const auto position =
+        static_cast<std::size_t>(std::ranges::find(after, primary) - after.begin());
+    if (position == after.size() || position >= 255) return;
+    op.early = static_cast<std::uint32_t>(position + 1) & 0xff;
     mix(op.early);
 }
 

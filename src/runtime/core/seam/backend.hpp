@@ -60,20 +60,20 @@ public:
 /// How one device accesses another's memory (heddle/device/peer_access.hpp).
 enum class AccessKind : std::uint8_t { peer, pool };
 
-/// The place of memory. classify() finds it for pointers that heddle does not own.
-struct Place {
+/// The device and the kind of memory. classify() finds them for pointers that heddle does not own.
+struct MemorySpace {
     Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::pageable;
 };
-/// Returns whether the place is memory of a CUDA device.
-inline bool is_on_cuda(const Place& place) noexcept {
-    return place.kind == MemoryKind::device && place.device.is_cuda();
+/// Returns whether the memory is on a CUDA device.
+inline bool is_on_cuda(const MemorySpace& space) noexcept {
+    return space.kind == MemoryKind::device && space.device.is_cuda();
 }
 
-/// The memory of one side of a copy or fill, with its place. Core has checked sizes, null pointers
+/// The memory of one side of a copy or fill, with its space. Core has checked sizes, null pointers
 /// and overlaps. For a single row, the pitch is `bytes`.
 struct Piece : MemoryRange {
-    Place place{};
+    MemorySpace space{};
     /// The array that contains the memory, if known. Graph nodes and recordings list their arrays
     /// elsewhere.
     Block* owner = nullptr;
@@ -334,9 +334,9 @@ public:
     virtual void end_records() noexcept {}
     virtual RecordCounts record_counts() noexcept { return {}; }
 
-    /// Finds the place of an address that heddle does not own. Returns false if this backend does
+    /// Finds the space of an address that heddle does not own. Returns false if this backend does
     /// not know the address.
-    virtual bool classify(const void* data, Place& place) noexcept = 0;
+    virtual bool classify(const void* data, MemorySpace& space) noexcept = 0;
 
     /// Called by host threads that block for long (block_until(): every 100 ms or less). Completes
     /// notifications that no heddle thread polls any more (at exit), and does deferred cleanup.

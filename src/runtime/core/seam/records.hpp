@@ -43,7 +43,7 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// `recorder` if a capture began inside a batch or another capture.
     std::atomic<Recorder*> outermost{nullptr};
     /// Index among the recorder's participants; guarded by the recorder's lock.
-    std::size_t place = 0;
+    std::size_t participant = 0;
     /// All of this stream's work up to submission `settled_at` is ordered before further work on
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;

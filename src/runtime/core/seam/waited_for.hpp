@@ -71,23 +71,23 @@ void BasicWaitedFor<Atomic>::write(Entry& entry, std::uint64_t version, std::uin
 
 template <template <class> class Atomic>
 void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submissions) noexcept {
-    Entry* place = &entries_[stream_id % count];
+    Entry* chosen = &entries_[stream_id % count];
     for (std::size_t i = 0; i < count; ++i) {
         Entry& entry = entries_[(stream_id + i) % count];
         const std::uint64_t id = entry.stream_id.load(std::memory_order_relaxed);
         if (id == stream_id || id == 0) {
-            place = &entry;
+            chosen = &entry;
             break;
         }
     }
-    std::uint64_t version = place->version.load(std::memory_order_relaxed);
+    std::uint64_t version = chosen->version.load(std::memory_order_relaxed);
     if ((version & 1) != 0 ||
-        !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
+        !chosen->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing this entry: dropping the note is safe
     // Keeps an older note that covers more submissions.
-    if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
-        submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
-    write(*place, version, stream_id, submissions);
+    if (chosen->stream_id.load(std::memory_order_relaxed) == stream_id)
+        submissions = std::max(submissions, chosen->submissions.load(std::memory_order_relaxed));
+    write(*chosen, version, stream_id, submissions);
 }
 
 template <template <class> class Atomic> void BasicWaitedFor<Atomic>::forget() noexcept {

@@ -112,7 +112,7 @@ public:
     Allocated allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
-    bool classify(const void*, Place&) noexcept override { return false; }
+    bool classify(const void*, MemorySpace&) noexcept override { return false; }
     void copy(StreamRecord& stream, const Piece& to, const Piece& from,
               const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

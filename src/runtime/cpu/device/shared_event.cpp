@@ -28,7 +28,7 @@ Failure failure_elsewhere(const char* message) {
 }
 
 /// Identifies a record by its number and its slot.
-struct RecordPlace {
+struct RecordId {
     std::uint64_t number = 0;  ///< counted from 1; 0 if there is no record
     std::uint32_t slot = 0;
 };
@@ -71,12 +71,12 @@ struct SharedEvent::Page {
     std::atomic<std::uint32_t> changes;
     std::array<Slot, (1 << slot_bits) - 1> slots;
 
-    RecordPlace newest_place() const noexcept {
+    RecordId newest_record() const noexcept {
         const std::uint64_t both = newest.load();
         return {both >> slot_bits, static_cast<std::uint32_t>(both & ((1 << slot_bits) - 1))};
     }
-    void publish(const RecordPlace& place) noexcept {
-        const std::uint64_t both = place.number << slot_bits | place.slot;
+    void publish(const RecordId& record) noexcept {
+        const std::uint64_t both = record.number << slot_bits | record.slot;
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
     }
@@ -89,47 +89,47 @@ struct SharedEvent::Page {
         changes.fetch_add(1);
         syscall(SYS_futex, &changes, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
     }
-    void reach(const RecordPlace& place, bool has_failed) noexcept {
-        Slot& slot = slots[place.slot];
+    void reach(const RecordId& record, bool has_failed) noexcept {
+        Slot& slot = slots[record.slot];
         if (has_failed) {
             const std::uint64_t last = slot.last_failed.load();
             if (last == 0 || last != slot.reached.load()) {
                 slot.failed_before.store(last);
-                slot.first_failed.store(place.number);
+                slot.first_failed.store(record.number);
             }
-            slot.last_failed.store(place.number);
+            slot.last_failed.store(record.number);
         }
         std::uint64_t reached = slot.reached.load();
-        while (reached < place.number &&
-               !slot.reached.compare_exchange_weak(reached, place.number)) {}
+        while (reached < record.number &&
+               !slot.reached.compare_exchange_weak(reached, record.number)) {}
         wake();
     }
-    Process process_of(const RecordPlace& place) const noexcept {
-        return slots[place.slot].process();
+    Process process_of(const RecordId& record) const noexcept {
+        return slots[record.slot].process();
     }
-    bool is_reached(const RecordPlace& place) const noexcept {
-        return slots[place.slot].reached.load() >= place.number;
+    bool is_reached(const RecordId& record) const noexcept {
+        return slots[record.slot].reached.load() >= record.number;
     }
     /// Returns whether the record has been reached, or never will be.
-    bool is_over(const RecordPlace& place) const {
-        if (place.number == 0) return true;
-        const Slot& slot = slots[place.slot];
-        const bool gone = !is_reached(place) && is_gone(slot.process());
+    bool is_over(const RecordId& record) const {
+        if (record.number == 0) return true;
+        const Slot& slot = slots[record.slot];
+        const bool gone = !is_reached(record) && is_gone(slot.process());
         // Called again, because the process may have written reached records before it ended.
-        return gone || is_reached(place);
+        return gone || is_reached(record);
     }
     /// Returns the failure of a record that is over, or null.
-    Failure failure_of(const RecordPlace& place) const {
-        if (place.number == 0) return nullptr;
-        const Slot& slot = slots[place.slot];
-        if (!is_reached(place))
+    Failure failure_of(const RecordId& record) const {
+        if (record.number == 0) return nullptr;
+        const Slot& slot = slots[record.slot];
+        if (!is_reached(record))
             return failure_elsewhere("the process that recorded this event ended before the work "
                                      "that precedes the event was complete");
         // Only the newest run of consecutive failures is stored exactly. A query about an older
         // record may report a failure that did not happen, but never misses one.
         const std::uint64_t last = slot.last_failed.load();  // read in the reverse order of reach()
-        const bool failed = (slot.first_failed.load() <= place.number && place.number <= last) ||
-                            place.number <= slot.failed_before.load();
+        const bool failed = (slot.first_failed.load() <= record.number && record.number <= last) ||
+                            record.number <= slot.failed_before.load();
         return failed ? failure_elsewhere(
                             "work before this event failed in the process that recorded it")
                       : nullptr;
@@ -149,16 +149,16 @@ constinit SharedEvent::Watch* SharedEvent::watches = nullptr;
 /// The page, and this process's waiters. A thread polls the page while there are waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
-        RecordPlace place;
+        RecordId record;
         CompletionRef done;
     };
     struct Recording {
         std::uint64_t stream_id;
-        RecordPlace place;  ///< the stream's newest record
+        RecordId record;  ///< the stream's newest record
     };
-    /// A claimed place, and the number of the record that was the slot's newest before.
+    /// A claimed record, and the number of the record that was the slot's newest before.
     struct Claim {
-        RecordPlace place;
+        RecordId record;
         std::uint64_t before = 0;
     };
     SharedFile file;
@@ -187,7 +187,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     Watch(const Watch&) = delete;
     Page& page() const noexcept { return *static_cast<Page*>(file.data()); }
 
-    CompletionRef wait_for(const RecordPlace& place) {
+    CompletionRef wait_for(const RecordId& record) {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
         if (watcher != getpid()) {
@@ -195,9 +195,9 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             std::thread([self = shared_from_this()] { self->look(); }).detach();
             watcher = getpid();
         }
-        waiting.push_back({place, done});
+        waiting.push_back({record, done});
         // The thread may have checked the page before this waiter was added.
-        if (page().is_reached(place)) page().wake();
+        if (page().is_reached(record)) page().wake();
         return done;
     }
 
@@ -217,11 +217,11 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             bool gone = false;
             for (auto one = looked_at.begin(); one != looked_at.end();) {
                 const auto next = std::next(one);
-                const Process whose = page().process_of(one->place);
-                if (!page().is_reached(one->place) &&
+                const Process whose = page().process_of(one->record);
+                if (!page().is_reached(one->record) &&
                     (whose.id != asked.id || whose.began != asked.began))
                     gone = is_surely_gone(asked = whose);
-                if (page().is_reached(one->place) || gone) over.splice(over.end(), looked_at, one);
+                if (page().is_reached(one->record) || gone) over.splice(over.end(), looked_at, one);
                 one = next;
             }
             {
@@ -231,7 +231,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 is_last = waiting.empty();
                 if (is_last) watcher = 0;
             }
-            for (const Waiting& one : over) one.done->complete(failure_to_tell(one.place));
+            for (const Waiting& one : over) one.done->complete(failure_to_tell(one.record));
             if (!is_last) page().sleep(seen);
         }
     }
@@ -244,9 +244,9 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             return false;
         }
     }
-    Failure failure_to_tell(const RecordPlace& place) noexcept {
+    Failure failure_to_tell(const RecordId& record) noexcept {
         try {
-            return page().failure_of(place);
+            return page().failure_of(record);
         } catch (...) {
             return no_memory_failure();
         }
@@ -261,26 +261,26 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             recordings.clear();
         }
         Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
-        RecordPlace& place = made.place;
+        RecordId& record = made.record;
         for (Recording& one : recordings) {
             if (one.stream_id != stream_id) continue;
-            place.slot = one.place.slot;
-            made.before = one.place.number;
-            if (page().slots[place.slot].claim(made.before, place.number, recorder)) {
-                one.place = place;
+            record.slot = one.record.slot;
+            made.before = one.record.number;
+            if (page().slots[record.slot].claim(made.before, record.number, recorder)) {
+                one.record = record;
                 return made;
             }
         }
         std::erase_if(recordings,
-                      [&](const Recording& one) { return page().is_reached(one.place); });
+                      [&](const Recording& one) { return page().is_reached(one.record); });
         recordings.reserve(recordings.size() + 1);
-        for (place.slot = 0; place.slot < page().slots.size(); ++place.slot) {
-            Slot& slot = page().slots[place.slot];
+        for (record.slot = 0; record.slot < page().slots.size(); ++record.slot) {
+            Slot& slot = page().slots[record.slot];
             made.before = slot.recorded.load();
             if (slot.reached.load() != made.before ||
-                !slot.claim(made.before, place.number, recorder))
+                !slot.claim(made.before, record.number, recorder))
                 continue;
-            recordings.push_back({stream_id, place});
+            recordings.push_back({stream_id, record});
             return made;
         }
         unsupported_error({"record_event", {}},
@@ -292,10 +292,10 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     /// Withdraws a claim whose record has not been made. The claim must be the newest of its slot.
     void take_back(const Claim& claim) noexcept {
         const std::lock_guard lock(mutex);
-        std::uint64_t newest = claim.place.number;
-        page().slots[claim.place.slot].recorded.compare_exchange_strong(newest, claim.before);
+        std::uint64_t newest = claim.record.number;
+        page().slots[claim.record.slot].recorded.compare_exchange_strong(newest, claim.before);
         for (Recording& one : recordings)
-            if (one.place.number == claim.place.number) one.place.number = claim.before;
+            if (one.record.number == claim.record.number) one.record.number = claim.before;
     }
 };
 
@@ -314,7 +314,7 @@ SharedRecord::~SharedRecord() {
 }
 
 void SharedRecord::make(const CompletionRef& done) noexcept {
-    reached_->watch->page().publish(reached_->claim.place);
+    reached_->watch->page().publish(reached_->claim.record);
     Reached& reached = *reached_.release();
     if (!done->add(reached)) reached.wake(reached, *done);
 }
@@ -337,7 +337,7 @@ SharedRecord SharedEvent::prepare(std::uint64_t stream_id) {
         const std::unique_ptr<SharedRecord::Reached> mine(
             static_cast<SharedRecord::Reached*>(&self));
         completion.see();
-        mine->watch->page().reach(mine->claim.place, completion.failure() != nullptr);
+        mine->watch->page().reach(mine->claim.record, completion.failure() != nullptr);
     };
     reached->claim = watch_->claim(stream_id);
     return SharedRecord(std::move(reached));
@@ -345,10 +345,10 @@ SharedRecord SharedEvent::prepare(std::uint64_t stream_id) {
 
 CompletionRef SharedEvent::newest() {
     const Page& page = watch_->page();
-    const RecordPlace place = page.newest_place();
-    if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr))
+    const RecordId record = page.newest_record();
+    if (record.number == 0 || (page.is_reached(record) && page.failure_of(record) == nullptr))
         return {};
-    return watch_->wait_for(place);
+    return watch_->wait_for(record);
 }
 
 bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
@@ -358,10 +358,10 @@ bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
         if (watch->watcher != getpid()) continue;
         if (watch->is_looking) return false;
         for (const Watch::Waiting& one : watch->waiting) {
-            const Process process = watch->page().process_of(one.place);
+            const Process process = watch->page().process_of(one.record);
             SharedWait wait{one.done.get(), process.id, Watch::is_surely_gone(process), 0};
             for (const Watch::Recording& mine : watch->recordings)
-                if (process.id == getpid() && mine.place.slot == one.place.slot)
+                if (process.id == getpid() && mine.record.slot == one.record.slot)
                     wait.stream_id = mine.stream_id;
             to.push_back(wait);
         }
@@ -369,11 +369,11 @@ bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
     return true;
 }
 
-bool SharedEvent::is_over() const { return watch_->page().is_over(watch_->page().newest_place()); }
+bool SharedEvent::is_over() const { return watch_->page().is_over(watch_->page().newest_record()); }
 
 Failure SharedEvent::failure() const {
-    const RecordPlace place = watch_->page().newest_place();
-    return watch_->page().is_over(place) ? watch_->page().failure_of(place) : nullptr;
+    const RecordId record = watch_->page().newest_record();
+    return watch_->page().is_over(record) ? watch_->page().failure_of(record) : nullptr;
 }
 
 }  // namespace heddle::detail::cpu

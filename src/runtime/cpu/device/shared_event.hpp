@@ -11,14 +11,14 @@
 
 namespace heddle::detail::cpu {
 
-/// A reserved place for one record of a shared event. Movable.
+/// A reserved slot for one record of a shared event. Movable.
 class SharedRecord {
 public:
     SharedRecord() noexcept;
     SharedRecord(SharedRecord&&) noexcept;
-    /// Releases the place if make() was not called.
+    /// Releases the slot if make() was not called.
     ~SharedRecord();
-    /// Makes this place the event's newest record. The record is reached when `done` completes.
+    /// Makes its record the event's newest one. The record is reached when `done` completes.
     /// Call once.
     void make(const CompletionRef& done) noexcept;
 

@@ -42,10 +42,11 @@ public:
         const Looked copied = copy(words_);
         to.counts = words_.counts;
         if (copied != Looked::seen) return copied;
-        // The first copy may be torn. If both copies have the same place, the members after the
-        // place are consistent with it in the first copy, and the members before it in the second.
+        // The first copy may be torn. If both copies have the same position, the members after the
+        // position are consistent with it in the first copy, and the members before it in the
+        // second.
         Words again;
-        if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
+        if (copy(again) != Looked::seen || again.position != words_.position) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
         words_.is_queued = again.is_queued;
         words_.completing = again.completing;
@@ -68,16 +69,16 @@ private:
     /// The position of the draining thread, which advances before memory behind it is reused. While
     /// all members are unchanged, the operations from this position to number `pushed` do not
     /// change, except for their closures.
-    struct Place {
+    struct Position {
         std::uint64_t key = 0;
         const void* queue = nullptr;
         std::uint64_t done = 0;
         const Chunk* head = nullptr;
         std::size_t offset = 0;
-        bool operator==(const Place&) const = default;
+        bool operator==(const Position&) const = default;
     };
     struct Words {
-        Place place;
+        Position position;
         StreamCounts counts;
         std::uint64_t worked = 0;
         bool is_queued = false;
@@ -91,21 +92,22 @@ private:
     /// has one.
     Looked copy(Words& to) noexcept {
         to = {};
-        to.place.key = stream_.key.load(std::memory_order_acquire);
+        to.position.key = stream_.key.load(std::memory_order_acquire);
         if (!read_(reinterpret_cast<const void*>(&stream_.native),
-                   reinterpret_cast<void*>(&to.place.queue), sizeof(void*)))
+                   reinterpret_cast<void*>(&to.position.queue), sizeof(void*)))
             return Looked::refused;
         // A copy reads in ascending order of addresses: pushed_ before done_, and done_ before
         // worked_.
         static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
                       offsetof(Queue, done_) < offsetof(Queue, worked_));
         PeekedBytes<Queue> queue;
-        if (to.place.queue == nullptr || !queue.read(read_, to.place.queue)) return Looked::moved;
+        if (to.position.queue == nullptr || !queue.read(read_, to.position.queue))
+            return Looked::moved;
         to.counts.pushed = queue.at<std::uint64_t>(offsetof(Queue, pushed_));
         to.counts.done = queue.at<std::uint64_t>(offsetof(Queue, done_));
-        to.place.done = to.counts.done;
-        to.place.head = queue.at<const Chunk*>(offsetof(Queue, head_));
-        to.place.offset = queue.at<std::size_t>(offsetof(Queue, head_offset_));
+        to.position.done = to.counts.done;
+        to.position.head = queue.at<const Chunk*>(offsetof(Queue, head_));
+        to.position.offset = queue.at<std::size_t>(offsetof(Queue, head_offset_));
         to.worked = queue.at<std::uint64_t>(offsetof(Queue, worked_));
         to.is_queued = queue.at<std::uint8_t>(offsetof(Queue, queued_)) != 0;
         to.run = static_cast<const GraphRun*>(queue.at<const StreamRun*>(offsetof(Queue, run_)));
@@ -117,7 +119,7 @@ private:
     /// Returns whether all copies since copy() are consistent.
     bool has_stayed() noexcept {
         Words now;
-        const bool has = copy(now) == Looked::seen && now.place == words_.place;
+        const bool has = copy(now) == Looked::seen && now.position == words_.position;
         // Takes the newest value: the draining thread may have moved the completion out of its
         // closure since then.
         words_.completing = now.completing;
@@ -223,8 +225,8 @@ private:
     bool walk(StreamLook& to) {
         constexpr std::size_t most = 1 << 16;
         const std::size_t all = to.counts.pushed - to.counts.done;
-        std::size_t offset = words_.place.offset;
-        if (!open(words_.place.head)) return false;
+        std::size_t offset = words_.position.offset;
+        if (!open(words_.position.head)) return false;
         bool has_first = false, may_go_on = true;
         for (std::size_t seen = 0; seen < all;) {
             if (seen == most) {
@@ -275,7 +277,7 @@ private:
         std::memcpy(reinterpret_cast<void*>(&start), bytes + sizeof(Operation), sizeof(void*));
         const auto* const run = static_cast<const GraphRun*>(start);
         Facts facts;
-        const bool is_known = read_facts(run, facts) && facts.key == words_.place.key;
+        const bool is_known = read_facts(run, facts) && facts.key == words_.position.key;
         // Once the run has begun, look_at_run() follows it.
         if (is_known && facts.serial == 0) promise(to, facts, to.pending);
         else if (to.pending != 0) return false;
@@ -326,7 +328,8 @@ private:
                      sizeof to);
     }
     bool copy_facts(const GraphRun* run, Facts& to) noexcept {
-        return read_facts(run, to) && to.serial == words_.run_serial && to.key == words_.place.key;
+        return read_facts(run, to) && to.serial == words_.run_serial &&
+               to.key == words_.position.key;
     }
     /// Returns whether `run` is the run that the queue stored in note_run(), and still exists.
     bool is_there(const GraphRun* run) noexcept {

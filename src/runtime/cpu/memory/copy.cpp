@@ -70,7 +70,7 @@ void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
                    const SourceLocation& where) {
     const std::size_t parts = CopyOp::parts(to);
     SnapshotOp later{{to, from}, std::make_unique_for_overwrite<std::byte[]>(from.total())};
-    const Piece compact{{later.snapshot.get(), from.bytes, from.rows, from.bytes}, from.place};
+    const Piece compact{{later.snapshot.get(), from.bytes, from.rows, from.bytes}, from.space};
     CopyOp now{compact, from};
     CopyOp::run(&now, 0, parts);
     later.copy.from = compact;
@@ -97,8 +97,8 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
             wait_for(*older);
         }
         const std::size_t count = std::min(step, all - first);
-        copy_snapshot(stream, {to.part(first, count), to.place},
-                      {from.part(first, count), from.place}, where);
+        copy_snapshot(stream, {to.part(first, count), to.space},
+                      {from.part(first, count), from.space}, where);
         older = std::exchange(newer, pending_work(use));
     }
 }
@@ -107,8 +107,8 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
 
 void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) {
-    const bool fills_now = to.place.kind == MemoryKind::pageable;
-    const bool reads_now = from.place.kind == MemoryKind::pageable;
+    const bool fills_now = to.space.kind == MemoryKind::pageable;
+    const bool reads_now = from.space.kind == MemoryKind::pageable;
     // Throws before the copy is enqueued, because an enqueued copy would still write to the
     // destination.
     if (fills_now) check_may_wait("copy (to pageable memory)", where);

@@ -118,7 +118,7 @@ public:
     Allocated allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
-    bool classify(const void* data, Place& place) noexcept override;
+    bool classify(const void* data, MemorySpace& space) noexcept override;
 
     // memory/registered.cpp
     void register_host(void* data, std::size_t bytes, const SourceLocation& where) override;

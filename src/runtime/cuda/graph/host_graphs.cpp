@@ -58,7 +58,7 @@ bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
     for (const auto& node : graph.nodes)
         if (node->kind == NodeKind::copy)
-            gpus |= gpu_bit(node->to.place.device) | gpu_bit(node->from.place.device);
+            gpus |= gpu_bit(node->to.space.device) | gpu_bit(node->from.space.device);
     return std::popcount(gpus) > 1;
 }
 

@@ -65,11 +65,11 @@ cudaGraphNode_t NativeGraph::add_host(const NodeAdder& adder, const NodeData& no
         host->turns.back().stream = captured;
         host->turns.back().at = captured->submissions.load(std::memory_order_acquire) + 1;
     }
-    HostTurns* const place =
+    HostTurns* const turns =
         &give_to_graph(graph.get(), std::move(host), gpu->index, adder.where());
     const cudaHostFn_t run = captured != nullptr ? &HostTurns::run_always : &HostTurns::run;
-    const cudaGraphNode_t made = adder.add(after, {run, place}, "cudaGraphAddNode (host)");
-    hosts.push_back({node.index, place, std::move(turn)});
+    const cudaGraphNode_t made = adder.add(after, {run, turns}, "cudaGraphAddNode (host)");
+    hosts.push_back({node.index, turns, std::move(turn)});
     return made;
 }
 

@@ -44,9 +44,9 @@ std::vector<cudaGraphEdgeData> early_edges(const Before& before, const NodeAdder
 }  // namespace
 
 void ensure_access(const NodeData& node, const SourceLocation& where) {
-    const Device to = node.to.place.device, from = node.from.place.device;
+    const Device to = node.to.space.device, from = node.from.space.device;
     if (!to.is_cuda() || !from.is_cuda() || to == from) return;
-    if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device)
+    if (node.to.space.kind != MemoryKind::device || node.from.space.kind != MemoryKind::device)
         return;
     if (open_pools(to, from, where)) return;
     unsupported_error({"copy_node", where, node.device},
@@ -147,9 +147,9 @@ CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
 
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
     for (const Piece* piece : {&node.to, &node.from})
-        if (piece->data != nullptr && piece->place.device.is_cuda() &&
-            piece->place.kind == MemoryKind::device)
-            return gpu(piece->place.device.index(), where);
+        if (piece->data != nullptr && piece->space.device.is_cuda() &&
+            piece->space.kind == MemoryKind::device)
+            return gpu(piece->space.device.index(), where);
     return gpu_of(node, of_graph, where);
 }
 
@@ -160,7 +160,7 @@ namespace {
 /// between two such pieces fail with cudaErrorLaunchFailure (seen with driver 580). Kernels can
 /// fill and copy such memory there.
 bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
-    if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
+    if (piece.data == nullptr || piece.space.kind != MemoryKind::pinned) return false;
     int device = g.index;
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void* answers[] = {&device};

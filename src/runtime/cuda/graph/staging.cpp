@@ -19,7 +19,7 @@ namespace {
 /// Returns whether a GPU can access the memory. Memory of CPU devices is not reachable: the host
 /// must read and write it in the graph's order.
 bool is_reachable(const Piece& piece) noexcept {
-    return piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
+    return piece.space.device.is_cuda() || piece.space.kind == MemoryKind::pinned;
 }
 
 /// Pinned memory owned by a graph.
@@ -84,7 +84,7 @@ private:
 void add_copy(Chain& chain, Piece to, Piece from) {
     flatten(to, from);
     const Stores stores = stores_for(to.total());
-    if (!to.place.device.is_cuda() && !from.place.device.is_cuda())
+    if (!to.space.device.is_cuda() && !from.space.device.is_cuda())
         return chain.run([to, from, stores] { copy_on_host(to, from, stores); });
     // One piece is enough, because its uses are ordered within a launch, and launches of one graph
     // do not overlap.
@@ -92,7 +92,7 @@ void add_copy(Chain& chain, Piece to, Piece from) {
     void* const piece = chain.pinned(bytes);
     cut(to, bytes, [&](const Part& part) {
         const Piece packed = part.packed(piece);
-        if (to.place.device.is_cuda()) {
+        if (to.space.device.is_cuda()) {
             chain.run(
                 [packed, host = part.of(from), stores] { copy_on_host(packed, host, stores); });
             chain.copy(part.of(to), packed);
@@ -109,7 +109,7 @@ void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value
     const std::size_t size = value.size();
     void* const element = chain.pinned(size);
     std::memcpy(element, value.data(), size);
-    chain.copy({{to.data, size, 1, size}, to.place}, {{element, size, 1, size}, pinned_place});
+    chain.copy({{to.data, size, 1, size}, to.space}, {{element, size, 1, size}, pinned_space});
     if (to.bytes != size || to.rows != 1) chain.repeat(to, size);
 }
 

@@ -74,14 +74,14 @@ void destroy_node(HostNode* node) noexcept {
 /// Calls the closure. After a failure of earlier work, calls only on_completion() functions and
 /// cleanups. An exception poisons the stream, or the fate if there is one. `node` is the name of a
 /// graph's node, or null.
-void call(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
+void call(const FailureTarget& target, const OpType& type, void* closure, std::size_t count,
           const SourceLocation& where, const std::string* node) noexcept {
-    StreamRecord& stream = place.stream;
+    StreamRecord& stream = target.stream;
     try {
         // Looks only for failures of earlier work, because a known failure of the stream may belong
         // to later work.
-        const Failure before = place.fate != nullptr ? place.fate->failure_up_to(fate_work)
-                                                     : failure_until(stream, place.at);
+        const Failure before = target.fate != nullptr ? target.fate->failure_up_to(fate_work)
+                                                      : failure_until(stream, target.at);
         if (type.complete != nullptr)
             run_with_checks([&] {
                 type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
@@ -91,8 +91,8 @@ void call(const HostPlace& place, const OpType& type, void* closure, std::size_t
     } catch (...) {
         notify_failed();
         const Failure why = failure_of_throw(stream, type, where, std::current_exception(), node);
-        if (place.fate != nullptr) place.fate->fail(why, fate_work);
-        else stream.poison(why, place.at);
+        if (target.fate != nullptr) target.fate->fail(why, fate_work);
+        else stream.poison(why, target.at);
     }
 }
 
@@ -202,11 +202,11 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     }
 }
 
-void run_in_graph(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
+void run_in_graph(const FailureTarget& target, const OpType& type, void* closure, std::size_t count,
                   const SourceLocation& where, const std::string* node) noexcept {
     InHostFunction marked;
     InCallback in;
-    call(place, type, closure, count, where, node);
+    call(target, type, closure, count, where, node);
 }
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,

@@ -21,7 +21,7 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
 inline constexpr std::uint64_t fate_work = 1;
 /// Where failures of a host function, and of work before it, are recorded: in the stream, for
 /// submission `at`, or in a Fate.
-struct HostPlace {
+struct FailureTarget {
     StreamRecord& stream;
     std::uint64_t at;
     /// If not null, owns the failures, and the stream only provides its name.
@@ -31,7 +31,7 @@ struct HostPlace {
 /// Runs the closure of a graph's host node, on a driver thread. Skips it if the stream failed
 /// before the launch of the graph, or if the fate has failed. A failure poisons the stream, or the
 /// fate if there is one. `node` is the node's name, or null.
-void run_in_graph(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
+void run_in_graph(const FailureTarget& target, const OpType& type, void* closure, std::size_t count,
                   const SourceLocation& where, const std::string* node) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -25,10 +25,10 @@ enum class Side {
     ordered,   ///< memory of a CPU device: accessed in stream order
 };
 
-Side side_of(const Place& place) noexcept {
-    if (place.kind == MemoryKind::pinned) return Side::pinned;
-    if (place.kind == MemoryKind::pageable) return Side::pageable;
-    return place.device.is_cuda() ? Side::device : Side::ordered;
+Side side_of(const MemorySpace& space) noexcept {
+    if (space.kind == MemoryKind::pinned) return Side::pinned;
+    if (space.kind == MemoryKind::pageable) return Side::pageable;
+    return space.device.is_cuda() ? Side::device : Side::ordered;
 }
 
 /// Copies from pageable memory to other host memory. Reads the source immediately, and writes the
@@ -50,7 +50,7 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     flatten(to, from);
     if (to.bytes == 0 || to.rows == 0) return;
     Gpu& g = gpu_of(stream);
-    const Side to_side = side_of(to.place), from_side = side_of(from.place);
+    const Side to_side = side_of(to.space), from_side = side_of(from.space);
     const auto direct = [](Side s) { return s == Side::device || s == Side::pinned; };
     const bool is_direct = direct(to_side) && direct(from_side);
     const TimedOp timed(stream, is_direct ? RunBy::device : RunBy::host_too);

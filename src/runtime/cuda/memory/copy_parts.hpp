@@ -9,7 +9,7 @@
 
 namespace heddle::detail::cu {
 
-inline const Place pinned_place{Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
+inline const MemorySpace pinned_space{Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
 /// The largest part of a copy in stream order.
 inline constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;
 /// Copies up to this size use the caches.
@@ -33,9 +33,9 @@ struct Part {
     std::size_t total() const noexcept { return rows * bytes; }
     Piece of(const Piece& whole) const noexcept {
         return {{writable(whole) + row * whole.pitch + first, bytes, rows, whole.pitch},
-                whole.place};
+                whole.space};
     }
-    Piece packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_place}; }
+    Piece packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_space}; }
 };
 
 /// Divides `whole` into parts of at most `most` bytes, and calls function(part) for each.

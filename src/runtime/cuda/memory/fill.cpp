@@ -72,13 +72,14 @@ namespace {
 /// Fills with an element that is too large for a kernel argument: copies the first element, then
 /// repeats it by a kernel.
 void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
-                       const Piece& element, const Place& place, const SourceLocation& where) {
+                       const Piece& element, const MemorySpace& space,
+                       const SourceLocation& where) {
     if (capture_of(stream) != 0)
         usage_error({"fill", where, stream}, "the stream is capturing, and graphs cannot fill "
                                              "elements of more than 64 bytes: use a kernel");
     submission.count_on_exit();
     const std::size_t size = element.bytes;
-    stage_to_device(g, stream, {{to.data, size, 1, size}, place}, element, where);
+    stage_to_device(g, stream, {{to.data, size, 1, size}, space}, element, where);
     RepeatKernel kernel;
     make_repeat(kernel, to, size, g.limits.processors);
     check(launch_fill(kernel, native_of(stream)), "cudaLaunchKernel (fill)", stream, where);
@@ -91,7 +92,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     if (!to.is_strided()) to = {piece.data, piece.total(), 1, piece.total()};
     if (to.bytes == 0 || to.rows == 0) return;
     Gpu& g = gpu_of(stream);
-    const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
+    const bool reachable = piece.space.device.is_cuda() || piece.space.kind == MemoryKind::pinned;
     const TimedOp timed(stream, reachable ? RunBy::device : RunBy::host_too);
     Submission submission(stream, where);
     if (!reachable) {
@@ -117,7 +118,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
         check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return submission.count();
     }
-    fill_by_repeating(g, stream, submission, to, {{value, size, 1, size}}, piece.place, where);
+    fill_by_repeating(g, stream, submission, to, {{value, size, 1, size}}, piece.space, where);
 }
 
 }  // namespace heddle::detail::cu

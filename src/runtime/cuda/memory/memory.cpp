@@ -330,7 +330,7 @@ bool CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* us
     return true;  // the block is not reused, because it may be in use
 }
 
-bool CudaBackend::classify(const void* data, Place& place) noexcept {
+bool CudaBackend::classify(const void* data, MemorySpace& space) noexcept {
     // Uses a driver query that needs no context, because classifying a pointer must not initialise
     // a device.
     if (device_count() == 0 || is_forked()) return false;
@@ -345,11 +345,11 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
         return false;
     if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
         if (device < 0) return false;  // managed memory that belongs to no device
-        place = {Access::device(DeviceKind::cuda, device), MemoryKind::device};
+        space = {Access::device(DeviceKind::cuda, device), MemoryKind::device};
         return true;
     }
     if (type != CU_MEMORYTYPE_HOST) return false;
-    place = {Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
+    space = {Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
     return true;
 }
 

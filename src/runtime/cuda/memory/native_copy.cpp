@@ -14,7 +14,7 @@ namespace heddle::detail::cu {
 namespace {
 
 cudaMemcpyKind kind_of(const Piece& to, const Piece& from) noexcept {
-    const bool to_device = to.place.device.is_cuda(), from_device = from.place.device.is_cuda();
+    const bool to_device = to.space.device.is_cuda(), from_device = from.space.device.is_cuda();
     if (to_device) return from_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     return from_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
@@ -33,8 +33,8 @@ CUresult copy_row(cudaMemcpyKind kind, void* to, const void* from, std::size_t b
 /// Copies rows between two GPUs, with the 2D copy function that takes both devices.
 cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t stream) noexcept {
     cudaMemcpy3DPeerParms p{};
-    p.dstDevice = to.place.device.index();
-    p.srcDevice = from.place.device.index();
+    p.dstDevice = to.space.device.index();
+    p.srcDevice = from.space.device.index();
     p.dstPtr = {writable(to), to.pitch, to.bytes, to.rows};
     p.srcPtr = {writable(from), from.pitch, from.bytes, from.rows};
     p.extent = {to.bytes, to.rows, 1};
@@ -49,19 +49,19 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
     // This capture was begun outside heddle, because heddle's own captures do not call this
     // function.
     if (capture_of(stream) != 0) {
-        if (!open_pools(to.place.device, from.place.device, where))
+        if (!open_pools(to.space.device, from.space.device, where))
             usage_error({"copy", where, stream},
                         "the stream is capturing, and {} and {} cannot access each other: copy "
                         "through pinned(), in two steps",
-                        from.place.device, to.place.device);
+                        from.space.device, to.space.device);
         return check(api.cudaMemcpy2DAsync(writable(to), to.pitch, from.data, from.pitch, to.bytes,
                                            to.rows, cudaMemcpyDefault, native),
                      "cudaMemcpy2DAsync", stream, where);
     }
     if (to.rows != 1)
         return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
-    check(api.cudaMemcpyPeerAsync(writable(to), to.place.device.index(), from.data,
-                                  from.place.device.index(), to.bytes, native),
+    check(api.cudaMemcpyPeerAsync(writable(to), to.space.device.index(), from.data,
+                                  from.space.device.index(), to.bytes, native),
           "cudaMemcpyPeerAsync", stream, where);
 }
 
@@ -69,8 +69,8 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
 /// refuses pool memory while another device's context is current (see OnStream).
 Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept {
     for (const Piece* piece : {&to, &from})
-        if (piece->place.device.is_cuda() && piece->place.kind == MemoryKind::device)
-            if (Gpu* const found = gpu_if_used(piece->place.device.index()); found != nullptr)
+        if (piece->space.device.is_cuda() && piece->space.kind == MemoryKind::device)
+            if (Gpu* const found = gpu_if_used(piece->space.device.index()); found != nullptr)
                 return *found;
     return of_stream;
 }
@@ -92,7 +92,7 @@ void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& f
     if (kind == cudaMemcpyHostToHost && capture_of(stream) == 0)
         return copy_in_host_function(g, stream, to, from, where);
     cudaStream_t native = native_of(stream);
-    if (kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device)
+    if (kind == cudaMemcpyDeviceToDevice && to.space.device != from.space.device)
         return copy_between(g, stream, to, from, where);
     InContext in(gpu_of_memory(to, from, g));
     if (to.rows != 1)

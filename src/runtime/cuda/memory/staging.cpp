@@ -174,7 +174,7 @@ private:
 
 void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
-    const bool upload = to.place.device.is_cuda();
+    const bool upload = to.space.device.is_cuda();
     const std::size_t bytes = std::min(to.total(), ordered_bytes);
     const Stores stores = stores_for(to.total());
     // One piece is enough, because its uses are in stream order.
