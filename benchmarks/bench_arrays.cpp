@@ -23,14 +23,14 @@ namespace {
 /// Implements the replay's Memory interface with heddle::Array.
 class Arrays {
 public:
-    using Piece = Array<std::byte>;
+    using Buffer = Array<std::byte>;
 
     explicit Arrays(Device device) : device_(device) {
         for (int i = 0; i < 8; ++i) streams_.emplace_back(device);
     }
-    Piece make(std::size_t bytes, int stream) { return empty<std::byte>(of(stream), bytes); }
-    void free(Piece& piece, int) { piece.reset(); }
-    void use(Piece& piece, int stream) { fill(of(stream), piece, std::byte{1}); }
+    Buffer make(std::size_t bytes, int stream) { return empty<std::byte>(of(stream), bytes); }
+    void free(Buffer& buffer, int) { buffer.reset(); }
+    void use(Buffer& buffer, int stream) { fill(of(stream), buffer, std::byte{1}); }
     void wait(int waiter, int other) { of(waiter).wait_stream(of(other)); }
     void enter() {}
     void settle() { synchronize_device(device_); }
@@ -45,7 +45,7 @@ private:
 /// freed immediately, possibly before the streams run, so the streams fill other memory instead.
 class HostMemory {
 public:
-    using Piece = void*;
+    using Buffer = void*;
 
     explicit HostMemory(Device device) : work_(device) {
         for (int i = 0; i < 8; ++i) used_.push_back(work_.make(4096, i));
@@ -55,7 +55,7 @@ public:
         bench::keep(data);
         return data;
     }
-    void free(void*& piece, int) { std::free(piece); }
+    void free(void*& buffer, int) { std::free(buffer); }
     void use(void*, int stream) { work_.use(used_[static_cast<std::size_t>(stream)], stream); }
     void wait(int waiter, int other) { work_.wait(waiter, other); }
     void enter() {}

@@ -11,7 +11,7 @@ namespace {
 
 class CudaMemory {
 public:
-    using Piece = void*;
+    using Buffer = void*;
 
     explicit CudaMemory(int device) : device_(device) {
         enter();
@@ -34,8 +34,8 @@ public:
         ok(cudaMallocFromPoolAsync(&data, bytes, pool_, of(stream)));
         return data;
     }
-    void free(void*& piece, int stream) { ok(cudaFreeAsync(piece, of(stream))); }
-    void use(void* piece, int stream) { ok(cudaMemsetAsync(piece, 1, 4096, of(stream))); }
+    void free(void*& buffer, int stream) { ok(cudaFreeAsync(buffer, of(stream))); }
+    void use(void* buffer, int stream) { ok(cudaMemsetAsync(buffer, 1, 4096, of(stream))); }
     void wait(int waiter, int other) {
         ok(cudaEventRecord(event_, of(other)));
         ok(cudaStreamWaitEvent(of(waiter), event_, 0));

@@ -1,8 +1,8 @@
 // bench_arrays: the sequence of allocations, which is the same for heddle and for the raw calls.
 //
-// A Memory must have a type Piece and these functions. Streams have numbers from 0 to 7:
-//     Piece make(std::size_t bytes, int stream);    void free(Piece& piece, int stream);
-//     void use(Piece& piece, int stream);           void wait(int waiter, int other);
+// A Memory must have a type Buffer and these functions. Streams have numbers from 0 to 7:
+//     Buffer make(std::size_t bytes, int stream);    void free(Buffer& buffer, int stream);
+//     void use(Buffer& buffer, int stream);           void wait(int waiter, int other);
 //     void enter();  once on each thread            void settle();  waits for all streams
 //     void trim();  frees unused memory
 #pragma once
@@ -104,7 +104,7 @@ public:
 private:
     std::shared_ptr<Memory> memory_;
     std::vector<Step> steps_;
-    std::vector<typename Memory::Piece> slots_;
+    std::vector<typename Memory::Buffer> slots_;
 };
 
 namespace row {
@@ -130,14 +130,14 @@ template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std
                                     {row::same_1m, std::size_t{1} << 20},
                                     {row::same_64m, std::size_t{64} << 20}})
         add(of, repeat([memory, size = bytes] {
-                auto piece = memory->make(size, 0);
-                keep(piece);
-                memory->free(piece, 0);
+                auto buffer = memory->make(size, 0);
+                keep(buffer);
+                memory->free(buffer, 0);
             }));
     add(row::used, repeat([memory] {
-            auto piece = memory->make(4096, 0);
-            memory->use(piece, 0);
-            memory->free(piece, 0);
+            auto buffer = memory->make(4096, 0);
+            memory->use(buffer, 0);
+            memory->free(buffer, 0);
         }));
     const auto replay = [&](const char* of, std::vector<Step> steps) {
         const auto all = std::make_shared<Replay<Memory>>(memory, std::move(steps));
@@ -146,11 +146,11 @@ template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std
     replay(row::training, training_step());
     replay(row::mixed, mixed_sizes());
     add(row::exchange, repeat([memory] {
-            auto piece = memory->make(4096, 0);
-            memory->use(piece, 0);
+            auto buffer = memory->make(4096, 0);
+            memory->use(buffer, 0);
             memory->wait(1, 0);
-            memory->use(piece, 1);
-            memory->free(piece, 1);
+            memory->use(buffer, 1);
+            memory->free(buffer, 1);
             memory->wait(0, 1);
         }));
     const auto team = std::make_shared<Team>(8u);
@@ -158,9 +158,9 @@ template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std
         team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
             memory->enter();
             for (int i = 0; i < calls; ++i) {
-                auto piece = memory->make(4096, static_cast<int>(index));
-                keep(piece);
-                memory->free(piece, static_cast<int>(index));
+                auto buffer = memory->make(4096, static_cast<int>(index));
+                keep(buffer);
+                memory->free(buffer, static_cast<int>(index));
             }
         });
     });

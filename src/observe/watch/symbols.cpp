@@ -38,10 +38,10 @@ public:
     std::string read_text(std::size_t offset) const {
         constexpr std::size_t longest = 1 << 16;
         std::string text;
-        for (char piece[512]; text.size() < longest;) {
-            const std::size_t got = read_some(piece, sizeof piece, offset + text.size());
-            const std::size_t size = strnlen(piece, got);
-            text.append(piece, size);
+        for (char part[512]; text.size() < longest;) {
+            const std::size_t got = read_some(part, sizeof part, offset + text.size());
+            const std::size_t size = strnlen(part, got);
+            text.append(part, size);
             if (size < got) return text;
             if (got == 0) break;
         }
@@ -58,11 +58,11 @@ using Symbol = ElfW(Sym);
 
 void look_up_in(const ElfFile& file, const Section& table, const Section& names,
                 std::span<LookedUp> addresses) {
-    constexpr std::size_t piece = 4096;
-    std::vector<Symbol> symbols(piece);
+    constexpr std::size_t at_once = 4096;
+    std::vector<Symbol> symbols(at_once);
     const std::size_t count = table.sh_size / sizeof(Symbol);
-    for (std::size_t first = 0; first < count; first += piece) {
-        const std::span<Symbol> some(symbols.data(), std::min(piece, count - first));
+    for (std::size_t first = 0; first < count; first += at_once) {
+        const std::span<Symbol> some(symbols.data(), std::min(part, count - first));
         if (!file.read(some, table.sh_offset + first * sizeof(Symbol))) return;
         for (const Symbol& one : some) {
             if ((one.st_info & 0xf) != STT_FUNC || one.st_shndx == SHN_UNDEF) continue;

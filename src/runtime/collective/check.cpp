@@ -43,9 +43,9 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
                     what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
-    const Piece piece = located({{part.data, part.size * element}, part.owner}, call, where);
-    part.owner = piece.owner;
-    const MemorySpace& space = piece.space;
+    const Operand operand = located({{part.data, part.size * element}, part.owner}, call, where);
+    part.owner = operand.owner;
+    const MemorySpace& space = operand.space;
     if (space.kind != MemoryKind::device)
         usage_error(
             site, "{} is in host memory: copy its elements to an array on {}, and pass that array",

@@ -54,8 +54,10 @@ class NoCuda final : public Backend {
         none();
     }
     void launch(StreamRecord&, const LaunchCall&) override { none(); }
-    void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
-    void fill(StreamRecord&, const Piece&, const void*, std::size_t,
+    void copy(StreamRecord&, const Operand&, const Operand&, const SourceLocation&) override {
+        none();
+    }
+    void fill(StreamRecord&, const Operand&, const void*, std::size_t,
               const SourceLocation&) override {
         none();
     }

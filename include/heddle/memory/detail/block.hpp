@@ -19,7 +19,7 @@ namespace detail {
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported, adopted, lent };
 
 struct MemoryEnding;
-struct MemoryPiece;
+struct PooledMemory;
 
 /// One allocation. Blocks keep their address for the life of the process and are reused. A View
 /// that outlives its Array therefore finds `alive == false`, or memory other than its own.
@@ -56,7 +56,7 @@ struct alignas(128) Block {
     union {
         /// The memory's record in its stream's cache (core/memory/kept_memory.hpp), or null if it
         /// will not be cached.
-        MemoryPiece* piece = nullptr;
+        PooledMemory* pooled = nullptr;
         /// For adopted memory: the end to call after its last use (core/memory/ends.hpp).
         MemoryEnding* ending;
     };

@@ -11,8 +11,9 @@
 namespace heddle HEDDLE_VISIBLE {
 namespace detail {
 
-/// Allocates and frees memory in the order of one stream. Each piece is an array of the stream, so
-/// the stream's cache serves it and a capture's graph owns it. Used by one thread at a time.
+/// Allocates and frees memory in the order of one stream. Each allocation is an array of the
+/// stream, so the stream's cache serves it and a capture's graph owns it. Used by one thread at a
+/// time.
 class Temporaries {
 public:
     explicit Temporaries(StreamRef stream, const SourceLocation& where)

@@ -27,7 +27,7 @@ struct MappedMoment {
     std::int64_t error = 0;  ///< the largest error of `host`, in either direction
 };
 
-/// The range of allowed values at one end of a straight piece of a map.
+/// The range of allowed values at one end of a straight segment of a map.
 struct ClockKnot {
     double x = 0;
     ClockRange y{};

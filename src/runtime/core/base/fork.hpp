@@ -27,7 +27,7 @@ enum class ForkOrder {
     block_slabs,
     block_users,
     kept_memory,
-    memory_pieces,
+    pooled_memory,
     chunks,
     completions,
     shared_files,

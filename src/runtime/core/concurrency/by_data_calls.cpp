@@ -128,7 +128,7 @@ std::size_t stream_for_copy(const DataStreams& streams, const MemorySpace& to,
     return to.kind == MemoryKind::pageable ? streams.to_read() : streams.to_host();
 }
 
-void copy_ordered(OrderState& order, const char* call, const Piece& to, const Piece& from,
+void copy_ordered(OrderState& order, const char* call, const Operand& to, const Operand& from,
                   const SourceLocation& where) {
     const bool to_host = to.space.kind == MemoryKind::pageable;
     const bool from_host = from.space.kind == MemoryKind::pageable;
@@ -167,9 +167,9 @@ void fill_by_data(DataOrder& by, const Region& to, const void* value, std::size_
     OrderState& order = Access::order(by);
     order.begin("fill", where);
     if (!check_fill(to, where)) return;
-    const Piece piece = located(to, "fill", where);
-    order.use(piece, true);
-    fill_region(Access::stream(order.start(where)), {piece, piece.owner}, value, size, where);
+    const Operand operand = located(to, "fill", where);
+    order.use(operand, true);
+    fill_region(Access::stream(order.start(where)), {operand, operand.owner}, value, size, where);
     order.end();
 } catch (...) {
     rethrow_as_error("fill", where);
@@ -193,7 +193,7 @@ void read_by_data(DataOrder& by, const Region& to, const Region& given,
     OrderState& order = Access::order(by);
     order.begin("to_host", where);
     if (!check_regions(to, given, where)) return;
-    const Piece from = located(given, "to_host", where);
+    const Operand from = located(given, "to_host", where);
     if (is_on_cuda(from.space)) {
         copy_ordered(order, "to_host", located(to, "to_host", where), from, where);
         return order.wait_for_present(where);

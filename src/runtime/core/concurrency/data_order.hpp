@@ -49,8 +49,8 @@ public:
         for (const MemoryArgument& one : memory)
             use(one.block, one.data, one.rows == 0 ? 0 : one.bytes, one.writes);
     }
-    void use(const Piece& piece, bool writes) {
-        use(piece.owner, piece.data, piece.rows == 0 ? 0 : piece.bytes, writes);
+    void use(const Operand& operand, bool writes) {
+        use(operand.owner, operand.data, operand.rows == 0 ? 0 : operand.bytes, writes);
     }
     /// Adds the array that contains an address, if there is one, and counts it as written. start()
     /// adds the stream to the users of this array. The stream is added to the users of the

@@ -35,7 +35,7 @@ bool fits(Device of_node, Device other) {
 
 void check_value(const NodeData& node, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
-    const Piece& value = conditional.value;
+    const Operand& value = conditional.value;
     if (value.bytes != sizeof(int))
         throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
@@ -70,7 +70,7 @@ void check_body(const NodeData& node, const GraphData& body, const SourceLocatio
 std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& given,
                                            std::vector<std::unique_ptr<GraphData>> bodies,
                                            const SourceLocation& where) {
-    const Piece value = located(given, "conditional node", where);
+    const Operand value = located(given, "conditional node", where);
     auto conditional = std::make_shared<Conditional>();
     conditional->kind = kind;
     conditional->value = value;

@@ -29,7 +29,7 @@ struct BlockUse {
 /// is null if the user passed an empty Graph, which build() refuses.
 struct Conditional {
     ConditionalKind kind;
-    Piece value;  ///< the int that decides
+    Operand value;  ///< the int that decides
     std::vector<std::shared_ptr<GraphData>> bodies;
 };
 
@@ -49,7 +49,7 @@ struct HEDDLE_HIDDEN NodeData {
 
     /// For kernels and host functions; `blocks` is used by all kinds.
     Work work;
-    Piece to{}, from{};            ///< for copies and fills
+    Operand to{}, from{};          ///< for copies and fills
     std::vector<std::byte> value;  ///< for a fill: the value
     EventOwner event;
     std::shared_ptr<GraphData> child;

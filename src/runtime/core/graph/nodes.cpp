@@ -28,7 +28,7 @@ template <class F> void change(NodeData& node, F&& change) {
     if (node.graph != nullptr) node.graph->note_change(node);
 }
 
-void refuse_pageable(const NodeData& node, const Piece& memory, const char* call,
+void refuse_pageable(const NodeData& node, const Operand& memory, const char* call,
                      const SourceLocation& where) {
     if (memory.space.kind != MemoryKind::pageable) return;
     usage_error({call, where},
@@ -38,7 +38,7 @@ void refuse_pageable(const NodeData& node, const Piece& memory, const char* call
 }
 
 /// Throws UsageError unless a fill's memory is on the node's device or is pinned.
-void check_device(const NodeData& node, const Piece& memory, const char* call,
+void check_device(const NodeData& node, const Operand& memory, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, memory, call, where);
     if (memory.space.kind == MemoryKind::device && memory.space.device != node.device)
@@ -278,13 +278,13 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
 
 void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
               const SourceLocation& where) try {
-    const Piece to = located(given_to, "copy_node", where),
-                from = located(given_from, "copy_node", where);
+    const Operand to = located(given_to, "copy_node", where),
+                  from = located(given_from, "copy_node", where);
     const MemorySpace &there = to.space, &here = from.space;
     if (!check_regions(given_to, given_from, where)) {
         Work nothing;
         return change(node, [&] {
-            node.to = node.from = Piece{};
+            node.to = node.from = Operand{};
             take_blocks(node, nothing);
         });
     }
@@ -315,13 +315,13 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
 
 void set_fill(NodeData& node, const Region& given, const void* value, std::size_t size,
               const SourceLocation& where) try {
-    const Piece to = located(given, "fill_node", where);
+    const Operand to = located(given, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
     if (!check_fill(given, where)) {
         Work nothing;
         return change(node, [&] {
-            node.to = Piece{};
+            node.to = Operand{};
             node.value = std::move(kept);
             take_blocks(node, nothing);
         });

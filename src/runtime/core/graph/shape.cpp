@@ -36,13 +36,13 @@ Block* owner_of(const NodeData& node, const void* data) noexcept {
     return nullptr;
 }
 
-OpAccess access_of(const NodeData& node, const Piece& piece, AccessMode mode) noexcept {
-    return access_of(piece, owner_of(node, piece.data), mode);
+OpAccess access_of(const NodeData& node, const Operand& operand, AccessMode mode) noexcept {
+    return access_of(operand, owner_of(node, operand.data), mode);
 }
 
 /// Returns the access by which a conditional node reads its value.
 OpAccess value_access(const Conditional& conditional) noexcept {
-    const Piece& value = conditional.value;
+    const Operand& value = conditional.value;
     return access_of(value, value.owner, AccessMode::read, sizeof(int));
 }
 

@@ -77,7 +77,7 @@ void BlockPool::list(Block& block) noexcept {
 }
 Block& BlockPool::begin_use(Block& block) noexcept {
     set_memory(block, nullptr, 0);
-    block.piece = nullptr;
+    block.pooled = nullptr;
     block.serial.store(next_id(), std::memory_order_relaxed);
     list(block);
     return block;

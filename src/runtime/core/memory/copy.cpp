@@ -47,7 +47,7 @@ MemorySpace space_of(const Block* owner, const void* data) {
     return {Access::device(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
-Piece located(const Region& region, const char* call, const SourceLocation& where) {
+Operand located(const Region& region, const char* call, const SourceLocation& where) {
     Block* const owner = owner_of(region, call, where);
     return {region, space_of(owner, region.data), owner};
 }
@@ -126,7 +126,7 @@ void check_can_copy(StreamRecord& stream, const MemorySpace& to, const MemorySpa
 
 enum class PageableUsers : bool { wait_for, are_done };
 
-void copy_between(StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_between(StreamRecord& stream, const Operand& to, const Operand& from,
                   const SourceLocation& where, PageableUsers users = PageableUsers::wait_for) {
     const bool to_host = to.space.kind == MemoryKind::pageable;
     const bool from_host = from.space.kind == MemoryKind::pageable;
@@ -167,7 +167,7 @@ void copy_between(StreamRecord& stream, const Piece& to, const Piece& from,
 
 }  // namespace
 
-void copy_settled(StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_settled(StreamRecord& stream, const Operand& to, const Operand& from,
                   const SourceLocation& where) {
     copy_between(stream, to, from, where, PageableUsers::are_done);
 }
@@ -177,7 +177,7 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
     const CallMark mark("copy", where);
     check_usable(record_of(stream), "copy", where);
     if (!check_regions(to, from, where)) return;
-    const Piece there = located(to, "copy", where), here = located(from, "copy", where);
+    const Operand there = located(to, "copy", where), here = located(from, "copy", where);
     copy_between(record_of(stream), there, here, where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
@@ -210,7 +210,7 @@ void copy_regions(const Region& given_to, const Region& given_from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
     if (!check_regions(given_to, given_from, where)) return;
-    const Piece to = located(given_to, "copy", where), from = located(given_from, "copy", where);
+    const Operand to = located(given_to, "copy", where), from = located(given_from, "copy", where);
     const Device device = is_on_cuda(to.space)                  ? to.space.device
                           : is_on_cuda(from.space)              ? from.space.device
                           : to.space.kind == MemoryKind::device ? to.space.device
@@ -219,7 +219,7 @@ void copy_regions(const Region& given_to, const Region& given_from,
     // The device of the other side has a current stream, too. The copy is ordered after the work
     // already enqueued on that stream, and before its later work.
     const bool at_destination = to.space.kind == MemoryKind::device && to.space.device == device;
-    const Piece& far = at_destination ? from : to;
+    const Operand& far = at_destination ? from : to;
     // Pinned memory belongs to no device. So the current CPU stream matters only if CPU streams
     // have used the memory.
     const bool both = far.space.device != device &&

@@ -12,7 +12,7 @@ MemorySpace space_of(const Block* owner, const void* data);
 /// Returns the region with its space and its array. If the region does not name its array, the
 /// array is found by address. An empty or null region has no array. Throws UsageError if the region
 /// begins in an array and ends beyond it.
-Piece located(const Region& region, const char* call, const SourceLocation& where);
+Operand located(const Region& region, const char* call, const SourceLocation& where);
 /// Checks everything about the two sides that does not depend on a stream. Throws UsageError for
 /// sides of different shapes, for null or overlapping sides, and for views whose array was
 /// destroyed. Returns false if there is nothing to copy.
@@ -21,7 +21,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 bool check_fill(const Region& to, const SourceLocation& where);
 /// Copies on `stream`. The regions must be results of located() and must have been checked. Does
 /// not wait for users of pageable sides: the host must already be allowed to access them.
-void copy_settled(StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_settled(StreamRecord& stream, const Operand& to, const Operand& from,
                   const SourceLocation& where);
 
 }  // namespace heddle::detail

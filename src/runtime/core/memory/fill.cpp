@@ -12,7 +12,7 @@
 namespace heddle::detail {
 
 namespace {
-void fill_on(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+void fill_on(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
              const SourceLocation& where) {
     // A stream of any device can fill host memory. To fill device memory, the stream's kernels must
     // be able to access it.
@@ -58,8 +58,8 @@ void fill_region(const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) try {
     const CallMark mark("fill", where);
     if (!check_fill(to, where)) return;
-    const Piece piece = located(to, "fill", where);
-    fill_on(record_of(current_stream(piece.space.device)), piece, value, size, where);
+    const Operand operand = located(to, "fill", where);
+    fill_on(record_of(current_stream(operand.space.device)), operand, value, size, where);
 } catch (...) {
     detail::rethrow_as_error("fill", where);
 }

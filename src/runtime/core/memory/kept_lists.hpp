@@ -11,26 +11,27 @@
 
 namespace heddle::detail {
 
-/// Cached pieces of one size class, newest first.
-struct PieceList {
-    MemoryPiece* first = nullptr;
+/// Cached allocations of one size class, newest first.
+struct Bin {
+    PooledMemory* first = nullptr;
     std::uint32_t count = 0;
-    /// The number of pieces that the stream has not needed since `watched_since`.
+    /// The number of allocations that the stream has not needed since `watched_since`.
     std::uint32_t unused = 0;
     std::uint64_t watched_since = 0;  ///< value of DeviceMemory::missed when counting began
 
-    void put(MemoryPiece& piece) noexcept {
-        piece.next_free = std::exchange(first, &piece);
-        // No piece has been needed so far, so the new one is not needed either.
+    void put(PooledMemory& pooled) noexcept {
+        pooled.next_free = std::exchange(first, &pooled);
+        // No allocation has been needed so far, so the new one is not needed either.
         if (unused != 0 && unused == count) ++unused;
         ++count;
     }
-    /// Removes and returns the piece after `before`. If `before` is null, removes the first piece.
-    MemoryPiece& take(MemoryPiece* before) noexcept {
-        MemoryPiece*& link = before != nullptr ? before->next_free : first;
-        MemoryPiece& piece = *std::exchange(link, link->next_free);
+    /// Removes and returns the allocation after `before`. If `before` is null, removes the first
+    /// allocation.
+    PooledMemory& take(PooledMemory* before) noexcept {
+        PooledMemory*& link = before != nullptr ? before->next_free : first;
+        PooledMemory& pooled = *std::exchange(link, link->next_free);
         unused = std::min(unused, --count);
-        return piece;
+        return pooled;
     }
 };
 
@@ -53,20 +54,20 @@ struct alignas(64) KeptMemory {
     std::size_t least = 0;
     std::size_t reserved = 0;  ///< this object's share of the device's limit, in bytes
     std::uint64_t hits = 0, misses = 0;
-    std::array<PieceList, size_class_count> lists{};
+    std::array<Bin, size_class_count> bins{};
 
-    PieceList& list_of(std::size_t size) noexcept {
+    Bin& bin_of(std::size_t size) noexcept {
         return lists[static_cast<std::size_t>(size_class(size))];
     }
-    void put(MemoryPiece& piece) noexcept {
-        list_of(piece.bytes).put(piece);
-        bytes += piece.bytes;
+    void put(PooledMemory& pooled) noexcept {
+        bin_of(pooled.bytes).put(pooled);
+        bytes += pooled.bytes;
     }
-    MemoryPiece& take(PieceList& list, MemoryPiece* before) noexcept {
-        MemoryPiece& piece = list.take(before);
-        bytes -= piece.bytes;
+    PooledMemory& take(Bin& bin, PooledMemory* before) noexcept {
+        PooledMemory& pooled = bin.take(before);
+        bytes -= pooled.bytes;
         least = std::min(least, bytes);
-        return piece;
+        return pooled;
     }
 };
 
@@ -75,7 +76,7 @@ struct DeviceMemory {
     /// The first of all KeptMemory objects of the device. Their list only grows.
     std::atomic<KeptMemory*> first{nullptr};
     std::atomic<std::size_t> reserved{0};  ///< sum over all KeptMemory objects
-    std::atomic<std::size_t> wasted{0};    ///< sum over all pieces that arrays use
+    std::atomic<std::size_t> wasted{0};    ///< sum over all allocations that arrays use
     std::atomic<std::size_t> most_kept{0}, most_wasted{0};
 
     // Guarded by kept_lists_lock().

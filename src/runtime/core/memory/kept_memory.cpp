@@ -22,11 +22,11 @@ namespace {
 constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
                                      stream_flag::forked | stream_flag::recording |
                                      stream_flag::capturing;
-constexpr std::size_t most_looked_at = 4;  ///< pieces of a class that are examined in a search
+constexpr std::size_t most_looked_at = 4;  ///< allocations of a class that are examined in a search
 constexpr int most_visited = 8;            ///< streams that are searched
 
-constinit FreeList<MemoryPiece> pieces;
-const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
+constinit FreeList<PooledMemory> records;
+const ForkRegistration records_registered{ForkOrder::pooled_memory, records.lock()};
 
 /// Returns whether the stream may cache memory and reuse cached memory.
 bool keeps(StreamRecord& stream) noexcept {
@@ -42,14 +42,14 @@ bool keeps(StreamRecord& stream) noexcept {
     }
 }
 
-/// Returns the difference between the piece's size and the request. Returns -1 if the piece is too
-/// small, or if using it would waste too much memory in total.
-std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
+/// Returns the difference between the allocation's size and the request. Returns -1 if the
+/// allocation is too small, or if using it would waste too much memory in total.
+std::ptrdiff_t excess_of(const PooledMemory& pooled, std::size_t size,
                          const DeviceMemory& memory) noexcept {
-    if (piece.bytes == size) [[likely]]
+    if (pooled.bytes == size) [[likely]]
         return 0;
-    if (piece.bytes < size) return -1;
-    const std::size_t excess = piece.bytes - size;
+    if (pooled.bytes < size) return -1;
+    const std::size_t excess = pooled.bytes - size;
     const std::size_t wasted = memory.wasted.load(std::memory_order_relaxed) + excess;
     return wasted <= memory.most_wasted.load(std::memory_order_relaxed)
                ? static_cast<std::ptrdiff_t>(excess)
@@ -59,30 +59,30 @@ std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
 /// Returns whether cached memory on the device is marked as inaccessible (by AddressSanitizer).
 bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
 
-void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
+void begin_use(PooledMemory& pooled, Device device, std::size_t bytes,
                std::ptrdiff_t excess) noexcept {
-    piece.wasted = static_cast<std::size_t>(excess);
-    if (excess != 0) memory_of(device).wasted.fetch_add(piece.wasted, std::memory_order_relaxed);
-    if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
+    pooled.wasted = static_cast<std::size_t>(excess);
+    if (excess != 0) memory_of(device).wasted.fetch_add(pooled.wasted, std::memory_order_relaxed);
+    if (is_poisoned(device)) asan::unpoison(pooled.data, bytes);
 }
 
-/// Takes a piece from the stream's own cache. Returns null if none fits.
-MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
-                      std::size_t size) noexcept {
+/// Takes an allocation from the stream's own cache. Returns null if none fits.
+PooledMemory* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
+                       std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(kept.device);
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     const std::lock_guard lock(kept.lock);
-    PieceList& list = kept.list_of(size);
-    MemoryPiece* before = nullptr;
-    MemoryPiece* at = list.first;
+    Bin& bin = kept.bin_of(size);
+    PooledMemory* before = nullptr;
+    PooledMemory* at = bin.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
-        // After a shortage of memory, the list may contain a piece of another stream.
+        // After a shortage of memory, the list may contain an allocation of another stream.
         if (excess >= 0 && (at->key == key || has_ended(at->key))) {
-            MemoryPiece& piece = kept.take(list, before);
+            PooledMemory& pooled = kept.take(bin, before);
             ++kept.hits;
-            begin_use(piece, kept.device, bytes, excess);
-            return &piece;
+            begin_use(pooled, kept.device, bytes, excess);
+            return &pooled;
         }
         before = std::exchange(at, at->next_free);
     }
@@ -90,18 +90,18 @@ MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t 
     return nullptr;
 }
 
-/// Returns whether the stream's later work is ordered after all uses of the piece.
-bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
-    if (has_ended(piece.key)) return true;
-    const StreamUse owner = use_of(piece.key);
+/// Returns whether the stream's later work is ordered after all uses of the allocation.
+bool comes_after(const StreamRecord& stream, const PooledMemory& pooled) noexcept {
+    if (has_ended(pooled.key)) return true;
+    const StreamUse owner = use_of(pooled.key);
     return !owner.stream->has(stream_flag::unseen) &&
-           stream.waited.covers(owner.id, piece.submissions);
+           stream.waited.covers(owner.id, pooled.submissions);
 }
 
 /// The result of searching the memory that other streams cache.
 struct Found {
-    MemoryPiece* usable = nullptr;
-    MemoryPiece* unused = nullptr;  ///< a piece that its owner has not used for long
+    PooledMemory* usable = nullptr;
+    PooledMemory* unused = nullptr;  ///< an allocation that its owner has not used for long
 };
 
 /// Returns the total size of failed searches, in bytes, after which a stream may take memory that
@@ -114,25 +114,25 @@ std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
 Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
                 std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(stream.device);
-    PieceList& list = kept.list_of(size);
-    MemoryPiece* before = nullptr;
-    MemoryPiece* at = list.first;
+    Bin& bin = kept.bin_of(size);
+    PooledMemory* before = nullptr;
+    PooledMemory* at = bin.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
         if (excess >= 0 && comes_after(stream, *at)) {
-            MemoryPiece& piece = kept.take(list, before);
-            begin_use(piece, kept.device, bytes, excess);
-            return {.usable = &piece};
+            PooledMemory& pooled = kept.take(bin, before);
+            begin_use(pooled, kept.device, bytes, excess);
+            return {.usable = &pooled};
         }
         before = std::exchange(at, at->next_free);
     }
-    if (list.unused == 0) {
-        list.unused = list.count;
-        list.watched_since = memory.missed;
+    if (bin.unused == 0) {
+        bin.unused = bin.count;
+        bin.watched_since = memory.missed;
     }
-    if (list.unused == 0 || memory.missed - list.watched_since <= patience_of(memory)) return {};
-    --list.unused;
-    return {.unused = &kept.take(list, nullptr)};
+    if (bin.unused == 0 || memory.missed - bin.watched_since <= patience_of(memory)) return {};
+    --bin.unused;
+    return {.unused = &kept.take(bin, nullptr)};
 }
 
 /// Searches the cached memory of a few other streams. Begins with the stream that was searched
@@ -175,7 +175,7 @@ bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
 
 enum class Kept : std::uint8_t { yes, yes_unlisted, no, too_much };
 
-Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
+Kept try_keep(StreamRecord& stream, std::uint64_t key, PooledMemory& pooled) noexcept {
     KeptMemory* const kept = kept_by(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
@@ -183,18 +183,18 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
         stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
-    if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
+    if (kept->bytes + pooled.bytes > kept->reserved && !reserve(*kept, pooled.bytes))
         return Kept::too_much;
-    piece.key = key;
+    pooled.key = key;
     // During a loan, the work that uses the memory is not counted yet.
     const bool is_lent = stream.has(stream_flag::lending);
-    piece.submissions = stream.submissions.load(std::memory_order_acquire) + (is_lent ? 1 : 0);
-    if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
-    kept->put(piece);
+    pooled.submissions = stream.submissions.load(std::memory_order_acquire) + (is_lent ? 1 : 0);
+    if (is_poisoned(stream.device)) asan::poison(pooled.data, pooled.bytes);
+    kept->put(pooled);
     return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;
 }
 
-bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
+bool keep(StreamRecord& stream, std::uint64_t id, PooledMemory& pooled) noexcept {
     if (!keeps(stream)) return false;
     // ThreadSanitizer detects accesses to freed memory only if the memory is freed on the stream.
     if (tsan::is_here() && stream.device.is_cpu()) return false;
@@ -204,13 +204,13 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (use_of(key).id != id) return false;
     const std::size_t most = memory_of(stream.device).most_kept.load(std::memory_order_relaxed);
-    if (piece.bytes > most) return false;  // caching it would evict all other pieces
-    Kept done = try_keep(stream, key, piece);
+    if (pooled.bytes > most) return false;  // caching it would evict all other allocations
+    Kept done = try_keep(stream, key, pooled);
     if (done == Kept::yes) [[likely]]
         return true;
     if (done == Kept::too_much) {
         give_memory_back(stream.device);
-        done = try_keep(stream, key, piece);
+        done = try_keep(stream, key, pooled);
     }
     if (done == Kept::yes_unlisted) {
         const std::lock_guard lock(kept_lists_lock());
@@ -240,33 +240,33 @@ const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexce
     return nullptr;
 }
 
-bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+bool free_to_pool(PooledMemory& pooled, Device device, std::span<const StreamUse> users) noexcept {
     if (!backend_of(device.kind())
-             .free(piece.data, piece.bytes, device.index(), users.data(), users.size()))
+             .free(pooled.data, pooled.bytes, device.index(), users.data(), users.size()))
         return false;
-    pieces.give(piece);
+    records.give(pooled);
     return true;
 }
 
-/// Frees a cached piece. If freeing fails because memory is exhausted, puts the piece back into
-/// `kept`.
-void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
-    if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
-    const StreamUse owner = use_of(piece.key);
-    if (free_to_pool(piece, kept.device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
+/// Frees a cached allocation. If freeing fails because memory is exhausted, puts the allocation
+/// back into `kept`.
+void give_back(KeptMemory& kept, PooledMemory& pooled) noexcept {
+    if (is_poisoned(kept.device)) asan::unpoison(pooled.data, pooled.bytes);
+    const StreamUse owner = use_of(pooled.key);
+    if (free_to_pool(pooled, kept.device, {&owner, has_ended(pooled.key) ? 0u : 1u})) return;
     const std::lock_guard lock(kept.lock);
-    kept.put(piece);
+    kept.put(pooled);
 }
 
 /// Frees all memory that the object caches. Returns whether it cached any.
 bool give_all_back(KeptMemory& kept) noexcept {
-    MemoryPiece* all = nullptr;
+    PooledMemory* all = nullptr;
     {
         const std::lock_guard lock(kept.lock);
-        for (auto list = kept.lists.begin(); kept.bytes != 0 && list != kept.lists.end(); ++list)
+        for (auto list = kept.bins.begin(); kept.bytes != 0 && list != kept.bins.end(); ++list)
             while (list->first != nullptr) {
-                MemoryPiece& piece = kept.take(*list, nullptr);
-                piece.next_free = std::exchange(all, &piece);
+                PooledMemory& pooled = kept.take(*list, nullptr);
+                pooled.next_free = std::exchange(all, &pooled);
             }
         memory_of(kept.device)
             .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
@@ -277,12 +277,12 @@ bool give_all_back(KeptMemory& kept) noexcept {
 }
 
 /// Returns a record for new memory. Returns null if memory is exhausted.
-MemoryPiece* new_piece() noexcept {
+PooledMemory* new_record() noexcept {
     constexpr std::size_t slab = 64;
-    if (MemoryPiece* const piece = pieces.take()) return piece;
-    auto* const made = new (std::nothrow) MemoryPiece[slab];
+    if (PooledMemory* const pooled = records.take()) return pooled;
+    auto* const made = new (std::nothrow) PooledMemory[slab];
     if (made == nullptr) return nullptr;
-    pieces.give(made + 1, slab - 1);
+    records.give(made + 1, slab - 1);
     return made;
 }
 
@@ -290,11 +290,11 @@ MemoryPiece* new_piece() noexcept {
 
 ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
     const std::size_t size = bytes < kept_size_end / 2 ? whole_size(bytes) : bytes;
-    MemoryPiece* piece = nullptr;
+    PooledMemory* pooled = nullptr;
     if (size < kept_size_end / 2 && keeps(stream)) [[likely]] {
         KeptMemory* const kept = kept_by(stream);
         if (kept != nullptr) {
-            if (MemoryPiece* const own = take_own(stream, *kept, bytes, size)) [[likely]]
+            if (PooledMemory* const own = take_own(stream, *kept, bytes, size)) [[likely]]
                 return {own->data, own};
             const Found found = take_elsewhere(stream, *kept, bytes, size);
             if (found.usable != nullptr) {
@@ -303,32 +303,33 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
                 return {found.usable->data, found.usable};
             }
             if (found.unused != nullptr) give_back(*kept, *found.unused);
-            piece = new_piece();
+            pooled = new_record();
         }
     }
     try {
-        void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
-        if (piece != nullptr) {
-            *piece = {.data = data, .bytes = size};
+        void* const data =
+            stream.backend->allocate(stream, pooled != nullptr ? size : bytes, where);
+        if (pooled != nullptr) {
+            *pooled = {.data = data, .bytes = size};
             // When the memory is used again, begin_use() makes only the requested bytes accessible.
             if (is_poisoned(stream.device))
                 asan::poison(static_cast<std::byte*>(data) + bytes, size - bytes);
         }
-        return {data, piece};
+        return {data, pooled};
     } catch (...) {
-        if (piece != nullptr) pieces.give(*piece);
+        if (pooled != nullptr) records.give(*pooled);
         throw;
     }
 }
 
-bool free_memory(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
-    if (piece.wasted != 0) {
-        memory_of(device).wasted.fetch_sub(piece.wasted, std::memory_order_relaxed);
-        piece.wasted = 0;
+bool free_memory(PooledMemory& pooled, Device device, std::span<const StreamUse> users) noexcept {
+    if (pooled.wasted != 0) {
+        memory_of(device).wasted.fetch_sub(pooled.wasted, std::memory_order_relaxed);
+        pooled.wasted = 0;
     }
     const StreamUse* const last = last_of(users, device);
-    return (last != nullptr && keep(*last->stream, last->id, piece)) ||
-           free_to_pool(piece, device, users);
+    return (last != nullptr && keep(*last->stream, last->id, pooled)) ||
+           free_to_pool(pooled, device, users);
 }
 
 void give_memory_back(StreamRecord& stream) noexcept {

@@ -12,20 +12,20 @@ namespace heddle::detail {
 
 /// Memory from Backend::allocate(). An array uses it, or a stream caches it. The record itself is
 /// never freed. It has a cache line of its own, because other threads use adjacent records.
-struct alignas(64) MemoryPiece {
+struct alignas(64) PooledMemory {
     void* data = nullptr;
     std::size_t bytes = 0;   ///< a result of whole_size()
     std::size_t wasted = 0;  ///< excess over the rounded request, in bytes
     std::uint64_t key = 0;   ///< StreamState::key of the caching stream
     /// Number of that stream's submissions when the memory was freed.
     std::uint64_t submissions = 0;
-    MemoryPiece* next_free = nullptr;
+    PooledMemory* next_free = nullptr;
 };
 
-/// Memory for an array. If `piece` is null, the memory returns to the pool when it is freed.
+/// Memory for an array. If `pooled` is null, the memory returns to the pool when it is freed.
 struct ArrayMemory {
     void* data;
-    MemoryPiece* piece;
+    PooledMemory* pooled;
 };
 
 /// Returns at least `bytes` bytes of memory for work that is enqueued on the stream from now on.
@@ -37,7 +37,7 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
 /// Frees the memory after all work that its users have enqueued so far. If one user is ordered
 /// after all others, that stream caches the memory. Otherwise the memory returns to the pool. Never
 /// blocks. If memory for this is exhausted, returns false and changes nothing. Thread-safe.
-[[nodiscard]] bool free_memory(MemoryPiece& piece, Device device,
+[[nodiscard]] bool free_memory(PooledMemory& pooled, Device device,
                                std::span<const StreamUse> users) noexcept;
 
 /// Totals of the memory that the streams of a device cache.

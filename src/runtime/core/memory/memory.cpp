@@ -124,7 +124,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const cha
         if (recorded && bytes != 0) memory.data = on.backend->allocate(on, bytes, where);
         else if (bytes != 0) memory = allocate_memory(on, bytes, where);
         set_memory(block, memory.data, bytes);
-        block.piece = memory.piece;
+        block.pooled = memory.pooled;
     } catch (...) {
         give_block(block);
         throw;
@@ -268,7 +268,7 @@ bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept 
         return backend.free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
                                     block.device.index(), block.origin == MemoryOrigin::imported},
                                    users.data(), users.size());
-    if (block.piece != nullptr) return free_memory(*block.piece, block.device, users);
+    if (block.pooled != nullptr) return free_memory(*block.pooled, block.device, users);
     if (block.kind == MemoryKind::device)
         return backend.free(block.data, block.bytes, block.device.index(), users.data(),
                             users.size());

@@ -95,7 +95,7 @@ void add_user(Block& block, StreamState& stream, bool writes) try {
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
     const auto key_at = [&](int i) { return block.users[i].load(std::memory_order_relaxed); };
-    int at = 0;  // the key's own at; otherwise the first free one
+    int at = 0;  // the key's own slot; otherwise the first free one
     while (at < Block::inline_users && key_at(at) != key) ++at;
     const bool is_known = at < Block::inline_users;
     if (!is_known) at = 0;

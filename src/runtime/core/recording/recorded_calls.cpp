@@ -63,7 +63,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     rethrow_as_error(type.op->call, where);
 }
 
-bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
+bool record_copy(StreamRecord& stream, const Operand& to, const Operand& from,
                  const SourceLocation& where) {
     using Wants = Recorder::Wants;
     const Recorded r(stream);
@@ -87,7 +87,7 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
     return true;
 }
 
-bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+bool record_fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
                  const SourceLocation& where) {
     using Wants = Recorder::Wants;
     const Recorded r(stream);

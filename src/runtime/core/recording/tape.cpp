@@ -110,26 +110,26 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count,
 namespace {
 /// Copies member by member, so that the padding stays zero. Does not copy the owner:
 /// Recorder::use() records the arrays.
-void put(Piece& to, const Piece& from) noexcept {
+void put(Operand& to, const Operand& from) noexcept {
     static_cast<MemoryRange&>(to) = from;
     to.space.device = from.space.device;
     to.space.kind = from.space.kind;
 }
 }  // namespace
 
-void Tape::set_copy(const Piece& to, const Piece& from) {
-    void* data = reserve(sizeof(PiecePair), alignof(PiecePair));
-    std::memset(data, 0, sizeof(PiecePair));
-    auto* pair = static_cast<PiecePair*>(data);
+void Tape::set_copy(const Operand& to, const Operand& from) {
+    void* data = reserve(sizeof(Operands), alignof(Operands));
+    std::memset(data, 0, sizeof(Operands));
+    auto* pair = static_cast<Operands*>(data);
     put(pair->to, to);
     put(pair->from, from);
 }
 
-void Tape::set_fill(const Piece& to, const void* value, std::size_t size) {
-    void* data = reserve(sizeof(PiecePair) + size, alignof(PiecePair));
-    std::memset(data, 0, sizeof(PiecePair));
-    put(static_cast<PiecePair*>(data)->to, to);
-    std::memcpy(static_cast<std::byte*>(data) + sizeof(PiecePair), value, size);
+void Tape::set_fill(const Operand& to, const void* value, std::size_t size) {
+    void* data = reserve(sizeof(Operands) + size, alignof(Operands));
+    std::memset(data, 0, sizeof(Operands));
+    put(static_cast<Operands*>(data)->to, to);
+    std::memcpy(static_cast<std::byte*>(data) + sizeof(Operands), value, size);
     mix(size);
 }
 
@@ -323,14 +323,14 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
         take_priority(node);
         break;
     case NodeKind::copy:
-        node.to = static_cast<const PiecePair*>(tape->payload(op))->to;
-        node.from = static_cast<const PiecePair*>(tape->payload(op))->from;
+        node.to = static_cast<const Operands*>(tape->payload(op))->to;
+        node.from = static_cast<const Operands*>(tape->payload(op))->from;
         break;
     case NodeKind::fill: {
-        const auto* pair = static_cast<const PiecePair*>(tape->payload(op));
+        const auto* pair = static_cast<const Operands*>(tape->payload(op));
         const auto* value = reinterpret_cast<const std::byte*>(pair + 1);
         node.to = pair->to;
-        node.value.assign(value, value + (op.payload_size - sizeof(PiecePair)));
+        node.value.assign(value, value + (op.payload_size - sizeof(Operands)));
         break;
     }
     default: break;

@@ -18,7 +18,7 @@
 namespace heddle::detail {
 
 /// One operation. It has no padding, because operations are compared as bytes. Its payload
-/// (closure, pieces or value) is in one of the tape's chunks.
+/// (closure, operands or value) is in one of the tape's chunks.
 struct TapeOp {
     const WorkType* type;   ///< for kernels and host functions
     EventState* event;      ///< for event nodes
@@ -39,9 +39,9 @@ struct TapeOp {
 static_assert(sizeof(TapeOp) == 48);
 
 /// The payload of copies and fills. For a fill, the value follows it.
-struct PiecePair {
-    Piece to;
-    Piece from;  ///< for a copy
+struct Operands {
+    Operand to;
+    Operand from;  ///< for a copy
 };
 
 class Tape {
@@ -62,8 +62,8 @@ public:
     /// These functions complete the newest operation. They may be called in any order.
     void set_work(const WorkType& type, void* closure, std::size_t count,
                   const LaunchOptions& options);
-    void set_copy(const Piece& to, const Piece& from);
-    void set_fill(const Piece& to, const void* value, std::size_t size);
+    void set_copy(const Operand& to, const Operand& from);
+    void set_fill(const Operand& to, const void* value, std::size_t size);
     /// For kinds of nodes that only captures record.
     void set_node(std::shared_ptr<NodeData> node);
     /// Stores which participant the newest operation belongs to, by the recorder's number for it.

@@ -70,9 +70,9 @@ inline bool is_on_cuda(const MemorySpace& space) noexcept {
     return space.kind == MemoryKind::device && space.device.is_cuda();
 }
 
-/// The memory of one side of a copy or fill, with its space. Core has checked sizes, null pointers
-/// and overlaps. For a single row, the pitch is `bytes`.
-struct Piece : MemoryRange {
+/// The source or destination of a copy or fill, with its space. Core has checked sizes, null
+/// pointers and overlaps. For a single row, the pitch is `bytes`.
+struct Operand : MemoryRange {
     MemorySpace space{};
     /// The array that contains the memory, if known. Graph nodes and recordings list their arrays
     /// elsewhere.
@@ -272,11 +272,11 @@ public:
                             const SourceLocation&) {}
     /// Enqueues a copy. At least one side is this backend's memory, or both sides are host memory.
     /// Counts a submission.
-    virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+    virtual void copy(StreamRecord& stream, const Operand& to, const Operand& from,
                       const SourceLocation& where) = 0;
     /// Enqueues a fill that repeats the `size` bytes at `value` over the piece. Reads `value`
     /// before it returns. `to.bytes` is a multiple of `size`.
-    virtual void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+    virtual void fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
                       const SourceLocation& where) = 0;
 
     // Graphs --------------------------------------------------------------------------------------

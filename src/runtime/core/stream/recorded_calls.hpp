@@ -35,9 +35,9 @@ bool is_recordable(StreamRecord& stream) noexcept;
 // enqueues the operation; earlier recorded work that must precede it has been flushed. Thread-safe.
 // (Kernels and host functions: record_work(), heddle/detail/work.hpp.)
 
-bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from,
+bool record_copy(StreamRecord& stream, const Operand& to, const Operand& from,
                  const SourceLocation& where);
-bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+bool record_fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
                  const SourceLocation& where);
 bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where);
 /// Records a node of a kind that only captures have (conditional nodes).

@@ -113,9 +113,9 @@ public:
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void*, MemorySpace&) noexcept override { return false; }
-    void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+    void copy(StreamRecord& stream, const Operand& to, const Operand& from,
               const SourceLocation& where) override;
-    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+    void fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
 };
 

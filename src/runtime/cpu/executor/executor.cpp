@@ -115,8 +115,8 @@ constinit thread_local const Executor* executor_of_this = nullptr;
 void Executor::work() {
     executor_of_this = this;
     // Spinning briefly before sleeping saves the wake-up (20 to 60 µs) when work arrives in a
-    // stream of small pieces. On machines with few cores the spin is short, because other threads
-    // need the core.
+    // stream of small operations. On machines with few cores the spin is short, because other
+    // threads need the core.
     const std::int64_t usual_ns = std::thread::hardware_concurrency() > 2 ? 40'000 : 5'000;
     std::unique_lock lock(mutex_);
     while (!closed_.load(std::memory_order_relaxed)) {

@@ -11,8 +11,8 @@
 
 namespace heddle::detail::cpu {
 
-/// Owns one fiber for the stream's operations, and further fibers for concurrent parts: pieces of a
-/// kernel, branches of a graph. All fibers have the stream's name.
+/// Owns one fiber for the stream's operations, and further fibers for concurrent parts: subranges
+/// of a kernel, branches of a graph. All fibers have the stream's name.
 class Fibers {
 public:
     explicit Fibers(const StreamRecord& stream);

@@ -128,24 +128,24 @@ private:
     friend class QueueLook;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    /// A task over many indices, split into pieces.
+    /// A task over many indices, split into subranges.
     struct Wide {
         std::uint32_t task;
-        /// Guarded by lock_: the first index of the next piece.
+        /// Guarded by lock_: the first index of the next subrange.
         std::size_t next;
         std::size_t end;
         std::size_t grain;
-        std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
-        std::int64_t from_ns = 0;         ///< when the task began, if observers time tasks
-        Wide* other = nullptr;            ///< guarded by lock_: the next task in the list wide_
+        std::atomic<std::size_t> subranges;  ///< number of subranges not yet done
+        std::int64_t from_ns = 0;            ///< when the task began, if observers time tasks
+        Wide* other = nullptr;               ///< guarded by lock_: the next task in the list wide_
 
-        /// The addresses at which the task's beginning and its finished pieces are released for
+        /// The addresses at which the task's beginning and its finished subranges are released for
         /// ThreadSanitizer.
         const void* begin_order() const noexcept { return &task; }
         const void* end_order() const noexcept { return &grain; }
         std::size_t left() const noexcept { return (end - next + grain - 1) / grain; }
     };
-    struct Piece {
+    struct Subrange {
         Wide* wide = nullptr;
         std::size_t begin = 0;
         std::size_t end = 0;
@@ -162,8 +162,8 @@ private:
 
     /// The work that one participating thread has taken.
     struct Ready : Tasks {
-        Piece piece{};       ///< set by take(), consumed by run_next()
-        bool leave = false;  ///< whether this thread should leave the run for other work
+        Subrange subrange{};  ///< set by take(), consumed by run_next()
+        bool leave = false;   ///< whether this thread should leave the run for other work
         // Published by settle():
         std::size_t finished = 0;
         std::uint32_t successor = 0;
@@ -216,8 +216,8 @@ private:
     /// Moves the `count` newest tasks of `from` to the top of `to`, keeping their order.
     void move_newest(Tasks& from, std::size_t count, Tasks& to) noexcept;
     std::size_t count_shared() const noexcept;  ///< call with lock_ held
-    bool take_piece(Ready& ready) noexcept;     ///< call with lock_ held
-    void run_piece(const Piece& piece, Ready& ready) noexcept;
+    bool take_subrange(Ready& ready) noexcept;  ///< call with lock_ held
+    void run_subrange(const Subrange& subrange, Ready& ready) noexcept;
     void run_item(std::uint32_t task, Ready& ready) noexcept;
     /// Returns the fiber of a running task, or null without ThreadSanitizer.
     Fiber* fiber(std::uint32_t task) const noexcept;
@@ -225,7 +225,7 @@ private:
     RunOrder* order() const noexcept { return tsan::is_compiled_in ? order_.get() : nullptr; }
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
     /// These functions run a task. They return false if the task is not finished: it then continues
-    /// in pieces, or later.
+    /// in subranges, or later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_many(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
@@ -293,7 +293,7 @@ private:
     Tasks shared_;  ///< guarded by lock_
     /// Guarded by lock_. Replaces shared_ if the plan has priorities.
     std::vector<std::uint32_t> heap_;
-    Wide* wide_ = nullptr;  ///< guarded by lock_: the tasks that have pieces left
+    Wide* wide_ = nullptr;  ///< guarded by lock_: the tasks that have subranges left
     /// Guarded by lock_: the index of the plan's next root. Threads take roots directly from the
     /// plan, so roots are in no list.
     std::size_t next_root_ = 0;

@@ -110,17 +110,17 @@ bool GraphRun::join() noexcept {
 }
 
 bool GraphRun::has_more(Ready& ready) noexcept {
-    const auto has_some = [&] { return ready.size != 0 || ready.piece.wide != nullptr; };
+    const auto has_some = [&] { return ready.size != 0 || ready.subrange.wide != nullptr; };
     if (has_some()) return true;
     settle(ready);
     return has_some() || take(ready);
 }
 
 void GraphRun::run_next(Ready& ready) noexcept {
-    const Piece piece = std::exchange(ready.piece, {});
+    const Subrange subrange = std::exchange(ready.subrange, {});
     std::uint32_t index = none;
-    if (piece.wide != nullptr) {
-        index = piece.wide->task;
+    if (subrange.wide != nullptr) {
+        index = subrange.wide->task;
     } else {
         index = std::exchange(ready.first, links_[ready.first]);
         --ready.size;
@@ -130,7 +130,7 @@ void GraphRun::run_next(Ready& ready) noexcept {
     if (ready.arrivals != 0 &&
         (task.successors != 1 || plan_->successors[task.first_successor] != ready.successor))
         arrive(ready);
-    if (piece.wide != nullptr) run_piece(piece, ready);
+    if (subrange.wide != nullptr) run_subrange(subrange, ready);
     else run_item(index, ready);
     if (plan_->has_priorities) share(ready, 0);
 }
@@ -180,7 +180,7 @@ std::size_t GraphRun::count_shared() const noexcept {
     return count;
 }
 
-bool GraphRun::take_piece(Ready& ready) noexcept {
+bool GraphRun::take_subrange(Ready& ready) noexcept {
     Wide** most_urgent = &wide_;
     for (Wide** at = &wide_; *at != nullptr; at = &(*at)->other)
         if (is_less_urgent((*most_urgent)->task, (*at)->task)) most_urgent = at;
@@ -189,7 +189,7 @@ bool GraphRun::take_piece(Ready& ready) noexcept {
         return false;
     const std::size_t begin = wide->next;
     wide->next = std::min(wide->end, begin + wide->grain);
-    ready.piece = {wide, begin, wide->next};
+    ready.subrange = {wide, begin, wide->next};
     if (wide->next == wide->end) *most_urgent = wide->other;
     return true;
 }
@@ -203,7 +203,7 @@ bool GraphRun::take(Ready& ready) noexcept {
         if (left == 0) return false;
         // Takes only a fair share: threads that join later also need work.
         const auto workers = static_cast<std::size_t>(executor().workers());
-        if (take_piece(ready)) {
+        if (take_subrange(ready)) {
         } else if (plan_->has_priorities) {
             std::ranges::pop_heap(
                 heap_, [&](std::uint32_t a, std::uint32_t b) { return is_less_urgent(a, b); });
@@ -261,25 +261,25 @@ void GraphRun::ask_for_help() noexcept {
     executor().schedule(*this);
 }
 
-void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
-    const std::uint32_t index = piece.wide->task;
+void GraphRun::run_subrange(const Subrange& subrange, Ready& ready) noexcept {
+    const std::uint32_t index = subrange.wide->task;
     const Plan::Task& task = plan_->tasks[index];
     {
         const TakenFiber part(order() != nullptr ? &order()->fibers() : nullptr);
-        if (part.get() != nullptr) part.get()->acquire(piece.wide->begin_order());
+        if (part.get() != nullptr) part.get()->acquire(subrange.wide->begin_order());
         const WorkMark work(stream_, *task.type, task.where, WorkMark::Of::graph);
         try {
             if (!is_failed(index))
-                run_on(part.get(), *task.type, task.self, piece.begin, piece.end);
+                run_on(part.get(), *task.type, task.self, subrange.begin, subrange.end);
         } catch (...) {
             fail(index, failure_of(task));
         }
-        if (part.get() != nullptr) part.get()->release(piece.wide->end_order());
+        if (part.get() != nullptr) part.get()->release(subrange.wide->end_order());
     }
-    if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    tell_task(index, piece.wide->from_ns, executor().workers());
-    if (Fiber* const own = fiber(index)) own->acquire(piece.wide->end_order());
-    delete piece.wide;
+    if (subrange.wide->subranges.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    tell_task(index, subrange.wide->from_ns, executor().workers());
+    if (Fiber* const own = fiber(index)) own->acquire(subrange.wide->end_order());
+    delete subrange.wide;
     finish(index, ready);
 }
 
@@ -332,14 +332,14 @@ bool GraphRun::run_many(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     const std::size_t done = run_first(own, *task.type, task.self, task.count, index_ns);
     if (done == task.count) return true;
     const std::size_t left = task.count - done;
-    const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
-    auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}, from_ns};
+    const std::size_t grain = left / (workers * 4) + 1, subranges = (left + grain - 1) / grain;
+    auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {subranges}, from_ns};
     if (wide == nullptr) {
         run_on(own, *task.type, task.self, done, task.count);  // runs all indices on this thread
         return true;
     }
     if (own != nullptr) own->release(wide->begin_order());
-    // All pieces are shared; this thread takes its next piece as any other thread does.
+    // All subranges are shared; this thread takes its next subrange as any other thread does.
     share(ready, 0);
     bool list = false;
     {

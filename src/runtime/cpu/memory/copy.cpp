@@ -17,14 +17,14 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Copies a piece in parts: `part` bytes, or a row. Index i copies the i-th part.
+/// Copies a operand in parts: `part` bytes, or a row. Index i copies the i-th part.
 struct CopyOp {
     static constexpr std::size_t part = 256 << 10;
-    Piece to;
-    Piece from;
+    Operand to;
+    Operand from;
 
-    static std::size_t parts(const Piece& piece) {
-        return piece.rows > 1 ? piece.rows : (piece.bytes + part - 1) / part;
+    static std::size_t parts(const Operand& operand) {
+        return operand.rows > 1 ? operand.rows : (operand.bytes + part - 1) / part;
     }
     static const char* pretty() noexcept { return "copy"; }
     static void run(void* self, std::size_t begin, std::size_t end) {
@@ -56,7 +56,7 @@ const OpType SnapshotOp::type = op_type<SnapshotOp>(&SnapshotOp::run, false, "co
 
 }  // namespace
 
-SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type,
+SharedClosure copy_closure(const Operand& to, const Operand& from, const OpType*& type,
                            std::size_t& count) {
     type = &CopyOp::type;
     count = CopyOp::parts(to);
@@ -66,11 +66,11 @@ SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& ty
 namespace {
 
 /// Enqueues a copy from a snapshot of the source, taken now.
-void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_snapshot(StreamRecord& stream, const Operand& to, const Operand& from,
                    const SourceLocation& where) {
     const std::size_t parts = CopyOp::parts(to);
     SnapshotOp later{{to, from}, std::make_unique_for_overwrite<std::byte[]>(from.total())};
-    const Piece compact{{later.snapshot.get(), from.bytes, from.rows, from.bytes}, from.space};
+    const Operand compact{{later.snapshot.get(), from.bytes, from.rows, from.bytes}, from.space};
     CopyOp now{compact, from};
     CopyOp::run(&now, 0, parts);
     later.copy.from = compact;
@@ -83,7 +83,7 @@ constexpr std::size_t snapshot_bytes = 64 << 20;
 
 /// Like copy_snapshot(), but in parts, of which at most two are in flight: waits for part i before
 /// it reads part i + 2.
-void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_snapshots(StreamRecord& stream, const Operand& to, const Operand& from,
                     const SourceLocation& where) {
     const std::size_t all = to.rows == 1 ? to.bytes : to.rows;
     const std::size_t unit = to.rows == 1 ? 1 : to.bytes;
@@ -105,7 +105,7 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
 
 }  // namespace
 
-void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
+void CpuBackend::copy(StreamRecord& stream, const Operand& to, const Operand& from,
                       const SourceLocation& where) {
     const bool fills_now = to.space.kind == MemoryKind::pageable;
     const bool reads_now = from.space.kind == MemoryKind::pageable;

@@ -11,18 +11,18 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Fills a piece with copies of a value. Values of up to 64 bytes are stored inline, larger ones in
-/// a buffer.
+/// Fills a operand with copies of a value. Values of up to 64 bytes are stored inline, larger ones
+/// in a buffer.
 struct FillOp {
     static constexpr std::size_t part = 256 << 10;
     static constexpr std::size_t inline_size = 64;
-    Piece to;
+    Operand to;
     std::size_t size;
     std::byte value[inline_size];
     std::unique_ptr<std::byte[]> large;
 
-    FillOp(const Piece& piece, const void* pattern, std::size_t bytes_of_pattern)
-        : to(piece), size(bytes_of_pattern) {
+    FillOp(const Operand& operand, const void* pattern, std::size_t bytes_of_pattern)
+        : to(operand), size(bytes_of_pattern) {
         if (size > inline_size) large = std::make_unique_for_overwrite<std::byte[]>(size);
         std::memcpy(large != nullptr ? large.get() : value, pattern, size);
     }
@@ -69,7 +69,7 @@ const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill", "fill")
 
 }  // namespace
 
-SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size,
+SharedClosure fill_closure(const Operand& to, const void* value, std::size_t size,
                            const OpType*& type, std::size_t& count) {
     auto op = std::make_shared<FillOp>(to, value, size);
     type = &FillOp::type;
@@ -77,7 +77,7 @@ SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size,
     return op;
 }
 
-void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+void CpuBackend::fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
                       const SourceLocation& where) {
     FillOp op(to, value, size);
     const std::size_t parts = op.parts();

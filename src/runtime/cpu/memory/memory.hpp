@@ -20,9 +20,9 @@ using GiveBack = decltype(Kept::give_back);
 bool give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
 
 /// Return the closures of copies and fills.
-SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type,
+SharedClosure copy_closure(const Operand& to, const Operand& from, const OpType*& type,
                            std::size_t& count);
-SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size,
+SharedClosure fill_closure(const Operand& to, const void* value, std::size_t size,
                            const OpType*& type, std::size_t& count);
 
 }  // namespace heddle::detail::cpu

@@ -184,11 +184,11 @@ void Queue::tell_times() noexcept {
                 .workers = static_cast<std::uint32_t>(workers)});
 }
 
-// Short kernels stay on this thread. Longer kernels are spread in pieces of at least about 5 µs. If
-// a kernel was worth spreading last time, it is spread immediately. The threshold is lower while a
-// worker is awake without work, because it need not be woken.
+// Short kernels stay on this thread. Longer kernels are spread in subranges of at least about 5 µs.
+// If a kernel was worth spreading last time, it is spread immediately. The threshold is lower while
+// a worker is awake without work, because it need not be woken.
 bool Queue::run_many(Operation& op) {
-    constexpr double piece_ns = 5'000;
+    constexpr double subrange_ns = 5'000;
     const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
     const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
@@ -210,7 +210,7 @@ bool Queue::run_many(Operation& op) {
     }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest =
-        static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
+        static_cast<std::size_t>(std::min(subrange_ns / cost_.ns, static_cast<double>(range)));
     timed_is_spread_ = timed_id_ != 0;  // even if this thread finishes the kernel
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
     spread_.order_parts();

@@ -157,7 +157,7 @@ bool Spread::work_on(Range& range, bool is_starter, Fiber* fiber) noexcept {
     }
 }
 
-void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
+void Spread::run_subranges(bool is_starter, Fiber* fiber) noexcept {
     const std::size_t home = cores().range_of_this(count_);
     for (const bool helping : {false, true})
         for (std::size_t i = 0; i < count_; ++i) {
@@ -166,18 +166,19 @@ void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
             if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // No piece is left: removes the kernel from the lists before another worker takes it in vain.
+    // No subrange is left: removes the kernel from the lists before another worker takes it in
+    // vain.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 bool Spread::take_part(bool is_starter) noexcept {
     if (is_starter) {
-        run_pieces(true, queue_.fiber());
+        run_subranges(true, queue_.fiber());
     } else {
         const TakenFiber part(queue_.fibers());
         if (part.get() != nullptr) [[unlikely]]
             part.get()->acquire(begin_order());
-        run_pieces(false, part.get());
+        run_subranges(false, part.get());
         if (part.get() != nullptr) [[unlikely]]
             part.get()->release(end_order());
     }

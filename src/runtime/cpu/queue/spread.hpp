@@ -22,10 +22,10 @@ struct IndexCost {
 
 /// A kernel spread over several threads. A queue has one at a time.
 ///
-/// The indices are split into one range per worker, and each range into pieces. A thread starts
+/// The indices are split into one range per worker, and each range into subranges. A thread starts
 /// with the range of its core, because that core's cache may still hold the range's memory from the
 /// previous kernel. Next it takes ranges that no thread has begun, and finally it helps with the
-/// remaining pieces of begun ranges.
+/// remaining subranges of begun ranges.
 class Spread final : public Runnable {
 public:
     Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
@@ -39,8 +39,8 @@ public:
     Failure take_failure() noexcept { return std::move(failure_); }
     /// Orders the stream after all parts, for ThreadSanitizer.
     void order_parts() noexcept;
-    /// Returns the time per index in ns, measured on the starting thread's first piece. Returns 0
-    /// if that thread got no piece. Valid once the kernel is done.
+    /// Returns the time per index in ns, measured on the starting thread's first subrange. Returns
+    /// 0 if that thread got no subrange. Valid once the kernel is done.
     double index_ns() const noexcept { return index_ns_; }
 
 private:
@@ -52,7 +52,7 @@ private:
     bool take_part(bool is_starter) noexcept;  ///< returns true on the last thread to leave
     bool work_on(Range& range, bool is_starter,
                  Fiber* fiber) noexcept;  ///< returns false if it has to leave
-    void run_pieces(bool is_starter, Fiber* fiber) noexcept;
+    void run_subranges(bool is_starter, Fiber* fiber) noexcept;
 
     /// The addresses at which the kernel's beginning and its finished parts are released for
     /// ThreadSanitizer.
@@ -67,7 +67,7 @@ private:
     double index_ns_ = 0;
     /// The number of threads taking part, plus one while the kernel is in the executor's lists.
     std::atomic<int> inside_{0};
-    std::atomic<bool> exhausted_{false};  ///< all pieces have been taken, or need not run
+    std::atomic<bool> exhausted_{false};  ///< all subranges have been taken, or need not run
     std::atomic<bool> failed_{false};
     Failure failure_;
 };

@@ -21,7 +21,7 @@ struct DeviceRecord {
 };
 
 /// Joins two kinds of records, which arrive in any order: one has a call's operation, the other the
-/// times of work that a call enqueued. A call may enqueue several pieces of work, and an operation
+/// times of work that a call enqueued. A call may enqueue several operations, and an operation
 /// may make several calls. Not thread-safe.
 class RecordMatcher {
 public:

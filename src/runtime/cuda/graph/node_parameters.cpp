@@ -130,7 +130,7 @@ NodeParameters event_parameters(const NodeData& node, const SourceLocation& wher
                                                : NodeParameters::wait_event(event);
 }
 
-CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
+CUDA_MEMCPY3D copy_parameters(const Operand& to, const Operand& from) noexcept {
     CUDA_MEMCPY3D p{};
     p.dstMemoryType = p.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
     p.dstDevice = reinterpret_cast<CUdeviceptr>(to.data);
@@ -146,33 +146,33 @@ CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
 }
 
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
-    for (const Piece* piece : {&node.to, &node.from})
-        if (piece->data != nullptr && piece->space.device.is_cuda() &&
-            piece->space.kind == MemoryKind::device)
-            return gpu(piece->space.device.index(), where);
+    for (const Operand* operand : {&node.to, &node.from})
+        if (operand->data != nullptr && operand->space.device.is_cuda() &&
+            operand->space.kind == MemoryKind::device)
+            return gpu(operand->space.device.index(), where);
     return gpu_of(node, of_graph, where);
 }
 
 namespace {
 
-/// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
-/// bodies of conditional nodes, CUDA refuses memsets of such memory (invalid value), and copies
-/// between two such pieces fail with cudaErrorLaunchFailure (seen with driver 580). Kernels can
+/// Returns whether the operand is pinned memory that was allocated or registered with another GPU.
+/// In bodies of conditional nodes, CUDA refuses memsets of such memory (invalid value), and copies
+/// between two such operands fail with cudaErrorLaunchFailure (seen with driver 580). Kernels can
 /// fill and copy such memory there.
-bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
-    if (piece.data == nullptr || piece.space.kind != MemoryKind::pinned) return false;
+bool is_pinned_with_another(const Operand& operand, const Gpu& g) noexcept {
+    if (operand.data == nullptr || operand.space.kind != MemoryKind::pinned) return false;
     int device = g.index;
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void* answers[] = {&device};
-    return api.cuPointerGetAttributes(1, asked, answers,
-                                      reinterpret_cast<CUdeviceptr>(piece.data)) == CUDA_SUCCESS &&
+    return api.cuPointerGetAttributes(
+               1, asked, answers, reinterpret_cast<CUdeviceptr>(operand.data)) == CUDA_SUCCESS &&
            device != g.index;
 }
 
 }  // namespace
 
-cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
-                              const Piece& from, const Gpu& g) {
+cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Operand& to,
+                              const Operand& from, const Gpu& g) {
     InContext in(g);
     if (!adder.is_body() || !(is_pinned_with_another(to, g) || is_pinned_with_another(from, g)))
         return adder.about(g).add(after, {copy_parameters(to, from), g.context},

@@ -45,7 +45,7 @@ struct FillParameters {
 void ensure_access(const NodeData& node, const SourceLocation& where);
 /// Returns the parameters of a node that records an event, or waits for one.
 NodeParameters event_parameters(const NodeData& node, const SourceLocation& where);
-CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
+CUDA_MEMCPY3D copy_parameters(const Operand& to, const Operand& from) noexcept;
 
 /// Returns the GPU of the node's device or, if that is a CPU device, the graph's GPU `of_graph`.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
@@ -75,8 +75,8 @@ cudaGraphNode_t add_work(const NodeAdder& adder, const NodeData& node, const Bef
 /// other kinds become empty nodes.
 cudaGraphNode_t add_device_node(const NodeAdder& adder, const NodeData& node, const Before& before);
 /// Adds a copy node, in the context of `g`.
-cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Piece& to,
-                              const Piece& from, const Gpu& g);
+cudaGraphNode_t add_copy_node(const NodeAdder& adder, const Nodes& after, const Operand& to,
+                              const Operand& from, const Gpu& g);
 
 /// Returns whether a copy or fill is staged: it needs several native nodes, and cannot be changed
 /// in place. That is so for memory of a CPU device, which only the host can access, and for

@@ -18,8 +18,8 @@ namespace {
 
 /// Returns whether a GPU can access the memory. Memory of CPU devices is not reachable: the host
 /// must read and write it in the graph's order.
-bool is_reachable(const Piece& piece) noexcept {
-    return piece.space.device.is_cuda() || piece.space.kind == MemoryKind::pinned;
+bool is_reachable(const Operand& operand) noexcept {
+    return operand.space.device.is_cuda() || operand.space.kind == MemoryKind::pinned;
 }
 
 /// Pinned memory owned by a graph.
@@ -61,7 +61,7 @@ public:
         after_ = {adder_.add(after_, {run, &given}, "cudaGraphAddNode (host)")};
     }
 
-    void copy(const Piece& to, const Piece& from) {
+    void copy(const Operand& to, const Operand& from) {
         after_ = {add_copy_node(adder_, after_, to, from, g_)};
     }
 
@@ -81,7 +81,7 @@ private:
     Gpu& g_;
 };
 
-void add_copy(Chain& chain, Piece to, Piece from) {
+void add_copy(Chain& chain, Operand to, Operand from) {
     flatten(to, from);
     const Stores stores = stores_for(to.total());
     if (!to.space.device.is_cuda() && !from.space.device.is_cuda())
@@ -91,7 +91,7 @@ void add_copy(Chain& chain, Piece to, Piece from) {
     const std::size_t bytes = std::min(to.total(), ordered_bytes);
     void* const piece = chain.pinned(bytes);
     cut(to, bytes, [&](const Part& part) {
-        const Piece packed = part.packed(piece);
+        const Operand packed = part.packed(piece);
         if (to.space.device.is_cuda()) {
             chain.run(
                 [packed, host = part.of(from), stores] { copy_on_host(packed, host, stores); });
@@ -103,7 +103,7 @@ void add_copy(Chain& chain, Piece to, Piece from) {
     });
 }
 
-void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value) {
+void add_fill(Chain& chain, const Operand& to, const std::vector<std::byte>& value) {
     if (!is_reachable(to)) return chain.run([to, value] { fill_on_host(to, value); });
     // Copies the first element, which a kernel then repeats.
     const std::size_t size = value.size();

@@ -33,7 +33,7 @@ Side side_of(const MemorySpace& space) noexcept {
 
 /// Copies from pageable memory to other host memory. Reads the source immediately, and writes the
 /// destination in stream order.
-void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                         const SourceLocation& where) {
     auto snapshot = std::make_shared_for_overwrite<std::byte[]>(from.total());
     const MemoryRange packed{snapshot.get(), from.bytes, from.rows, from.bytes};
@@ -44,9 +44,9 @@ void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Pie
 
 }  // namespace
 
-void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece& from_piece,
+void CudaBackend::copy(StreamRecord& stream, const Operand& to_operand, const Operand& from_operand,
                        const SourceLocation& where) {
-    Piece to = to_piece, from = from_piece;
+    Operand to = to_operand, from = from_operand;
     flatten(to, from);
     if (to.bytes == 0 || to.rows == 0) return;
     Gpu& g = gpu_of(stream);

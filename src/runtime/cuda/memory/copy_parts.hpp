@@ -31,15 +31,15 @@ struct Part {
     std::size_t row, rows, first, bytes;
 
     std::size_t total() const noexcept { return rows * bytes; }
-    Piece of(const Piece& whole) const noexcept {
+    Operand of(const Operand& whole) const noexcept {
         return {{writable(whole) + row * whole.pitch + first, bytes, rows, whole.pitch},
                 whole.space};
     }
-    Piece packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_space}; }
+    Operand packed(void* data) const noexcept { return {{data, bytes, rows, bytes}, pinned_space}; }
 };
 
 /// Divides `whole` into parts of at most `most` bytes, and calls function(part) for each.
-template <class F> void cut(const Piece& whole, std::size_t most, F&& function) {
+template <class F> void cut(const Operand& whole, std::size_t most, F&& function) {
     if (whole.bytes > most) {
         for (std::size_t row = 0; row < whole.rows; ++row)
             for (std::size_t first = 0; first < whole.bytes; first += most)

@@ -72,7 +72,7 @@ namespace {
 /// Fills with an element that is too large for a kernel argument: copies the first element, then
 /// repeats it by a kernel.
 void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, const MemoryRange& to,
-                       const Piece& element, const MemorySpace& space,
+                       const Operand& element, const MemorySpace& space,
                        const SourceLocation& where) {
     if (capture_of(stream) != 0)
         usage_error({"fill", where, stream}, "the stream is capturing, and graphs cannot fill "
@@ -86,13 +86,14 @@ void fill_by_repeating(Gpu& g, StreamRecord& stream, Submission& submission, con
 }
 }  // namespace
 
-void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* value,
+void CudaBackend::fill(StreamRecord& stream, const Operand& operand, const void* value,
                        std::size_t size, const SourceLocation& where) {
-    MemoryRange to = piece;
-    if (!to.is_strided()) to = {piece.data, piece.total(), 1, piece.total()};
+    MemoryRange to = operand;
+    if (!to.is_strided()) to = {operand.data, operand.total(), 1, operand.total()};
     if (to.bytes == 0 || to.rows == 0) return;
     Gpu& g = gpu_of(stream);
-    const bool reachable = piece.space.device.is_cuda() || piece.space.kind == MemoryKind::pinned;
+    const bool reachable =
+        operand.space.device.is_cuda() || operand.space.kind == MemoryKind::pinned;
     const TimedOp timed(stream, reachable ? RunBy::device : RunBy::host_too);
     Submission submission(stream, where);
     if (!reachable) {
@@ -118,7 +119,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
         check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return submission.count();
     }
-    fill_by_repeating(g, stream, submission, to, {{value, size, 1, size}}, piece.space, where);
+    fill_by_repeating(g, stream, submission, to, {{value, size, 1, size}}, operand.space, where);
 }
 
 }  // namespace heddle::detail::cu

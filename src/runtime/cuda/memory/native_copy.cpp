@@ -13,7 +13,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-cudaMemcpyKind kind_of(const Piece& to, const Piece& from) noexcept {
+cudaMemcpyKind kind_of(const Operand& to, const Operand& from) noexcept {
     const bool to_device = to.space.device.is_cuda(), from_device = from.space.device.is_cuda();
     if (to_device) return from_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     return from_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
@@ -31,7 +31,8 @@ CUresult copy_row(cudaMemcpyKind kind, void* to, const void* from, std::size_t b
 }
 
 /// Copies rows between two GPUs, with the 2D copy function that takes both devices.
-cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t stream) noexcept {
+cudaError_t copy_rows_between(const Operand& to, const Operand& from,
+                              cudaStream_t stream) noexcept {
     cudaMemcpy3DPeerParms p{};
     p.dstDevice = to.space.device.index();
     p.srcDevice = from.space.device.index();
@@ -42,7 +43,7 @@ cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t s
 }
 
 /// Copies between two GPUs, even if the stream's GPU cannot access their memory.
-void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_between(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                   const SourceLocation& where) {
     InContext in(g);
     cudaStream_t native = native_of(stream);
@@ -67,24 +68,24 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
 
 /// Returns the GPU whose context a copy needs. It depends on the memory, not on the stream: CUDA
 /// refuses pool memory while another device's context is current (see OnStream).
-Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept {
-    for (const Piece* piece : {&to, &from})
-        if (piece->space.device.is_cuda() && piece->space.kind == MemoryKind::device)
-            if (Gpu* const found = gpu_if_used(piece->space.device.index()); found != nullptr)
+Gpu& gpu_of_memory(const Operand& to, const Operand& from, Gpu& of_stream) noexcept {
+    for (const Operand* operand : {&to, &from})
+        if (operand->space.device.is_cuda() && operand->space.kind == MemoryKind::device)
+            if (Gpu* const found = gpu_if_used(operand->space.device.index()); found != nullptr)
                 return *found;
     return of_stream;
 }
 
 }  // namespace
 
-void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_in_host_function(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                            const SourceLocation& where) {
     run_on_host(
         g, stream, [to = MemoryRange(to), from = MemoryRange(from)] { copy_on_host(to, from); },
         where);
 }
 
-void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_natively(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                    const SourceLocation& where) {
     const cudaMemcpyKind kind = kind_of(to, from);
     // CUDA's own host-to-host copies block the calling thread (CUDA runtime API, "API

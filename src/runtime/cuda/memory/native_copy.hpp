@@ -6,13 +6,13 @@
 
 namespace heddle::detail::cu {
 
-/// Enqueues a copy between two pieces that the device can access. The pieces have equal `bytes` and
+/// Enqueues a copy between memory that the device can access. Both operands have equal `bytes` and
 /// `rows`. Host-to-host copies run in a host function, except in a capture.
-void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_natively(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                    const SourceLocation& where);
 
 /// Copies from host memory to host memory in stream order, by a host function.
-void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void copy_in_host_function(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                            const SourceLocation& where);
 
 }  // namespace heddle::detail::cu

@@ -81,7 +81,7 @@ public:
     }
 
     /// Enqueues a native copy that uses the slot.
-    void copy(Slot& s, const Piece& to, const Piece& from) {
+    void copy(Slot& s, const Operand& to, const Operand& from) {
         s.unknown = true;
         copy_natively(g_, stream_, to, from, where_);
         check(record_on(g_, s.event, native_of(stream_)), "cuEventRecord", stream_, where_);
@@ -107,7 +107,7 @@ private:
 
 }  // namespace
 
-void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void stage_to_device(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                      const SourceLocation& where) {
     Pieces ring(g, stream, to.total(), where);
     const Stores stores = stores_for(to.total());
@@ -124,7 +124,7 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
     });
 }
 
-void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void stage_from_device(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                        const SourceLocation& where) {
     check_may_wait("copy to pageable memory", where);
     Pieces ring(g, stream, to.total(), where);
@@ -172,7 +172,7 @@ private:
 };
 }  // namespace
 
-void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+void stage_in_order(Gpu& g, StreamRecord& stream, const Operand& to, const Operand& from,
                     const SourceLocation& where) {
     const bool upload = to.space.device.is_cuda();
     const std::size_t bytes = std::min(to.total(), ordered_bytes);
@@ -180,7 +180,7 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
     // One piece is enough, because its uses are in stream order.
     const PieceInOrder piece(stream, bytes, where);
     cut(to, bytes, [&](const Part& part) {
-        const Piece packed = part.packed(piece.data());
+        const Operand packed = part.packed(piece.data());
         const MemoryRange staged = packed, host = part.of(upload ? from : to);
         if (upload) {
             run_on_host(g, stream, [=] { copy_on_host(staged, host, stores); }, where);
