@@ -62,7 +62,7 @@ void look_up_in(const ElfFile& file, const Section& table, const Section& names,
     std::vector<Symbol> symbols(at_once);
     const std::size_t count = table.sh_size / sizeof(Symbol);
     for (std::size_t first = 0; first < count; first += at_once) {
-        const std::span<Symbol> some(symbols.data(), std::min(part, count - first));
+        const std::span<Symbol> some(symbols.data(), std::min(at_once, count - first));
         if (!file.read(some, table.sh_offset + first * sizeof(Symbol))) return;
         for (const Symbol& one : some) {
             if ((one.st_info & 0xf) != STT_FUNC || one.st_shndx == SHN_UNDEF) continue;
