@@ -112,7 +112,7 @@ private:
         at(current_, device) = before;
     }
 
-    void block(const Block& block, int round) {
+    void block(const Statements& block, int round) {
         for (const Statement& s : block)
             if (!is_left_out(s, mode_, round)) statement(s, round);
     }
@@ -267,7 +267,7 @@ private:
         do_work(program_, s, round, out_);
     }
 
-    void all_on(int stream, const Block& block, int round) {
+    void all_on(int stream, const Statements& block, int round) {
         for (const Statement& s : block)
             if (s.what == What::fail) fail(stream, ++failures_);
             else work(s, stream, round, true);

@@ -188,7 +188,7 @@ private:
 
     /// Makes stream `s` wait for all work that must precede a statement. Returns false if waiting
     /// for streams and events cannot create that order.
-    bool order(int s, int from, int to, Block& out) {
+    bool order(int s, int from, int to, Statements& out) {
         while (true) {
             const std::vector<Point> missing = model_->missing(s, from, to);
             if (missing.empty()) return true;
@@ -196,7 +196,7 @@ private:
         }
     }
 
-    bool order_after(int s, const Point& point, Block& out) {
+    bool order_after(int s, const Point& point, Statements& out) {
         if (chance(60)) {
             std::vector<int> marks;
             for (std::size_t e = 0; e < program_.events.size(); ++e)
@@ -228,14 +228,14 @@ private:
         return true;
     }
 
-    void add_wait(int s, int t, Block& out) {
+    void add_wait(int s, int t, Statements& out) {
         Statement w = make(What::wait_stream);
         w.stream = s;
         w.other = t;
         model_->wait(s, t);
         out.push_back(std::move(w));
     }
-    bool add_mark(int s, int t, Block& out) {
+    bool add_mark(int s, int t, Statements& out) {
         Statement m = make(What::mark);
         m.stream = s;
         m.other = t;
@@ -243,7 +243,7 @@ private:
         out.push_back(std::move(m));
         return true;
     }
-    bool add_record(int t, Block& out) {
+    bool add_record(int t, Statements& out) {
         std::vector<int> fitting;
         for (std::size_t e = 0; e < program_.events.size(); ++e)
             if (program_.events[e] == stream(t).device) fitting.push_back(static_cast<int>(e));
@@ -255,7 +255,7 @@ private:
         out.push_back(std::move(r));
         return true;
     }
-    void add_wait_event(int s, int e, Block& out) {
+    void add_wait_event(int s, int e, Statements& out) {
         Statement w = make(What::wait_event);
         w.stream = s;
         w.event = e;
@@ -271,7 +271,7 @@ private:
         return s == current(stream(s).device) && stream(s).device == current_device_ && chance(70);
     }
 
-    void add_work(Block& out, int s) {
+    void add_work(Statements& out, int s) {
         Statement w = choose_work(s, false);
         if (w.to < 0 || !order(s, w.from, w.to, out)) return;
         if ((w.what == What::fill || w.what == What::copy) &&
@@ -296,7 +296,7 @@ private:
 
     /// Mixes a buffer that is about to be overwritten or freed into one that stays, so that the
     /// result shows an earlier race. Sometimes omits this. Returns false if the caller must stop.
-    bool keep_trace(Block& out, int s, int gone, int not_to) {
+    bool keep_trace(Statements& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
         trace.from = gone;
@@ -310,7 +310,7 @@ private:
         return true;
     }
 
-    void add_needless_wait(Block& out) {
+    void add_needless_wait(Statements& out) {
         const int s = one_of(live_), t = one_of(live_);
         if (chance(50)) return add_wait(s, t, out);
         if (chance(70)) {
@@ -321,13 +321,13 @@ private:
         }
     }
 
-    Block block(int depth) {
-        Block out;
+    Statements block(int depth) {
+        Statements out;
         for (int i = 1 + any(5); i > 0 && budget_ > 0; --i) add(depth, out);
         return out;
     }
 
-    void add(int depth, Block& out) {
+    void add(int depth, Statements& out) {
         --budget_;
         const std::size_t dice = random_.below(depth < 4 ? 100 : 66);
         if (options_.failures) return add_with_failures(dice, depth, out);
@@ -346,7 +346,7 @@ private:
         else add_graph_launch(out);
     }
 
-    void add_with_failures(std::size_t dice, int depth, Block& out) {
+    void add_with_failures(std::size_t dice, int depth, Statements& out) {
         if (dice < 3) add_failure(out);
         else if (dice < 56) add_work(out, any_stream());
         else if (dice < 63) add_needless_wait(out);
@@ -361,11 +361,11 @@ private:
         else add_graph_launch(out);
     }
 
-    void add_failure(Block& out) {
+    void add_failure(Statements& out) {
         add_failure_of(any_stream(), out);
         out.back().optional = chance(15);
     }
-    void add_failure_of(int stream, Block& out) {
+    void add_failure_of(int stream, Statements& out) {
         Statement s = make(What::fail);
         s.stream = stream;
         s.owns = device(0).is_cuda() || chance(50);
@@ -375,7 +375,7 @@ private:
     // Functions that add statements between the parts of a failing program.
 
     /// `in_batch`: whether the statement may be part of a batch, where ordering by data is invalid.
-    void add_between_failures(Block& out, bool in_batch) {
+    void add_between_failures(Statements& out, bool in_batch) {
         const std::size_t dice = random_.below(100);
         if (dice < 45)
             add_ask(one_of(chance(80) || pageable_.empty() ? readable_ : pageable_), out);
@@ -385,7 +385,7 @@ private:
         else add_work(out, one_of(live_));
     }
 
-    void add_ask(int b, Block& out) {
+    void add_ask(int b, Statements& out) {
         const bool is_cuda = device(0).is_cuda();
         Statement s = make(What::ask);
         s.varies = 0;
@@ -401,25 +401,25 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_clear(Block& out) {
+    void add_clear(Statements& out) {
         Statement s = make(What::clear);
         s.stream = one_of(live_);
         s.owns = options_.alone && chance(30);
         out.push_back(std::move(s));
     }
 
-    void add_pageable(Block& out) {
+    void add_pageable(Statements& out) {
         if (!pageable_.empty()) add_pageable_work(out);
     }
 
     /// Adds work through a DataOrder, which waits for other work automatically.
-    void add_by_data(Block& out) {
+    void add_by_data(Statements& out) {
         Statement s = make(What::by_data);
         s.varies = 0;
         s.stream = one_of(live_);
         s.other = new_stream(stream(s.stream).device, StreamRole::branch);
         s.to = pick(writable_, [&](int b) { return reaches(s.stream, b); });
-        Block body;
+        Statements body;
         for (int k = 1 + any(4); k > 0; --k) {
             Statement w = make(chance(20) ? What::fail : What::scale);
             w.varies = 0;
@@ -438,7 +438,7 @@ private:
     }
 
     /// Adds a capture. Also adds a stream that is destroyed while the capture is open.
-    void add_captured(Block& out) {
+    void add_captured(Statements& out) {
         Statement s = make(What::captured);
         s.stream = any_stream();
         s.varies = 0;
@@ -456,7 +456,7 @@ private:
         if (other < 0) return;
         Statement side = make(What::temporary);
         side.stream = new_stream(stream(other).device, StreamRole::temporary);
-        Block inside;
+        Statements inside;
         add_wait(side.stream, other, inside);
         for (int k = 1 + any(2); k > 0; --k) {
             Statement w = choose_work(side.stream, true);
@@ -472,7 +472,7 @@ private:
         s.bodies[1].push_back(std::move(side));
     }
 
-    void add_scope(int depth, Block& out) {
+    void add_scope(int depth, Statements& out) {
         Statement s = make(What::scope);
         s.stream = one_of(live_);
         s.wait_on_enter = chance(85);
@@ -495,7 +495,7 @@ private:
         return static_cast<int>(program_.streams.size()) - 1;
     }
 
-    void add_fork(int depth, Block& out) {
+    void add_fork(int depth, Statements& out) {
         Statement s = make(What::fork);
         s.stream = current(current_device_);
         const int d = current_device_, before = current(d);
@@ -508,7 +508,7 @@ private:
             const int branch = s.streams[static_cast<std::size_t>(i)];
             live_.push_back(branch);
             current(d) = branch;
-            Block body;
+            Statements body;
             for (int k = any(4); k > 0; --k) {
                 if (chance(70)) add_work(body, branch);
                 else add(depth + 1, body);
@@ -521,12 +521,12 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_temporary(int depth, Block& out) {
+    void add_temporary(int depth, Statements& out) {
         Statement s = make(What::temporary);
         s.stream = new_stream(chance(70) ? current_device_ : any(program_.devices.size()),
                               StreamRole::temporary);
         s.pooled = chance(30);
-        Block body;
+        Statements body;
         if (joins_ || chance(60)) add_wait(s.stream, one_of(live_), body);
         live_.push_back(s.stream);
         for (int k = 1 + any(4); k > 0; --k) {
@@ -540,7 +540,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_local(int depth, Block& out) {
+    void add_local(int depth, Statements& out) {
         Statement s = make(What::local);
         s.stream = any_stream();
         s.to = static_cast<int>(program_.buffers.size());
@@ -556,7 +556,7 @@ private:
         readable_.push_back(s.to);
         // Kernels use the array and mix it with other arrays before any other statement can access
         // it.
-        Block body;
+        Statements body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
             w.stream = chance(50) ? s.stream : any_stream();
@@ -581,7 +581,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_set_current(Block& out) {
+    void add_set_current(Statements& out) {
         Statement s = make(What::set_current);
         std::vector<int> base;
         for (const int t : live_)
@@ -593,7 +593,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_copy_across(Block& out) {
+    void add_copy_across(Statements& out) {
         Statement s = make(What::copy_across);
         const auto has_device = [&](int b) { return buffer(b).space == Space::device; };
         s.to = pick(writable_, has_device);
@@ -612,7 +612,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_thread(int depth, Block& out) {
+    void add_thread(int depth, Statements& out) {
         Statement s = make(What::thread);
         const std::vector<int> before = current_;
         s.bodies.push_back(block(depth + 1));
@@ -620,7 +620,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    void add_condition(Block& out) {
+    void add_condition(Statements& out) {
         Statement s = make(chance(60) ? What::condition : What::loop);
         s.stream = any_stream();
         const int d = stream(s.stream).device;
@@ -649,10 +649,10 @@ private:
     }
 
     /// Adds a stream to a condition's body. It is created and destroyed within the body.
-    void add_side(int s, Block& body, Block& before) {
+    void add_side(int s, Statements& body, Statements& before) {
         Statement side = make(What::temporary);
         side.stream = new_stream(stream(s).device, StreamRole::temporary);
-        Block inside;
+        Statements inside;
         model_->wait(side.stream, s);
         Statement begin = make(What::wait_stream);
         begin.stream = side.stream;
@@ -676,8 +676,8 @@ private:
 
     /// Returns a body: kernels, copies and fills on one stream. Waits that they need are added
     /// before the condition.
-    Block simple_body(int s, Block& before) {
-        Block body;
+    Statements simple_body(int s, Statements& before) {
+        Statements body;
         for (int k = any(4); k > 0; --k) {
             Statement w = choose_work(s, true);
             const bool elsewhere = w.from >= 0 && !reaches(s, w.from);
@@ -690,7 +690,7 @@ private:
         return body;
     }
 
-    void add_graph_launch(Block& out) {
+    void add_graph_launch(Statements& out) {
         if (program_.graphs.empty()) return;
         Statement s = make(What::graph);
         s.event = any(program_.graphs.size());
@@ -731,7 +731,7 @@ private:
         return segment;
     }
 
-    void add_host_statement(Block& out) {
+    void add_host_statement(Statements& out) {
         Statement s = make(What::look);
         s.stream = one_of(live_);
         s.varies = 0;
@@ -804,7 +804,7 @@ private:
 
     /// Adds a kernel or a host function that uses a pageable array. Later, the host may copy the
     /// array without an explicit wait, even if that stream no longer exists.
-    void add_pageable_work(Block& out) {
+    void add_pageable_work(Statements& out) {
         const int d = static_cast<int>(program_.devices.size()) - 1;
         if (!device(d).is_cpu()) return;
         const int b = one_of(pageable_);
@@ -821,7 +821,7 @@ private:
             Statement s = make(What::temporary);
             s.stream = w.stream = new_stream(d, StreamRole::temporary);
             s.pooled = chance(30);
-            Block body;
+            Statements body;
             if (!order(w.stream, -1, b, body)) return;
             model_->access(w.id, w.stream, -1, b);
             body.push_back(std::move(w));
@@ -844,10 +844,10 @@ private:
     int budget_ = 0;
 };
 
-void leave_nothing_out(Block& block) {
+void leave_nothing_out(Statements& block) {
     for (Statement& s : block) {
         s.optional = false;
-        for (Block& body : s.bodies) leave_nothing_out(body);
+        for (Statements& body : s.bodies) leave_nothing_out(body);
     }
 }
 

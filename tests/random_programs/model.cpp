@@ -121,7 +121,7 @@ void Model::copy_here(int statement, int stream, int from, int to) {
 }
 
 // Models a wait for all users of the arrays that the work uses.
-void Model::by_data(int statement, int stream, int order, const Block& work) {
+void Model::by_data(int statement, int stream, int order, const Statements& work) {
     at(streams_, order) = at(streams_, stream);
     at(streams_, order).set(order, at(given_, order));
     for (const Statement& w : work) {
@@ -190,7 +190,7 @@ void Model::run(Mode mode) {
     }
 }
 
-void Model::block(const Block& block, int round) {
+void Model::block(const Statements& block, int round) {
     for (const Statement& s : block)
         if (!programs::is_left_out(s, mode_, round)) statement(s, round);
 }
@@ -215,7 +215,7 @@ void Model::condition(const Statement& s, int round) {
         for (std::size_t t = 0; t < given_.size(); ++t)
             if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
     };
-    for (const Block& body : s.bodies) {
+    for (const Statements& body : s.bodies) {
         streams_ = begin;
         know_bodies();
         in_body_ = true;

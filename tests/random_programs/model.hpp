@@ -77,7 +77,7 @@ public:
     void copy_across(int statement, int stream, int other, int from, int to);
     void copy_here(int statement, int stream, int from, int to);
     /// Models work through a DataOrder that is current on `stream`; `order` identifies it.
-    void by_data(int statement, int stream, int order, const Block& work);
+    void by_data(int statement, int stream, int order, const Statements& work);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
     /// Must be called before and after the bodies of a condition.
@@ -92,7 +92,7 @@ private:
 
     void run(Mode mode);
     void barrier(int root);
-    void block(const Block& block, int round);
+    void block(const Statements& block, int round);
     void statement(const Statement& s, int round);
     void condition(const Statement& s, int round);
     bool is_current(const Statement& s) const;

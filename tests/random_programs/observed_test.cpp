@@ -68,11 +68,11 @@ private:
 
 /// Collects the statements within conditions. Without a capture, the host reads a condition's value
 /// and waits for earlier work. So more is ordered than the program requires.
-void collect_conditional(const Block& block, bool is_inside, std::set<int>& ids) {
+void collect_conditional(const Statements& block, bool is_inside, std::set<int>& ids) {
     for (const Statement& s : block) {
         if (is_inside) ids.insert(s.id);
         const bool is_condition = s.what == What::condition || s.what == What::loop;
-        for (const Block& body : s.bodies)
+        for (const Statements& body : s.bodies)
             collect_conditional(body, is_inside || is_condition, ids);
     }
 }

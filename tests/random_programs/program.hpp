@@ -149,7 +149,7 @@ inline bool may_be_algorithm(const Statement& s) {
            !s.prepared && !s.captures && !is_lent(s);
 }
 
-using Block = std::vector<Statement>;
+using Statements = std::vector<Statement>;
 
 /// A part of a program. Its body can be captured or batched, and run several times. After the body,
 /// `after` runs once.
@@ -159,8 +159,8 @@ struct Segment {
     int rounds = 1;
     bool join = false;    ///< for captures: whether heddle joins the streams that are left open
     bool inside = false;  ///< for batches: whether the waits between rounds are recorded, too
-    Block body;
-    Block after;
+    Statements body;
+    Statements after;
 };
 
 /// A graph that is made before the program runs. Its statements run in order, on the stream of the
@@ -168,7 +168,7 @@ struct Segment {
 struct GraphInfo {
     int device = 0;
     bool captured = true;  ///< if false, it is built from nodes
-    Block body;
+    Statements body;
 };
 
 struct Program {

@@ -93,7 +93,7 @@ public:
 private:
     std::vector<int>& at(int buffer) { return out_.buffers[static_cast<std::size_t>(buffer)]; }
 
-    void block(const Block& block, int round) {
+    void block(const Statements& block, int round) {
         for (const Statement& s : block)
             if (!is_left_out(s, mode_, round)) statement(s, round);
     }
@@ -110,12 +110,12 @@ private:
         case What::fork:
         case What::temporary:
         case What::thread:
-            for (const Block& body : s.bodies) block(body, round);
+            for (const Statements& body : s.bodies) block(body, round);
             break;
         case What::local:
         case What::make_anew:
             at(s.to).assign(at(s.to).size(), static_cast<int>(s.b));
-            for (const Block& body : s.bodies) block(body, round);
+            for (const Statements& body : s.bodies) block(body, round);
             break;
         case What::condition:
             at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 2);

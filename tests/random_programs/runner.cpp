@@ -424,7 +424,7 @@ private:
 
     // Functions for statements.
 
-    void block(const Block& block, int round) {
+    void block(const Statements& block, int round) {
         for (const Statement& s : block)
             if (!programs::is_left_out(s, mode_, round)) statement(s, round);
     }

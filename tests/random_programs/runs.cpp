@@ -54,13 +54,13 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
 namespace {
 
 /// Collects those waits of a block that can be left out.
-void collect_waits(const Block& block, std::vector<WaitName>& waits) {
+void collect_waits(const Statements& block, std::vector<WaitName>& waits) {
     for (const Statement& s : block) {
         if (s.what == What::wait_stream || s.what == What::wait_event || s.what == What::mark)
             waits.push_back({s.id, 0});
         if (s.what == What::scope && s.wait_on_enter) waits.push_back({s.id, 0});
         if (s.what == What::scope && s.wait_on_exit) waits.push_back({s.id, 1});
-        for (const Block& body : s.bodies) collect_waits(body, waits);
+        for (const Statements& body : s.bodies) collect_waits(body, waits);
     }
 }
 

@@ -7,14 +7,14 @@ namespace heddle_test::programs {
 namespace {
 
 /// Collects a block and all blocks within it. An outer block precedes inner ones.
-void collect(Block& block, std::vector<Block*>& blocks) {
+void collect(Statements& block, std::vector<Statements*>& blocks) {
     blocks.push_back(&block);
     for (Statement& s : block)
-        for (Block& body : s.bodies) collect(body, blocks);
+        for (Statements& body : s.bodies) collect(body, blocks);
 }
 
-std::vector<Block*> blocks_of(Program& p) {
-    std::vector<Block*> blocks;
+std::vector<Statements*> blocks_of(Program& p) {
+    std::vector<Statements*> blocks;
     for (Segment& segment : p.segments) {
         collect(segment.body, blocks);
         collect(segment.after, blocks);
@@ -62,7 +62,7 @@ private:
             for (std::size_t end = blocks_of(best_)[b]->size(); end > 0;) {
                 const std::size_t begin = end > many ? end - many : 0;
                 Program candidate = best_;
-                Block& block = *blocks_of(candidate)[b];
+                Statements& block = *blocks_of(candidate)[b];
                 block.erase(block.begin() + static_cast<std::ptrdiff_t>(begin),
                             block.begin() + static_cast<std::ptrdiff_t>(end));
                 better = take(candidate) || better;

@@ -38,7 +38,7 @@ public:
         line(text);
     }
 
-    void block(const Block& block) {
+    void block(const Statements& block) {
         for (const Statement& s : block) statement(s);
     }
 

@@ -11,7 +11,7 @@
 #include "timeline/page_samples.hpp"
 
 using namespace heddle_test;
-using detail::PictureBlock;
+using detail::PictureCluster;
 using detail::PictureLane;
 using detail::SvgOptions;
 
@@ -100,11 +100,11 @@ private:
 
 std::string xml_problem(const std::string& xml) { return XmlCheck(xml).problem(); }
 
-std::vector<PictureBlock> blocks_of_bars(std::vector<detail::PictureBar> bars, double width,
-                                         std::size_t most) {
+std::vector<PictureCluster> clusters_of_bars(std::vector<detail::PictureBar> bars, double width,
+                                             std::size_t most) {
     const std::vector<PictureLane> lanes{{.bars = std::move(bars)}};
     const detail::TimeScale scale{.from = 0, .to = 1'000, .left = 0, .width = width};
-    return detail::blocks_of(lanes, scale, most);
+    return detail::clusters_of(lanes, scale, most);
 }
 
 }  // namespace
@@ -199,32 +199,32 @@ TEST_CASE("a picture is readable on dark ground", "[timeline]") {
     CHECK_THAT(svg_of(tiny_sample()), contains("@media(prefers-color-scheme:dark)"));
 }
 
-TEST_CASE("bars narrower than a pixel become a block with their share", "[timeline]") {
+TEST_CASE("bars narrower than a pixel become a cluster with their share", "[timeline]") {
     using detail::BarClass;
-    const auto blocks = blocks_of_bars({{0, 20, BarClass::kernel, 0},
-                                        {40, 60, BarClass::kernel, 1},
-                                        {400, 700, BarClass::copy, 2}},
-                                       10, 100);
-    REQUIRE(blocks.size() == 2);
-    CHECK(blocks[0].bars == 2);
-    CHECK(blocks[0].share == Approx(0.4));
-    CHECK(blocks[1].bars == 1);
-    CHECK(blocks[1].x0 == Approx(4));
-    CHECK(blocks[1].x1 == Approx(7));
+    const auto clusters = clusters_of_bars({{0, 20, BarClass::kernel, 0},
+                                            {40, 60, BarClass::kernel, 1},
+                                            {400, 700, BarClass::copy, 2}},
+                                           10, 100);
+    REQUIRE(clusters.size() == 2);
+    CHECK(clusters[0].bars == 2);
+    CHECK(clusters[0].share == Approx(0.4));
+    CHECK(clusters[1].bars == 1);
+    CHECK(clusters[1].x0 == Approx(4));
+    CHECK(clusters[1].x1 == Approx(7));
 }
 
-TEST_CASE("blocks are as coarse as they must be", "[timeline]") {
+TEST_CASE("clusters are as coarse as they must be", "[timeline]") {
     std::vector<detail::PictureBar> bars;
     for (Moment i = 0; i < 1'000; i += 2)
         bars.push_back(
             {i, i + 1, i % 4 == 0 ? detail::BarClass::kernel : detail::BarClass::fill, 0});
-    CHECK(blocks_of_bars(bars, 1'000, 1'000).size() == 500);
-    const auto few = blocks_of_bars(bars, 1'000, 100);
+    CHECK(clusters_of_bars(bars, 1'000, 1'000).size() == 500);
+    const auto few = clusters_of_bars(bars, 1'000, 100);
     CHECK(few.size() <= 100);
     std::size_t all = 0;
-    for (const PictureBlock& block : few) {
-        all += block.bars;
-        CHECK(block.share == Approx(0.5).margin(0.1));
+    for (const PictureCluster& cluster : few) {
+        all += cluster.bars;
+        CHECK(cluster.share == Approx(0.5).margin(0.1));
     }
     CHECK(all == bars.size());
 }

@@ -8,50 +8,50 @@ const {makeView, zoom, pan, show, showAll, reveal} =
 const {xOf, timeOf, ticksOf, niceStep} = load('xOf', 'timeOf', 'ticksOf', 'niceStep');
 
 const viewOf = (from, to, width) => ({begin: from, end: to, from, to, width});
-function blocksOf(bars, view, step = 1) {
+function clustersOf(bars, view, step = 1) {
     const out = [];
     planLane(modelOfBars(bars, 1e9).rows[0].bars[0], view, step, out);
     return out;
 }
 
 test('a wide bar is drawn by itself', () => {
-    const [block] = blocksOf([[100, 300]], viewOf(0, 1000, 100));
-    assert.deepEqual([block.x0, block.x1, block.first, block.last, block.share], [10, 30, 0, 1, 1]);
+    const [cluster] = clustersOf([[100, 300]], viewOf(0, 1000, 100));
+    assert.deepEqual([cluster.x0, cluster.x1, cluster.first, cluster.last, cluster.share], [10, 30, 0, 1, 1]);
 });
 
 test('what is outside of the view is not drawn', () => {
     const bars = [[0, 10], [20, 30], [40, 50]];
-    assert.deepEqual(blocksOf(bars, viewOf(15, 35, 100)).map((block) => block.first), [1]);
+    assert.deepEqual(clustersOf(bars, viewOf(15, 35, 100)).map((cluster) => cluster.first), [1]);
 });
 
 test('a bar that is cut by the view ends at its edge', () => {
-    const [block] = blocksOf([[0, 100]], viewOf(50, 75, 100));
-    assert.deepEqual([block.x0, block.x1], [0, 100]);
+    const [cluster] = clustersOf([[0, 100]], viewOf(50, 75, 100));
+    assert.deepEqual([cluster.x0, cluster.x1], [0, 100]);
 });
 
-test('bars narrower than a pixel become a block with their share', () => {
+test('bars narrower than a pixel become a cluster with their share', () => {
     const bars = Array.from({length: 10}, (_, i) => [i * 10, i * 10 + 4]);
-    const [block] = blocksOf(bars, viewOf(0, 1000, 10));
-    assert.deepEqual([block.first, block.last, block.x0, block.x1], [0, 10, 0, 1]);
-    assert.ok(Math.abs(block.share - 0.4) < 1e-9);
+    const [cluster] = clustersOf(bars, viewOf(0, 1000, 10));
+    assert.deepEqual([cluster.first, cluster.last, cluster.x0, cluster.x1], [0, 10, 0, 1]);
+    assert.ok(Math.abs(cluster.share - 0.4) < 1e-9);
 });
 
-test('blocks that look the same become one', () => {
+test('clusters that look the same become one', () => {
     const bars = Array.from({length: 1000}, (_, i) => [i * 10, i * 10 + 5]);
-    assert.equal(blocksOf(bars, viewOf(0, 10000, 100)).length, 1);
+    assert.equal(clustersOf(bars, viewOf(0, 10000, 100)).length, 1);
 });
 
-test('a block has the colour of what took most of its time', () => {
+test('a cluster has the colour of what took most of its time', () => {
     const bars = [[0, 1, 0], [1, 8, 1], [8, 9, 0]];
-    assert.equal(blocksOf(bars, viewOf(0, 1000, 10))[0].look, 1);
+    assert.equal(clustersOf(bars, viewOf(0, 1000, 10))[0].look, 1);
 });
 
 test('a wide bar behind narrow ones in a pixel is not lost', () => {
-    const blocks = blocksOf([[0, 1], [2, 3], [5, 50]], viewOf(0, 100, 10));
-    assert.deepEqual(blocks.map((block) => [block.first, block.last]), [[0, 2], [2, 3]]);
+    const clusters = clustersOf([[0, 1], [2, 3], [5, 50]], viewOf(0, 100, 10));
+    assert.deepEqual(clusters.map((cluster) => [cluster.first, cluster.last]), [[0, 2], [2, 3]]);
 });
 
-test('all bars are in exactly one block', () => {
+test('all bars are in exactly one cluster', () => {
     let time = 0, seed = 1;
     const bars = Array.from({length: 5000}, () => {
         seed = (seed * 48271) % 2147483647;
@@ -61,9 +61,9 @@ test('all bars are in exactly one block', () => {
     });
     for (const step of [1, 2, 8]) {
         let next = 0;
-        for (const block of blocksOf(bars, viewOf(0, time + 1, 700), step)) {
-            assert.equal(block.first, next);
-            next = block.last;
+        for (const cluster of clustersOf(bars, viewOf(0, time + 1, 700), step)) {
+            assert.equal(cluster.first, next);
+            next = cluster.last;
         }
         assert.equal(next, bars.length);
     }

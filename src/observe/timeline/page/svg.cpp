@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "core/base/errors.hpp"
-#include "timeline/page/svg_blocks.hpp"
+#include "timeline/page/svg_clusters.hpp"
 #include "timeline/page/svg_writer.hpp"
 #include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
@@ -56,7 +56,7 @@ public:
         draw_axis();
         draw_rows();
         draw_gaps();
-        draw_blocks();
+        draw_clusters();
         draw_arrows();
         draw_legend();
         SvgWriter writer(out);
@@ -73,10 +73,10 @@ private:
     std::vector<const Gap*> wide_gaps() const;
     void draw_gaps();
     void draw_gap(const Gap& gap);
-    void draw_blocks();
-    void draw_block(const PictureLane& lane, const PictureBlock& block);
-    std::string title_of(const PictureLane& lane, const PictureBlock& block) const;
-    std::string label_of_block(const PictureLane& lane, const PictureBlock& block) const;
+    void draw_clusters();
+    void draw_cluster(const PictureLane& lane, const PictureCluster& cluster);
+    std::string title_of(const PictureLane& lane, const PictureCluster& cluster) const;
+    std::string label_of_cluster(const PictureLane& lane, const PictureCluster& cluster) const;
     std::size_t row_of(TraceIndex op) const;
     bool is_seen(const Arrow& arrow) const;
     void draw_arrows();
@@ -189,50 +189,52 @@ void SvgPicture::draw_gaps() {
     }
 }
 
-std::string SvgPicture::label_of_block(const PictureLane& lane, const PictureBlock& block) const {
-    if (lane.has_ranges) return trace_.text(trace_.ranges[block.bar.item].name);
-    if (picture_.rows[lane.row].is_thread) return label_of(trace_, trace_.ops[block.bar.item]);
-    const Bar& bar = solution_.bars[block.bar.item];
+std::string SvgPicture::label_of_cluster(const PictureLane& lane,
+                                         const PictureCluster& cluster) const {
+    if (lane.has_ranges) return trace_.text(trace_.ranges[cluster.bar.item].name);
+    if (picture_.rows[lane.row].is_thread) return label_of(trace_, trace_.ops[cluster.bar.item]);
+    const Bar& bar = solution_.bars[cluster.bar.item];
     const TraceOp& op = trace_.ops[bar.op];
     if (bar.run == no_index || op.graph == no_index) return label_of(trace_, op);
     const TraceNode& node = trace_.graphs[op.graph].nodes[trace_.node_runs[bar.run].node];
     return trace_.text(node.name);
 }
 
-std::string SvgPicture::title_of(const PictureLane& lane, const PictureBlock& block) const {
-    if (block.bars == 1)
-        return label_of_block(lane, block) + ", " + duration_text(block.bar.end - block.bar.start);
-    const long percent = std::lround(block.share * 100);
-    return std::to_string(block.bars) + " bars, busy " + std::to_string(percent) + " %";
+std::string SvgPicture::title_of(const PictureLane& lane, const PictureCluster& cluster) const {
+    if (cluster.bars == 1)
+        return label_of_cluster(lane, cluster) + ", " +
+               duration_text(cluster.bar.end - cluster.bar.start);
+    const long percent = std::lround(cluster.share * 100);
+    return std::to_string(cluster.bars) + " bars, busy " + std::to_string(percent) + " %";
 }
 
-void SvgPicture::draw_block(const PictureLane& lane, const PictureBlock& block) {
+void SvgPicture::draw_cluster(const PictureLane& lane, const PictureCluster& cluster) {
     const PictureRow& row = picture_.rows[lane.row];
-    const double height = lane_height(row), width = block.x1 - block.x0;
+    const double height = lane_height(row), width = cluster.x1 - cluster.x0;
     const double y = tops_[lane.row] + lane.lane * height;
-    const bool is_thin = block.bar.look == BarClass::memory && !row.is_thread;
+    const bool is_thin = cluster.bar.look == BarClass::memory && !row.is_thread;
     const double inset = is_thin ? height / 3 : 1;
-    const auto look = static_cast<std::size_t>(block.bar.look);
+    const auto look = static_cast<std::size_t>(cluster.bar.look);
     used_[look] = used_[look] || !lane.has_ranges;
     std::string attributes = class_attribute(lane.has_ranges ? "range" : bar_looks()[look].key);
-    if (block.bars > 1) attributes += " opacity=\"" + px(0.3 + 0.7 * block.share) + '"';
-    const double space = block.bars == 1 && width > 3 ? 1 : 0;
-    draw_.rect(attributes, block.x0, block.x1 - space, y + inset, height - 2 * inset,
-               title_of(lane, block));
-    if (block.bars > 1 || is_thin || width < 24) return;
-    std::string label = label_of_block(lane, block);
+    if (cluster.bars > 1) attributes += " opacity=\"" + px(0.3 + 0.7 * cluster.share) + '"';
+    const double space = cluster.bars == 1 && width > 3 ? 1 : 0;
+    draw_.rect(attributes, cluster.x0, cluster.x1 - space, y + inset, height - 2 * inset,
+               title_of(lane, cluster));
+    if (cluster.bars > 1 || is_thin || width < 24) return;
+    std::string label = label_of_cluster(lane, cluster);
     for (const BriefName& name : brief_names())
         if (label == name.name && text_width(label) > width - 6) label = name.brief;
-    label_.text(block.x0 + 4, y + height / 2 + 4, lane.has_ranges ? "" : "on",
+    label_.text(cluster.x0 + 4, y + height / 2 + 4, lane.has_ranges ? "" : "on",
                 fitted(label, width - 6));
 }
 
-void SvgPicture::draw_blocks() {
+void SvgPicture::draw_clusters() {
     const std::vector<PictureLane> lanes =
         lanes_of(trace_, solution_, picture_, scale_.from, scale_.to);
     const std::size_t most = options_.most_rectangles - options_.most_rectangles / 4;
-    for (const PictureBlock& block : blocks_of(lanes, scale_, most))
-        draw_block(lanes[block.lane], block);
+    for (const PictureCluster& cluster : clusters_of(lanes, scale_, most))
+        draw_cluster(lanes[cluster.lane], cluster);
 }
 
 /// Returns the index of the operation's row. For a host wait, or an operation without a stream,

@@ -50,15 +50,15 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
 /// occupies one of the driver's threads, so it may delay other host functions.
 void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
                     std::uint64_t at, const SourceLocation& where) {
-    struct Block {
+    struct BlockingWait {
         CompletionRef done;
         StreamRecord* stream;
         std::uint64_t at;
     };
-    auto block = std::unique_ptr<Block>(new Block{done, stream, at});
+    auto blocking = std::unique_ptr<BlockingWait>(new BlockingWait{done, stream, at});
     const auto wait = [](void* data) {
         InCallback in;
-        std::unique_ptr<Block> b(static_cast<Block*>(data));
+        std::unique_ptr<BlockingWait> b(static_cast<BlockingWait*>(data));
         block_until(*b->done);
         await_gate.leave();
         if (b->stream != nullptr && b->done->failure() != nullptr)
@@ -66,10 +66,10 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
     };
     OnStream on(g, native);
     await_gate.enter();
-    const CUresult code = api.cuLaunchHostFunc(native, wait, block.get());
+    const CUresult code = api.cuLaunchHostFunc(native, wait, blocking.get());
     if (code != CUDA_SUCCESS) await_gate.leave();
     check(code, "cuLaunchHostFunc", g.index, where);
-    block.release();
+    blocking.release();
 }
 
 }  // namespace

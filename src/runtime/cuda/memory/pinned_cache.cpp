@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 constexpr std::size_t smallest = 4 * KiB;
 constexpr std::size_t slab_bytes = 2 * MiB;
-/// Blocks up to this size are cut from slabs, so that one pinning call serves many blocks.
+/// Buffers up to this size are cut from slabs, so that one pinning call serves many buffers.
 constexpr std::size_t from_slab = 256 * KiB;
-constexpr std::size_t large = 64 * MiB;  ///< for larger blocks, powers of two waste too much
+constexpr std::size_t large = 64 * MiB;  ///< for larger buffers, powers of two waste too much
 
 std::size_t round_up(std::size_t bytes) noexcept {
     if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
@@ -63,7 +63,7 @@ PinnedCache& pinned_cache() { return cache.get(); }
 
 Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     const std::size_t capacity = round_up(bytes);
-    // A large block may be up to a quarter larger than requested.
+    // A large buffer may be up to a quarter larger than requested.
     const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
     RelaxedCapture relaxed;
     // Blocks released in host functions may still be deferred. Pinning more memory costs far more
@@ -73,20 +73,20 @@ Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
         std::lock_guard lock(mutex_);
         if (void* const found = find(capacity, most)) return {found, true};
     } while (std::exchange(again, false) && do_all_chores());
-    return {make_block(capacity, where)};
+    return {make_buffer(capacity, where)};
 }
 
-void PinnedCache::IdleList::add(Block& block) noexcept {
-    block.next = nullptr;
-    *end = &block;
-    end = &block.next;
+void PinnedCache::IdleList::add(Buffer& buffer) noexcept {
+    buffer.next = nullptr;
+    *end = &buffer;
+    end = &buffer.next;
 }
 
-PinnedCache::Block& PinnedCache::IdleList::remove(Block** at) noexcept {
-    Block& block = **at;
-    if (end == &block.next) end = at;
-    *at = block.next;
-    return block;
+PinnedCache::Buffer& PinnedCache::IdleList::remove(Buffer** at) noexcept {
+    Buffer& buffer = **at;
+    if (end == &buffer.next) end = at;
+    *at = buffer.next;
+    return buffer;
 }
 
 std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
@@ -95,28 +95,28 @@ std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
-    // Checks all blocks, oldest release first, so that a free block is found even if many are
-    // pending. With HeldUp, a thousand blocks behind one stalled stream cost only one query.
+    // Checks all buffers, oldest release first, so that a free buffer is found even if many are
+    // pending. With HeldUp, a thousand buffers behind one stalled stream cost only one query.
     HeldUp held_up;
     IdleList& list = idle_[class_of(bytes)];
-    for (Block** at = &list.first; *at != nullptr; at = &(*at)->next) {
-        Block& block = **at;
-        if (block.capacity < bytes || block.capacity > most) continue;
-        if (passed(block.fences, held_up)) return list.remove(at).data;
+    for (Buffer** at = &list.first; *at != nullptr; at = &(*at)->next) {
+        Buffer& buffer = **at;
+        if (buffer.capacity < bytes || buffer.capacity > most) continue;
+        if (passed(buffer.fences, held_up)) return list.remove(at).data;
     }
     return nullptr;
 }
 
-void* PinnedCache::make_block(std::size_t capacity, const SourceLocation& where) {
+void* PinnedCache::make_buffer(std::size_t capacity, const SourceLocation& where) {
     // Allocates first, so that no pinned memory can leak.
-    std::map<void*, Block> single;
+    std::map<void*, Buffer> single;
     single[nullptr].capacity = capacity;
-    auto block = single.extract(nullptr);
+    auto buffer = single.extract(nullptr);
     void* const data =
         capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
-    block.key() = block.mapped().data = data;
+    buffer.key() = buffer.mapped().data = data;
     const std::lock_guard lock(mutex_);
-    blocks_.insert(std::move(block));
+    buffers_.insert(std::move(buffer));
     return data;
 }
 
@@ -148,7 +148,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
 
 void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
     std::lock_guard lock(slab_mutex_);
-    // Abandons the rest of the old slab, which is smaller than the block.
+    // Abandons the rest of the old slab, which is smaller than the buffer.
     if (slab_left_ < bytes) {
         slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
         slab_left_ = slab_bytes;
@@ -158,28 +158,28 @@ void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where)
 }
 
 bool PinnedCache::release_idle() noexcept {
-    std::map<void*, Block> released;
+    std::map<void*, Buffer> released;
     {
         const std::lock_guard lock(mutex_);
         HeldUp held_up;
         for (std::size_t i = class_of(from_slab) + 1; i < idle_.size(); ++i) {
-            for (Block** at = &idle_[i].first; *at != nullptr;) {
+            for (Buffer** at = &idle_[i].first; *at != nullptr;) {
                 if (passed((*at)->fences, held_up))
-                    released.insert(blocks_.extract(idle_[i].remove(at).data));
+                    released.insert(buffers_.extract(idle_[i].remove(at).data));
                 else at = &(*at)->next;
             }
         }
     }
-    for (const auto& [data, block] : released)
+    for (const auto& [data, buffer] : released)
         note_failure(api.cudaFreeHost(data), "cudaFreeHost", -1);
     return !released.empty();
 }
 
 void PinnedCache::give(void* data, Fences fences) noexcept {
     const std::lock_guard lock(mutex_);
-    Block& block = blocks_.find(data)->second;
-    block.fences = std::move(fences);
-    idle_[class_of(block.capacity)].add(block);
+    Buffer& buffer = buffers_.find(data)->second;
+    buffer.fences = std::move(fences);
+    idle_[class_of(buffer.capacity)].add(buffer);
 }
 
 }  // namespace heddle::detail::cu

@@ -12,42 +12,42 @@
 
 namespace heddle::detail::cu {
 
-/// Provides pinned blocks, and reuses released ones once all their fences are passed. Thread-safe.
+/// Provides pinned buffers, and reuses released ones once all their fences are passed. Thread-safe.
 class PinnedCache {
 public:
-    /// Acquires a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if none
-    /// can be pinned even after idle blocks were released.
+    /// Acquires a buffer of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if none
+    /// can be pinned even after idle buffers were released.
     Allocated take(std::size_t bytes, const SourceLocation& where);
 
-    /// Releases a block, for reuse once the fences are passed.
+    /// Releases a buffer, for reuse once the fences are passed.
     void give(void* data, Fences fences) noexcept;
 
 private:
-    struct Block {
+    struct Buffer {
         void* data = nullptr;
         std::size_t capacity = 0;
-        Fences fences;          ///< of an idle block
-        Block* next = nullptr;  ///< in its idle list
+        Fences fences;           ///< of an idle buffer
+        Buffer* next = nullptr;  ///< in its idle list
     };
-    /// Idle blocks, oldest release first.
+    /// Idle buffers, oldest release first.
     struct IdleList {
-        Block* first = nullptr;
-        Block** end = &first;
-        void add(Block& block) noexcept;
-        Block& remove(Block** at) noexcept;  ///< `at`: the pointer to the block
+        Buffer* first = nullptr;
+        Buffer** end = &first;
+        void add(Buffer& buffer) noexcept;
+        Buffer& remove(Buffer** at) noexcept;  ///< `at`: the pointer to the buffer
     };
 
     static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of the idle list
-    /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
+    /// Returns an idle buffer of `bytes` to `most` bytes, or null if none is free.
     void* find(std::size_t bytes, std::size_t most) noexcept;
-    void* make_block(std::size_t capacity, const SourceLocation& where);
+    void* make_buffer(std::size_t capacity, const SourceLocation& where);
     void* allocate(std::size_t bytes, const SourceLocation& where);
     void* cut_from_slab(std::size_t bytes, const SourceLocation& where);
     bool release_idle() noexcept;
 
-    std::mutex mutex_;               ///< guards the next two; not held across calls that may block
-    std::map<void*, Block> blocks_;  ///< by address; idle blocks and blocks in use
-    /// One list for each power of two from 4 KiB to 64 MiB, and one for larger blocks.
+    std::mutex mutex_;  ///< guards the next two; not held across calls that may block
+    std::map<void*, Buffer> buffers_;  ///< by address; idle buffers and buffers in use
+    /// One list for each power of two from 4 KiB to 64 MiB, and one for larger buffers.
     std::array<IdleList, 16> idle_;
 
     std::mutex slab_mutex_;  ///< guards the next two

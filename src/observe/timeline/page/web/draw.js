@@ -108,8 +108,8 @@ function itemLabel(model, lane, item) {
 }
 
 const fadeLength = 10;
-const isDeduced = (model, lane, block) =>
-    lane.kind === 'bar' && model.barDeduced[lane.item[block.first]] === 1;
+const isDeduced = (model, lane, cluster) =>
+    lane.kind === 'bar' && model.barDeduced[lane.item[cluster.first]] === 1;
 
 /// Fades the left edge of a bar, because the bar's start is only deduced.
 function drawDeducedEdge(context, theme, x, y, width, height) {
@@ -121,44 +121,44 @@ function drawDeducedEdge(context, theme, x, y, width, height) {
     context.fillRect(x, y, length, height);
 }
 
-function drawLabel(context, theme, model, lane, block, y, height) {
-    const left = isDeduced(model, lane, block) ? fadeLength : 5;
-    const x = block.x0 + left, width = block.x1 - block.x0;
+function drawLabel(context, theme, model, lane, cluster, y, height) {
+    const left = isDeduced(model, lane, cluster) ? fadeLength : 5;
+    const x = cluster.x0 + left, width = cluster.x1 - cluster.x0;
     if (width < 26) return;
     const size = height < 20 ? 10 : 12;
     context.font = fontOf(size);
     context.fillStyle = lane.kind === 'range' ? theme.ink : theme['bar-ink'];
-    const label = itemLabel(model, lane, lane.item[block.first]), room = width - left - 5;
+    const label = itemLabel(model, lane, lane.item[cluster.first]), room = width - left - 5;
     const brief = widthOf(context, label) > room && model.head.briefNames[label];
     const text = fitted(context, brief || label, room);
     if (!text) return;
     context.fillText(text, x, y + height / 2 + 0.5);
-    const time = timeWords(lane.end[block.first] - lane.start[block.first]);
+    const time = timeWords(lane.end[cluster.first] - lane.start[cluster.first]);
     const rest = width - widthOf(context, text) - left - 20;
     if (lane.kind !== 'bar' || widthOf(context, time) > rest) return;
     context.globalAlpha = 0.72;
-    context.fillText(time, block.x1 - widthOf(context, time) - 6, y + height / 2 + 0.5);
+    context.fillText(time, cluster.x1 - widthOf(context, time) - 6, y + height / 2 + 0.5);
     context.globalAlpha = 1;
 }
 
-function drawBlock({context, texts}, theme, model, lane, block, y, height, memory) {
-    const isMany = block.last > block.first + 1;
-    const isThin = lane.kind === 'bar' && block.look === memory;
+function drawCluster({context, texts}, theme, model, lane, cluster, y, height, memory) {
+    const isMany = cluster.last > cluster.first + 1;
+    const isThin = lane.kind === 'bar' && cluster.look === memory;
     const inset = isThin ? Math.floor(height / 3) : 1;
-    const width = block.x1 - block.x0, drawn = Math.max(width - (width > 3 && !isMany ? 1 : 0), 1);
-    context.fillStyle = theme.bars[block.look];
+    const width = cluster.x1 - cluster.x0, drawn = Math.max(width - (width > 3 && !isMany ? 1 : 0), 1);
+    context.fillStyle = theme.bars[cluster.look];
     if (lane.kind === 'range') {
         context.fillStyle = theme.range;
-        context.fillRect(block.x0, y + 1, drawn, height - 2);
+        context.fillRect(cluster.x0, y + 1, drawn, height - 2);
     } else {
-        context.globalAlpha = block.share < 1 ? 0.3 + 0.7 * block.share : 1;
-        context.fillRect(block.x0, y + inset, drawn, height - 2 * inset);
+        context.globalAlpha = cluster.share < 1 ? 0.3 + 0.7 * cluster.share : 1;
+        context.fillRect(cluster.x0, y + inset, drawn, height - 2 * inset);
         context.globalAlpha = 1;
     }
     if (isMany || isThin) return;
-    if (width > 5 && isDeduced(model, lane, block))
-        drawDeducedEdge(context, theme, block.x0, y + inset, width, height - 2 * inset);
-    drawLabel(texts, theme, model, lane, block, y, height);
+    if (width > 5 && isDeduced(model, lane, cluster))
+        drawDeducedEdge(context, theme, cluster.x0, y + inset, width, height - 2 * inset);
+    drawLabel(texts, theme, model, lane, cluster, y, height);
 }
 
 /// Draws the rows of a plan, scrolled up by `scroll` pixels. If `dim` is set, draws them dimmed, so
@@ -173,10 +173,10 @@ function drawRows({context, texts}, theme, model, plan, view, scroll, dim) {
     for (const {row, lanes, gaps} of plan.rows) {
         const y = row.top - scroll;
         for (const gap of gaps) drawGap(layers, theme, model, gap, y, row.laneHeight);
-        lanes.forEach((blocks, i) => {
+        lanes.forEach((clusters, i) => {
             const laneTop = y + i * row.laneHeight;
-            for (const block of blocks)
-                drawBlock(layers, theme, model, row.bars[i], block, laneTop, row.laneHeight,
+            for (const cluster of clusters)
+                drawCluster(layers, theme, model, row.bars[i], cluster, laneTop, row.laneHeight,
                     memory);
         });
     }
@@ -215,11 +215,11 @@ function drawOverview(context, theme, model, view) {
     if (model.overview?.width !== view.width)
         model.overview = {...planFrame(model, whole, () => true, 1500), width: view.width};
     for (const {index, lanes} of model.overview.rows)
-        for (const block of lanes.flat()) {
+        for (const cluster of lanes.flat()) {
             ++looked.at;
-            context.fillStyle = theme.bars[block.look];
-            context.globalAlpha = 0.3 + 0.7 * block.share;
-            context.fillRect(block.x0, 2 + index * line, Math.max(block.x1 - block.x0, 1),
+            context.fillStyle = theme.bars[cluster.look];
+            context.globalAlpha = 0.3 + 0.7 * cluster.share;
+            context.fillRect(cluster.x0, 2 + index * line, Math.max(cluster.x1 - cluster.x0, 1),
                 Math.max(line - 1, 1));
         }
     context.globalAlpha = 1;

@@ -1,11 +1,11 @@
 'use strict';
 
 // Level of detail: selects the shapes to draw for a view. Bars narrower than `step` pixels are
-// merged into blocks. `share` is the fraction of a block's time in which an operation ran.
+// merged into clusters. `share` is the fraction of a cluster's time in which an operation ran.
 
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 
-/// For tests: the number of bars, gaps, arrows and blocks examined for drawing since the page was
+/// For tests: the number of bars, gaps, arrows and clusters examined for drawing since the page was
 /// opened. A frame examines a few of them for each pixel, however long the recording is.
 const looked = {at: 0};
 
@@ -24,17 +24,17 @@ function lookOfMany(lane, first, last) {
     return best;
 }
 
-/// Appends a block, or extends the previous one if it looks the same.
-function addBlock(out, first, block) {
+/// Appends a cluster, or extends the previous one if it looks the same.
+function addCluster(out, first, cluster) {
     const before = out.length > first ? out[out.length - 1] : null;
-    const isSame = before && before.last > before.first + 1 && before.x1 === block.x0 &&
-        before.look === block.look && Math.abs(before.share - block.share) < 0.04;
-    if (!isSame) return void out.push(block);
-    before.x1 = block.x1;
-    before.last = block.last;
+    const isSame = before && before.last > before.first + 1 && before.x1 === cluster.x0 &&
+        before.look === cluster.look && Math.abs(before.share - cluster.share) < 0.04;
+    if (!isSame) return void out.push(cluster);
+    before.x1 = cluster.x1;
+    before.last = cluster.last;
 }
 
-/// Appends a block {x0, x1, first, last, look, share} for each drawn part of a lane. The block
+/// Appends a cluster {x0, x1, first, last, look, share} for each drawn part of a lane. The cluster
 /// stands for bars [first, last) in pixels [x0, x1).
 function planLane(lane, view, step, out) {
     const {start, end} = lane, count = start.length, begin = out.length;
@@ -55,7 +55,7 @@ function planLane(lane, view, step, out) {
         if (last > i + 1 && (end[last - 1] - start[last - 1]) * scale >= step) --last;
         const share = Math.min(1, ((lane.sum[last] - lane.sum[i]) * scale) / step);
         const look = last === i + 1 ? lane.look[i] : lookOfMany(lane, i, last);
-        addBlock(out, begin, {x0: cell, x1: cell + step, first: i, last, look, share});
+        addCluster(out, begin, {x0: cell, x1: cell + step, first: i, last, look, share});
         i = last;
     }
 }
@@ -84,10 +84,10 @@ function planFrame(model, view, isSeen, most = mostRectangles) {
             const row = model.rows[index], gaps = [];
             if (!row.isThread) planGaps(model, row, view, step, gaps);
             const lanes = row.bars.map((lane) => {
-                const blocks = [];
-                planLane(lane, view, step, blocks);
-                rectangles += blocks.length;
-                return blocks;
+                const clusters = [];
+                planLane(lane, view, step, clusters);
+                rectangles += clusters.length;
+                return clusters;
             });
             rectangles += gaps.length;
             return {index, row, lanes, gaps};

@@ -37,7 +37,7 @@ const page = {
             looked: looked.at - lookedBefore,
             gaps: plan.rows.reduce((sum, row) => sum + row.gaps.length, 0),
             bars: plan.rows.flatMap((row) => row.lanes).flat()
-                .reduce((sum, block) => sum + block.last - block.first, 0)};
+                .reduce((sum, cluster) => sum + cluster.last - cluster.first, 0)};
         page.lastFrame = performance.now() - began;
         page.firstPaint ||= performance.now();
         page.atFirst ??= {bytes: page.bytes, looked: looked.at,
@@ -53,10 +53,10 @@ const page = {
         const plan = planFrame(part, page.view, isSeen, 1500);
         const memory = -1;
         for (const {row, lanes} of plan.rows)
-            lanes.forEach((blocks, i) => {
+            lanes.forEach((clusters, i) => {
                 const y = row.top - scroll + i * row.laneHeight;
-                for (const block of blocks)
-                    drawBlock(layers, page.theme, part, row.bars[i], {...block, share: 1}, y,
+                for (const cluster of clusters)
+                    drawCluster(layers, page.theme, part, row.bars[i], {...cluster, share: 1}, y,
                         row.laneHeight, memory);
             });
         return plan.rectangles;

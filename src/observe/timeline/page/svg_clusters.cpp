@@ -1,4 +1,4 @@
-#include "timeline/page/svg_blocks.hpp"
+#include "timeline/page/svg_clusters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,11 +47,11 @@ BarClass class_of_bar(const Trace& trace, const Bar& bar) {
     return class_of(node.kind, trace.text(node.name));
 }
 
-/// Merges the bars of one lane into blocks, from left to right, in cells of `step` pixels.
-class LaneBlocks {
+/// Merges the bars of one lane into clusters, from left to right, in cells of `step` pixels.
+class LaneClusters {
 public:
-    LaneBlocks(const TimeScale& scale, double step, std::size_t lane,
-               std::vector<PictureBlock>& out)
+    LaneClusters(const TimeScale& scale, double step, std::size_t lane,
+                 std::vector<PictureCluster>& out)
         : scale_(scale), step_(step), lane_(lane), out_(out) {}
 
     void add(const PictureBar& bar) {
@@ -63,40 +63,41 @@ public:
             return;
         }
         const double cell = std::floor((x0 - scale_.left) / step_);
-        if (block_.bars == 0 || cell != cell_) begin_cell(cell, bar);
-        ++block_.bars;
+        if (cluster_.bars == 0 || cell != cell_) begin_cell(cell, bar);
+        ++cluster_.bars;
         busy_ += x1 - x0;
     }
     void end_cell() {
-        if (block_.bars == 0) return;
-        block_.share = std::min(1.0, busy_ / step_);
-        PictureBlock* const before = out_.empty() ? nullptr : &out_.back();
+        if (cluster_.bars == 0) return;
+        cluster_.share = std::min(1.0, busy_ / step_);
+        PictureCluster* const before = out_.empty() ? nullptr : &out_.back();
         if (before != nullptr && looks_same(*before)) {
-            before->x1 = block_.x1;
-            before->bars += block_.bars;
+            before->x1 = cluster_.x1;
+            before->bars += cluster_.bars;
         } else {
-            out_.push_back(block_);
+            out_.push_back(cluster_);
         }
-        block_.bars = 0;
+        cluster_.bars = 0;
     }
 
 private:
-    bool looks_same(const PictureBlock& before) const {
-        return before.lane == lane_ && before.bars > 1 && before.x1 == block_.x0 &&
-               before.bar.look == block_.bar.look && std::abs(before.share - block_.share) < 0.05;
+    bool looks_same(const PictureCluster& before) const {
+        return before.lane == lane_ && before.bars > 1 && before.x1 == cluster_.x0 &&
+               before.bar.look == cluster_.bar.look &&
+               std::abs(before.share - cluster_.share) < 0.05;
     }
     void begin_cell(double cell, const PictureBar& bar) {
         end_cell();
         const double x0 = scale_.left + cell * step_;
         cell_ = cell;
         busy_ = 0;
-        block_ = {.x0 = x0, .x1 = x0 + step_, .lane = lane_, .bar = bar, .bars = 0};
+        cluster_ = {.x0 = x0, .x1 = x0 + step_, .lane = lane_, .bar = bar, .bars = 0};
     }
     const TimeScale& scale_;
     double step_;
     std::size_t lane_;
-    std::vector<PictureBlock>& out_;
-    PictureBlock block_{.bar = {}, .bars = 0};
+    std::vector<PictureCluster>& out_;
+    PictureCluster cluster_{.bar = {}, .bars = 0};
     double cell_ = 0, busy_ = 0;
 };
 
@@ -134,17 +135,17 @@ std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
     return std::move(table.lanes);
 }
 
-std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
-                                    std::size_t most) {
-    std::vector<PictureBlock> blocks;
+std::vector<PictureCluster> clusters_of(const std::vector<PictureLane>& lanes,
+                                        const TimeScale& scale, std::size_t most) {
+    std::vector<PictureCluster> clusters;
     for (double step = 1;; step *= 2) {
-        blocks.clear();
+        clusters.clear();
         for (std::size_t i = 0; i < lanes.size(); ++i) {
-            LaneBlocks row(scale, step, i, blocks);
+            LaneClusters row(scale, step, i, clusters);
             for (const PictureBar& bar : lanes[i].bars) row.add(bar);
             row.end_cell();
         }
-        if (blocks.size() <= most || step > scale.width) return blocks;
+        if (clusters.size() <= most || step > scale.width) return clusters;
     }
 }
 

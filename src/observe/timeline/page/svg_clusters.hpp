@@ -1,4 +1,4 @@
-// Level of detail: merges adjacent bars that are narrower than a pixel into one block.
+// Level of detail: merges adjacent bars that are narrower than a pixel into one cluster.
 #pragma once
 
 #include <vector>
@@ -31,22 +31,22 @@ struct TimeScale {
     }
 };
 
-struct PictureBlock {
+struct PictureCluster {
     double x0 = 0, x1 = 0;
     std::size_t lane = 0;
     PictureBar bar;  ///< the first bar
     std::size_t bars = 1;
-    double share = 1;  ///< fraction of the block's time in which something ran
+    double share = 1;  ///< fraction of the cluster's time in which something ran
 };
 
 /// Returns the lanes of the picture, with the bars that overlap the stretch.
 std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
                                   const Picture& picture, Moment from, Moment to);
 
-/// Merges the lanes' bars into at most `most` blocks. The blocks are as narrow as that limit
-/// allows, but at least a pixel wide. A lane with bars has at least one block, so there are more
-/// than `most` blocks if there are more such lanes.
-std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
-                                    std::size_t most);
+/// Merges the lanes' bars into at most `most` clusters. The clusters are as narrow as that limit
+/// allows, but at least a pixel wide. A lane with bars has at least one cluster, so there are more
+/// than `most` clusters if there are more such lanes.
+std::vector<PictureCluster> clusters_of(const std::vector<PictureLane>& lanes,
+                                        const TimeScale& scale, std::size_t most);
 
 }  // namespace heddle::detail
