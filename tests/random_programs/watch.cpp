@@ -51,11 +51,11 @@ void print_streams() {
 }
 
 /// Watches all running programs. Never destroyed.
-class Watcher {
+class Watchdog {
 public:
-    static Watcher& instance() {
-        static Watcher& watcher = *new Watcher;
-        return watcher;
+    static Watchdog& instance() {
+        static Watchdog& watchdog = *new Watchdog;
+        return watchdog;
     }
 
     std::size_t begin(const std::string& title, std::function<std::string()> text) {
@@ -79,7 +79,7 @@ private:
         std::function<std::string()> text;
     };
 
-    Watcher() {
+    Watchdog() {
         void* one[1];
         // The first backtrace() loads a library, which a signal handler must not do. So it is
         // called here.
@@ -114,7 +114,7 @@ private:
 }  // namespace
 
 Watch::Watch(const std::string& title, const std::function<std::string()>& text)
-    : id_(Watcher::instance().begin(title, text)) {}
-Watch::~Watch() { Watcher::instance().end(id_); }
+    : id_(Watchdog::instance().begin(title, text)) {}
+Watch::~Watch() { Watchdog::instance().end(id_); }
 
 }  // namespace heddle_test::programs

@@ -168,7 +168,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     Process recorder;                   ///< this process, once it has recorded the event
     /// The id of the process whose thread polls the page, or 0. In the child of a fork, it is still
     /// the id of the parent.
-    pid_t watcher = 0;
+    pid_t poller = 0;
     bool is_looking = false;  ///< the polling thread has moved the waiters to its own list
 
     Watch* next_watch = nullptr;  ///< in the list of all watches of this process
@@ -190,10 +190,10 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     CompletionRef wait_for(const RecordId& record) {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
-        if (watcher != getpid()) {
+        if (poller != getpid()) {
             waiting.clear();  // the parent's waiters: the parent's thread wakes them
             std::thread([self = shared_from_this()] { self->look(); }).detach();
-            watcher = getpid();
+            poller = getpid();
         }
         waiting.push_back({record, done});
         // The thread may have checked the page before this waiter was added.
@@ -229,7 +229,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 waiting.splice(waiting.begin(), looked_at);
                 is_looking = false;
                 is_last = waiting.empty();
-                if (is_last) watcher = 0;
+                if (is_last) poller = 0;
             }
             for (const Waiting& one : over) one.done->complete(failure_to_tell(one.record));
             if (!is_last) page().sleep(seen);
@@ -355,7 +355,7 @@ bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
     const std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     for (const Watch* watch = watches; watch != nullptr; watch = watch->next_watch) {
-        if (watch->watcher != getpid()) continue;
+        if (watch->poller != getpid()) continue;
         if (watch->is_looking) return false;
         for (const Watch::Waiting& one : watch->waiting) {
             const Process process = watch->page().process_of(one.record);

@@ -137,7 +137,7 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         // Out of memory: the failure may be null, and some streams may not be poisoned. But every
         // call on the device still fails.
     }
-    return failure;  // the watcher passes it to pending notifications
+    return failure;  // the event poller passes it to pending notifications
 }
 
 Failure failure_from(cudaError_t code, const char* call, int device) noexcept {

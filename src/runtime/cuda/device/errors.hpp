@@ -60,8 +60,8 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
     note_failure(static_cast<cudaError_t>(code), call, device);
 }
 
-/// Marks the device lost at its first sticky error and poisons its streams. The watcher then wakes
-/// the host's waiters for the device. Later calls for the device have no effect. Returns the
+/// Marks the device lost at its first sticky error and poisons its streams. The event poller then
+/// wakes the host's waiters for the device. Later calls for the device have no effect. Returns the
 /// failure of the first call, or null if out of memory.
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;

@@ -1,8 +1,8 @@
 // Device to host: completions that complete when an event is reached.
 //
-// A thread polls the events (watcher.hpp). Driver callbacks would need no thread, but their latency
-// is more than ten times higher, and the call that adds a callback blocks once some dozens of
-// streams are pending (docs/adr/0205).
+// A thread polls the events (event_poller.hpp). Driver callbacks would need no thread, but their
+// latency is more than ten times higher, and the call that adds a callback blocks once some dozens
+// of streams are pending (docs/adr/0205).
 #include <memory>
 #include <utility>
 
@@ -13,9 +13,9 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
+#include "cuda/host_sync/event_poller.hpp"
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/signal.hpp"
-#include "cuda/host_sync/watcher.hpp"
 
 namespace heddle::detail::cu {
 
@@ -76,7 +76,7 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     const CUresult code = api.cuEventQuery(native_of(event));
     if (code == CUDA_SUCCESS) return done->complete(failure_of(event));
     if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery", g.index, where);
-    if (watcher().join(event, done)) return;
+    if (event_poller().join(event, done)) return;
 
     auto note = std::make_unique<Notification>();
     note->done.push_back(std::move(done));
@@ -93,7 +93,7 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
         std::lock_guard life(source.stream->life);
         if (source.is_same()) pin(*note, source);
     }
-    watcher().watch(std::move(note));
+    event_poller().watch(std::move(note));
 }
 
 void detach_notification(EventState& event, const SourceLocation& where) {
@@ -101,7 +101,8 @@ void detach_notification(EventState& event, const SourceLocation& where) {
     Gpu& g = gpu(event.device.index(), where);
     cudaEvent_t fresh =
         is_plain(event) ? take_event(g, where) : make_event(g, event.options, where);
-    if (detach_from_watcher(event)) event.native = fresh;  // the notification keeps the old event
+    if (detach_from_event_poller(event))
+        event.native = fresh;  // the notification keeps the old event
     else if (is_plain(event)) give_event(g, fresh);
     else destroy_event(g, fresh);
 }
@@ -112,7 +113,7 @@ void stop_watching(EventState& event, const SourceLocation& where) {
     Notification in_its_place;
     in_its_place.gpu = &gpu(event.device.index(), where);
     stand_in(in_its_place, event, where);
-    watcher().replace(event, in_its_place);
+    event_poller().replace(event, in_its_place);
 }
 
 cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where) {
@@ -185,7 +186,7 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
                 pending = true;
             }
         }
-        if (pending) return watcher().watch(std::move(note));
+        if (pending) return event_poller().watch(std::move(note));
     } catch (...) {
         report(std::current_exception());
         return fence_by_asking(g, use, done);

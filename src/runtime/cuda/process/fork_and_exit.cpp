@@ -4,7 +4,7 @@
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/watcher.hpp"
+#include "cuda/host_sync/event_poller.hpp"
 #include "cuda/look/probe.hpp"
 #include "cuda/process/devices.hpp"
 
@@ -26,7 +26,7 @@ bool CudaBackend::help_at_exit(const Completion&) noexcept {
 
 void CudaBackend::after_fork() noexcept {
     if (is_driver_started()) set_forked();  // a started driver does not survive a fork
-    forget_watcher();
+    forget_event_poller();
     forget_probe();
 }
 

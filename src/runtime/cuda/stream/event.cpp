@@ -8,8 +8,8 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
+#include "cuda/host_sync/event_poller.hpp"
 #include "cuda/host_sync/signal.hpp"
-#include "cuda/host_sync/watcher.hpp"
 
 namespace heddle::detail::cu {
 
@@ -71,7 +71,7 @@ void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
 }
 
 void CudaBackend::close_event(EventState& event) noexcept {
-    if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys it
+    if (detach_from_event_poller(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
     // Code outside heddle owns wrapped events. Imported events must be closed here.

@@ -1,4 +1,4 @@
-#include "cuda/host_sync/watcher.hpp"
+#include "cuda/host_sync/event_poller.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -50,7 +50,7 @@ Notification::~Notification() {
     else destroy_event(*gpu, mine);
 }
 
-void Watcher::watch(std::unique_ptr<Notification> note) {
+void EventPoller::watch(std::unique_ptr<Notification> note) {
     const std::lock_guard lock(mutex_);
     if (note->event != nullptr) {
         if (auto* first =
@@ -61,7 +61,7 @@ void Watcher::watch(std::unique_ptr<Notification> note) {
     }
     incoming_.reserve(incoming_.size() + 1);
     if (!registered_) {
-        std::atexit([] { watcher().stop(); });
+        std::atexit([] { event_poller().stop(); });
         registered_ = true;
     }
     if (!running_ && !stop_) {
@@ -73,7 +73,7 @@ void Watcher::watch(std::unique_ptr<Notification> note) {
     wake_.notify_one();
 }
 
-bool Watcher::join(EventState& event, const CompletionRef& done) {
+bool EventPoller::join(EventState& event, const CompletionRef& done) {
     const std::lock_guard lock(mutex_);
     auto* note = static_cast<Notification*>(event.watched.load(std::memory_order_relaxed));
     if (note == nullptr) return false;
@@ -81,7 +81,7 @@ bool Watcher::join(EventState& event, const CompletionRef& done) {
     return true;
 }
 
-bool Watcher::detach(EventState& event) noexcept {
+bool EventPoller::detach(EventState& event) noexcept {
     const std::lock_guard lock(mutex_);
     auto* note = static_cast<Notification*>(event.watched.exchange(nullptr));
     if (note == nullptr) return false;
@@ -89,7 +89,7 @@ bool Watcher::detach(EventState& event) noexcept {
     return true;
 }
 
-void Watcher::replace(EventState& event, Notification& stand_in) noexcept {
+void EventPoller::replace(EventState& event, Notification& stand_in) noexcept {
     const std::lock_guard lock(mutex_);
     auto* note = static_cast<Notification*>(event.watched.exchange(nullptr));
     if (note == nullptr) return;
@@ -99,7 +99,7 @@ void Watcher::replace(EventState& event, Notification& stand_in) noexcept {
     note->notifier = std::exchange(stand_in.notifier, nullptr);
 }
 
-void Watcher::tell(Notification& note, Failure failure) noexcept {
+void EventPoller::tell(Notification& note, Failure failure) noexcept {
     std::vector<CompletionRef> done;
     {
         const std::lock_guard lock(mutex_);
@@ -110,7 +110,7 @@ void Watcher::tell(Notification& note, Failure failure) noexcept {
     delete &note;
 }
 
-bool Watcher::look(Notification& note) noexcept {
+bool EventPoller::look(Notification& note) noexcept {
     Gpu& g = *note.gpu;
     Failure failure;
     if (!g.lost.load(std::memory_order_acquire)) {
@@ -151,7 +151,7 @@ bool Watcher::look(Notification& note) noexcept {
     return true;
 }
 
-void Watcher::work() noexcept {
+void EventPoller::work() noexcept {
     pthread_setname_np(pthread_self(), "heddle-cuda");
     prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns; by default, short sleeps would last 50 µs longer
     const RelaxedCapture relaxed;      // polling must not invalidate a capture
@@ -181,7 +181,7 @@ void Watcher::work() noexcept {
     stopped_.notify_all();
 }
 
-void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
+void EventPoller::put_back(std::vector<Notification*>& notes) noexcept {
     try {
         incoming_.insert(incoming_.end(), notes.begin(), notes.end());
     } catch (...) {
@@ -189,7 +189,7 @@ void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
     }
 }
 
-bool Watcher::look_at_exit() noexcept {
+bool EventPoller::look_at_exit() noexcept {
     std::vector<Notification*> mine;
     {
         const std::lock_guard lock(mutex_);
@@ -203,7 +203,7 @@ bool Watcher::look_at_exit() noexcept {
     return true;
 }
 
-void Watcher::stop() noexcept {
+void EventPoller::stop() noexcept {
     std::unique_lock lock(mutex_);
     stop_ = true;
     wake_.notify_all();
@@ -211,21 +211,21 @@ void Watcher::stop() noexcept {
 }
 
 namespace {
-constinit MadeOnce<Watcher> instance;
+constinit MadeOnce<EventPoller> instance;
 }
 
-Watcher& watcher() { return instance.get(); }
+EventPoller& event_poller() { return instance.get(); }
 
-bool detach_from_watcher(EventState& event) noexcept {
-    Watcher* const made = instance.if_made();
+bool detach_from_event_poller(EventState& event) noexcept {
+    EventPoller* const made = instance.if_made();
     return made != nullptr && made->detach(event);
 }
 
 bool look_at_exit() noexcept {
-    Watcher* const made = instance.if_made();
+    EventPoller* const made = instance.if_made();
     return made != nullptr && made->look_at_exit();
 }
 
-void forget_watcher() noexcept { instance.forget(); }
+void forget_event_poller() noexcept { instance.forget(); }
 
 }  // namespace heddle::detail::cu

@@ -16,7 +16,7 @@ namespace heddle::detail::cu {
 struct Notification {
     Gpu* gpu = nullptr;
     std::atomic<cudaEvent_t> native{nullptr};
-    std::vector<CompletionRef> done;  ///< guarded by the watcher's mutex
+    std::vector<CompletionRef> done;  ///< guarded by the event poller's mutex
     /// The user's event that owns `native`, or null.
     EventState* event = nullptr;
     /// False if `native` is the final event of a closed stream, which owns it.
@@ -45,7 +45,7 @@ struct Notification {
 /// A thread that polls events, and sleeps while none is pending. It polls continuously at first and
 /// less often later: it notices the end of a short wait within microseconds, and spends little time
 /// on a long one.
-class Watcher {
+class EventPoller {
 public:
     /// Starts to poll an event. If another thread's notification for the same event was added
     /// first, that one receives the completions of `note`.
@@ -81,11 +81,11 @@ private:
     std::atomic<bool> stop_{false};  ///< written with the mutex held
 };
 
-Watcher& watcher();
-/// Calls Watcher::detach(). Returns false if there is no watcher.
-bool detach_from_watcher(EventState& event) noexcept;
-/// Calls Watcher::look_at_exit(). Returns false if there is no watcher.
+EventPoller& event_poller();
+/// Calls EventPoller::detach(). Returns false if there is no watcher.
+bool detach_from_event_poller(EventState& event) noexcept;
+/// Calls EventPoller::look_at_exit(). Returns false if there is no watcher.
 bool look_at_exit() noexcept;
-void forget_watcher() noexcept;  ///< call in the child of a fork()
+void forget_event_poller() noexcept;  ///< call in the child of a fork()
 
 }  // namespace heddle::detail::cu
